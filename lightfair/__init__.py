@@ -1,0 +1,3 @@
+"""lightfair."""
+
+__version__ = "0.1.0"
