@@ -227,3 +227,29 @@ def sweeps(  # type: ignore[no-untyped-def]
             x[last] = _level(x, s, bends, scales, scratch)
             for i in range(last + 1):
                 kept[sweep, i] = x[i]
+
+
+@_jit
+def cumulants(phi, nodes, start, cap, out):  # type: ignore[no-untyped-def]
+    """Twin of `imputation.cumulants`: phi (n, 3 G), nodes (4, node), out (n, 6 G)."""
+    for n in range(phi.shape[0]):
+        for stratum in range(start.shape[0] - 1):
+            g = 3 * (stratum // 2)
+            a = math.exp(phi[n, g])
+            b = math.exp(phi[n, g + 1])
+            shift = phi[n, g + 2]
+            mean = 0.0
+            variance = 0.0
+            third = 0.0
+            for i in range(start[stratum], start[stratum + 1]):
+                odds = shift + a * nodes[0, i] + b * nodes[1, i]
+                if odds > cap:
+                    odds = cap
+                rate = 0.5 + 0.5 * math.tanh(0.5 * odds)
+                noise = nodes[2, i] * rate * (1.0 - rate)
+                mean += nodes[2, i] * rate
+                variance += noise * nodes[3, i]
+                third += noise * nodes[3, i] * nodes[3, i] * (1.0 - 2.0 * rate)
+            out[n, 3 * stratum] = mean
+            out[n, 3 * stratum + 1] = variance
+            out[n, 3 * stratum + 2] = third

@@ -450,7 +450,7 @@ def _thresholds(
         return check("threshold", threshold)
     cuts: dict[str, float] = {}
     for key, value in threshold.items():
-        name = ", ".join(map(_level_name, key)) if isinstance(key, tuple) else _level_name(key)
+        name = ", ".join(map(_level_name, key)) if isinstance(key, tuple) else level_name(key)
         if name in cuts:
             raise ValueError(f"threshold must name each group once; {_show(name)} comes twice")
         cuts[name] = check(f"threshold of {_show(name)}", value)
@@ -509,7 +509,7 @@ class _Levels(NamedTuple):
 
 def _levels(name: str, array: NDArray[Any], notes: list[Note]) -> _Levels:
     codes, values = _factorize("sensitive_features", array)
-    named = [_level_name(value) for value in values]
+    named = [level_name(value) for value in values]
     names = sorted(set(named))
     if len(names) < len(named):
         twice = _list_values({level for level, count in Counter(named).items() if count > 1})
@@ -666,7 +666,10 @@ def _same(value: Any, other: Any) -> bool:
     return bool(value == other) if number is None else number == _number(other)
 
 
-def _level_name(value: Any) -> str:
+def level_name(value: Any) -> str:
+    """Return the name of a level, or of a crossed group given as a tuple of levels."""
+    if isinstance(value, tuple):
+        return ", ".join(level_name(part) for part in value)
     if isinstance(value, np.datetime64):  # an int for nanoseconds, a date or datetime otherwise
         item = value.item()
         return str(value.astype("datetime64[us]").item() if isinstance(item, int) else item)
@@ -679,7 +682,7 @@ def _level_name(value: Any) -> str:
 
 
 def _show(value: Any) -> str:
-    text = repr(str(value)) if isinstance(value, str) else _level_name(value)
+    text = repr(str(value)) if isinstance(value, str) else level_name(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 

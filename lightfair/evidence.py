@@ -12,12 +12,16 @@ with odds = offset * c + a * up + b * down, bounded above by `cap`.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from .model import Features, Floats
+from .model import Features, Floats, features
+from .table import UNLABELLED, Points, ScoreTable, gauss_rule, to_cells
+
+MERGE_ABOVE = 200  # labelled nodes of a group
 
 
 class Evidence(NamedTuple):
@@ -70,6 +74,71 @@ def evidence(
         groups=groups,
         cap=cap,
     )
+
+
+def table_evidence(
+    tables: Sequence[ScoreTable], *, family: str, hierarchical: bool = True, cap: float = math.inf
+) -> Evidence:
+    """Take the labelled rows out of the tables of one or more data sets with the same groups.
+
+    Without hierarchy every group is a data set of its own, so that nothing is shared.
+    """
+    groups = len(tables[0].groups)
+    pieces = [_labelled(table, family, merge=math.isinf(cap)) for table in tables]
+    segment = np.concatenate([piece[0] + i * groups for i, piece in enumerate(pieces)])
+    return evidence(
+        segment,
+        Features(
+            np.concatenate([piece[1].up for piece in pieces]),
+            np.concatenate([piece[1].down for piece in pieces]),
+            pieces[0][1].offset,
+        ),
+        np.concatenate([piece[2] for piece in pieces]),
+        np.concatenate([piece[3] for piece in pieces]),
+        segments=len(tables) * groups,
+        groups=groups if hierarchical else 1,
+        cap=cap,
+    )
+
+
+def _labelled(
+    table: ScoreTable, family: str, *, merge: bool
+) -> tuple[npt.NDArray[np.int64], Features, Floats, Floats]:
+    """Group, features, positive and total rows of the labelled nodes of a table.
+
+    The likelihood is linear in the positive rows' log odds, and log(1 + exp(odds)) does not look at the
+    label: so in a group with many nodes, positive and negative rows share cells, and one more node carries
+    the mean features of the positive rows. With 1,000 labels that halves the work.
+    """
+    nodes = table.nodes()
+    mine = nodes.stratum % 3 != UNLABELLED
+    group = nodes.stratum[mine] // 6
+    total = nodes.weight[mine]
+    positive = np.where(nodes.stratum[mine] % 3 == 1, total, 0.0)
+    seen = features(nodes.logit[mine], family)
+    large = np.flatnonzero(np.bincount(group, minlength=1) > MERGE_ABOVE)
+    if not merge or not len(large):
+        return group, seen, positive, total
+    small = ~np.isin(group, large)
+    parts = [(group[small], seen.up[small], seen.down[small], positive[small], total[small])]
+    for g in large:
+        of_group = group == g
+        rows = total[of_group]
+        key = np.zeros(len(rows), dtype=np.int64)
+        cells = to_cells(Points(key, nodes.logit[mine][of_group], rows, rows, rows))
+        ruled = gauss_rule(cells)
+        shared = features(ruled.logit, family)
+        zeros = np.zeros(len(ruled.logit))
+        parts.append((np.full(len(zeros), g), shared.up, shared.down, zeros, ruled.weight))
+        hits = positive[of_group]
+        count = hits.sum()
+        if count > 0.0:
+            means = [np.array([(hits * column[of_group]).sum() / count]) for column in seen[:2]]
+            parts.append((np.array([g]), *means, np.array([count]), np.zeros(1)))
+    segment, up, down, positive, total = (
+        np.concatenate(column) for column in zip(*parts, strict=True)
+    )
+    return segment, Features(up, down, seen.offset), positive, total
 
 
 def by_segment(values: Floats, evidence: Evidence) -> Floats:

@@ -27,7 +27,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ._jit import compiles
 from .evidence import Evidence, loglik
@@ -121,6 +120,7 @@ class Chains(NamedTuple):
     step: Step
     accepted: Accepted
     rng: np.random.Generator
+    jit: bool
 
 
 def warm_up(
@@ -316,7 +316,8 @@ def _begin(evidence: Evidence, prior: Prior, chains: int, rng: np.random.Generat
     packed = pack(State(phi, mu, sigma, loglik(phi, evidence), ladder))
     step = Step(np.full((sets, groups), 1.0), np.full((sets, 3), 1.2))
     nothing = Accepted(np.zeros(sets), np.zeros((sets, groups)), np.zeros((sets, 3)))
-    return Chains(packed, evidence, prior, surrogate, step, nothing, rng)
+    jit = compiles(_numpy_seconds(evidence, sets, chains))
+    return Chains(packed, evidence, prior, surrogate, step, nothing, rng, jit)
 
 
 def _adapted(step: Step, rate: Accepted) -> Step:
@@ -346,7 +347,7 @@ def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
     sets, count, _ = chains.packed.shape
     groups = chains.evidence.groups
     noise = make_noise(chains.rng, (sets, count), sweeps, groups)
-    jit = compiles(_numpy_seconds(chains))
+    jit = chains.jit
     candidates = propose(noise, chains.evidence, chains.surrogate, chains.prior, jit=jit)
     shape = chains.step.phi[..., None, None] * walk_shape(chains.surrogate)
     walk = noise.walk[..., : 3 * groups].reshape(sets, count, -1, groups, 3)
@@ -440,15 +441,14 @@ def _logliks(phi: Floats, evidence: Evidence, jit: bool) -> Floats:
     return heights
 
 
-def _numpy_seconds(chains: Chains) -> float:
-    """Estimate what 1,500 sweeps would take the NumPy form: calls, then proposals, then nodes.
+def _numpy_seconds(evidence: Evidence, sets: int, chains: int) -> float:
+    """Estimate what 1,500 sweeps would take the NumPy form: calls, proposals and nodes.
 
-    The estimate is of a whole fit, not of the run at hand, so that one fit uses one form throughout.
+    Always of a whole fit, not of the run at hand, so that one fit uses one form throughout.
     """
-    sets, count, _ = chains.packed.shape
-    proposals = 2e-6 * sets * count * chains.evidence.groups
-    nodes = 5e-8 * count * len(chains.evidence.up)
-    return 1500 * (2.5e-4 + ROUNDS * (2e-4 + proposals + 2.0 * nodes))
+    proposals = 2e-6 * sets * chains * evidence.groups
+    nodes = 1e-7 * chains * len(evidence.up)
+    return float(1500 * (2.5e-4 + ROUNDS * (2e-4 + proposals + nodes)))
 
 
 def _sigma_target(sigma: Floats, squares: Floats, groups: int, scale: Floats) -> Floats:

@@ -1,0 +1,5 @@
+"""`python -m lightfair` is the command `lightfair`."""
+
+from .cli import run
+
+run()

@@ -1,0 +1,492 @@
+"""Assess: from rows to an Assessment, the one function that most users need.
+
+    rows -> ScoreData -> ScoreTable -> Posterior -> theta -> delta -> Assessment
+
+Each arrow is a function of its own module; here they are put in a row, with the settings, the gate on
+convergence and the warnings. An Assessment is frozen: printing it gives the report, `to_dict` what
+`lightfair assess --json` prints.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .compare import Estimate, check_epsilon, check_prob, difference
+from .conjugate import check_prior
+from .data import Note, ScoreData, level_name, score_data
+from .diagnostics import Gate, diagnose, gate
+from .evidence import table_evidence
+from .imputation import TARGETS, confusion_counts
+from .labels_only import LabelsOnly, labels_only
+from .metrics import DEFAULT_METRICS, check_metrics, lack, theta
+from .model import FAMILIES, Floats, Prior, active, tie
+from .sampler import Draws, take_draws, warm_up
+from .table import UNLABELLED, ScoreTable, score_table
+from .warn import data_warnings, result_warnings
+
+CHAINS, DRAWS, WARMUP = 4, 1000, 300
+MAX_DRAWS = 8  # times the draws asked for, where the gate is not met
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws of the calibration curves.
+
+    Attributes
+    ----------
+    phi : float64 array, shape (chain, draw, group, 3)
+        log a, log b, c of each group.
+    mu, sigma : float64 array, shape (chain, draw, 3)
+        Common location and spread of the groups' log a, log b and c. Without hierarchy each group has
+        its own: (chain, draw, group, 3).
+    """
+
+    phi: Floats
+    mu: Floats
+    sigma: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Settings:
+    """What an assessment was asked to do; the names are those of the arguments of `assess`."""
+
+    metrics: tuple[str, ...]
+    threshold: float | dict[str, float] | None
+    reference: str | None
+    family: str
+    hierarchical: bool
+    prior: Prior
+    target: str
+    prob: float
+    epsilon: float
+    clip: float
+    log_odds_cap: float | None
+    labels_only_prior: tuple[float, float]
+    chains: int
+    draws: int
+    warmup: int
+    seed: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        plain = dict(self.__dict__)
+        plain["metrics"] = list(self.metrics)
+        plain["prior"] = self.prior.to_dict()
+        plain["labels_only_prior"] = list(self.labels_only_prior)
+        return plain
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """The result: posterior draws of every metric of every group, and how far to trust them.
+
+    Attributes
+    ----------
+    settings : Settings
+    data : ScoreData
+    table : ScoreTable
+    posterior : Posterior
+    theta : dict of str to float64 array, shape (chain, draw, group)
+        Draws of each metric.
+    labels : dict of str to LabelsOnly
+        What labels alone say of each metric.
+    gate : Gate
+        Whether the chains have converged.
+    warnings : tuple of Note
+        What a reader must know before believing a number.
+    truth : dict of str to float64 array, shape (group,), or None
+        Frequencies from labels that the assessment was not shown.
+    """
+
+    settings: Settings
+    data: ScoreData
+    table: ScoreTable
+    posterior: Posterior
+    theta: dict[str, Floats]
+    labels: dict[str, LabelsOnly]
+    gate: Gate
+    warnings: tuple[Note, ...]
+    truth: dict[str, Floats] | None = field(default=None)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups, in the order of the last axis of all draws."""
+        return self.data.groups
+
+    def draws(self, metric: str) -> Floats:
+        """Return draws of a metric, float64 (chain, draw, group); NaN where it is undefined."""
+        if metric not in self.theta:
+            raise ValueError(
+                f"metric {metric!r} was not assessed; there are {', '.join(self.theta)}"
+            )
+        return self.theta[metric]
+
+    def metric(self, metric: str, group: Any) -> Estimate:
+        """Return the estimate of a metric in a group."""
+        return Estimate(self.draws(metric)[..., self._index(group)], lack(metric))
+
+    def difference(self, metric: str, group: Any, reference: Any) -> Estimate:
+        """Return the estimate of the metric in `group` minus the metric in `reference`."""
+        return difference(
+            self.draws(metric), self._index(group), self._index(reference), lack(metric)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the assessment as plain values, ready for JSON; this is what `--json` prints."""
+        from .report import to_dict
+
+        return to_dict(self)
+
+    def __str__(self) -> str:
+        from .report import to_text
+
+        return to_text(self)
+
+    def _index(self, group: Any) -> int:
+        name = level_name(group)
+        if name not in self.groups:
+            raise ValueError(f"no group {name!r}; there are {', '.join(self.groups)}")
+        return self.groups.index(name)
+
+
+def assess(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    metrics: Any = DEFAULT_METRICS,
+    threshold: float | Mapping[Any, float] = 0.5,
+    y_pred: Any = None,
+    sample_weight: Any = None,
+    positive_label: Any = None,
+    unlabeled: Any = None,
+    missing: str = "raise",
+    reference: Any = None,
+    family: str = "beta",
+    hierarchical: bool = True,
+    prior: Prior | None = None,
+    target: str = "sample",
+    prob: float = 0.95,
+    epsilon: float = 0.05,
+    clip: float = 0.01,
+    log_odds_cap: float | None = None,
+    labels_only_prior: tuple[float, float] = (1.0, 1.0),
+    chains: int = CHAINS,
+    draws: int = DRAWS,
+    warmup: int = WARMUP,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Assess the group fairness of a binary classifier from few labels and many scores.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features, y_pred, threshold, sample_weight, positive_label, unlabeled, missing
+        The rows; see `score_data`. Unlabelled rows have y_true NaN, None, pd.NA or -1.
+    metrics : str or sequence of str
+        See `lightfair.METRICS`.
+    reference
+        The group that differences are taken against. Default: the group with most rows.
+    family : {"beta", "llo", "temperature"}
+        The calibration curve; see `model`.
+    hierarchical : bool
+        False gives each group a prior of its own, and shares nothing between groups.
+    prior : Prior, optional
+        The six scales. `Prior().scaled(alpha)` is the paper's sensitivity analysis.
+    target : {"sample", "expected", "population"}
+        What is estimated: the metric that these rows would show if all were labelled; its expected
+        value given the curves; or the metric of the population that the rows were drawn from.
+    prob : float
+        Mass of credible intervals, in (0, 1).
+    epsilon : float
+        A difference below it, in absolute value, counts as small; in (0, 1).
+    clip : float
+        Scores are clipped to [clip, 1 - clip] for the curve, in [0, 0.5).
+    log_odds_cap : float, optional
+        Upper bound on the calibrated log odds; the paper's authors use 15. Default: none.
+    labels_only_prior : (float, float)
+        Beta prior of the labels-only answer.
+    chains, draws, warmup : int
+        Chains, kept draws of each, and sweeps of warm-up. Where R-hat or the effective sample size
+        misses its gate, drawing goes on to at most 8 times `draws`.
+    rng : int or numpy.random.Generator, optional
+        Seed. The same seed gives the same numbers.
+    progress : callable, optional
+        Called as progress(stage, done, total).
+
+    Returns
+    -------
+    Assessment
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule; the message names the rule, the value and the way out.
+
+    Notes
+    -----
+    The method is that of Ji, Smyth and Steyvers, "Can I Trust My Fairness Metric?", NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=50, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> bool(-1 < result.difference("tpr", "B", "A").mean < 1)
+    True
+    """
+    data = score_data(
+        y_true,
+        y_score,
+        sensitive_features=sensitive_features,
+        y_pred=y_pred,
+        threshold=threshold,
+        sample_weight=sample_weight,
+        positive_label=positive_label,
+        unlabeled=unlabeled,
+        missing=missing,
+    )
+    return assess_data(
+        data,
+        metrics=metrics,
+        reference=reference,
+        family=family,
+        hierarchical=hierarchical,
+        prior=prior,
+        target=target,
+        prob=prob,
+        epsilon=epsilon,
+        clip=clip,
+        log_odds_cap=log_odds_cap,
+        labels_only_prior=labels_only_prior,
+        chains=chains,
+        draws=draws,
+        warmup=warmup,
+        rng=rng,
+        progress=progress,
+    )
+
+
+def assess_data(
+    data: ScoreData,
+    *,
+    metrics: Any = DEFAULT_METRICS,
+    reference: Any = None,
+    family: str = "beta",
+    hierarchical: bool = True,
+    prior: Prior | None = None,
+    target: str = "sample",
+    prob: float = 0.95,
+    epsilon: float = 0.05,
+    clip: float = 0.01,
+    log_odds_cap: float | None = None,
+    labels_only_prior: tuple[float, float] = (1.0, 1.0),
+    chains: int = CHAINS,
+    draws: int = DRAWS,
+    warmup: int = WARMUP,
+    rng: int | np.random.Generator | None = None,
+    truth: ScoreData | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Assess rows that `score_data` has checked; arguments as in `assess`.
+
+    `truth` holds the same rows with labels that are to be compared with, not learned from.
+    """
+    _check_choice("family", family, FAMILIES)
+    _check_choice("target", target, TARGETS)
+    if prior is not None and not isinstance(prior, Prior):
+        raise ValueError(f"prior must be a lightfair.Prior; got {prior!r}")
+    if log_odds_cap is not None and not 0.0 < log_odds_cap < math.inf:
+        raise ValueError(f"log_odds_cap must be above 0, or None; got {log_odds_cap!r}")
+    _check_count("chains", chains, 1)
+    _check_count("draws", draws, 4)
+    _check_count("warmup", warmup, 0)
+    settings = Settings(
+        metrics=check_metrics(metrics),
+        threshold=data.threshold,
+        reference=_reference(data, reference),
+        family=family,
+        hierarchical=bool(hierarchical),
+        prior=Prior() if prior is None else prior,
+        target=target,
+        prob=check_prob(prob),
+        epsilon=check_epsilon(epsilon),
+        clip=float(clip),
+        log_odds_cap=log_odds_cap,
+        labels_only_prior=check_prior(labels_only_prior),
+        chains=int(chains),
+        draws=int(draws),
+        warmup=int(warmup),
+        seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
+    )
+    table = score_table(data, clip=clip)
+    streams = _streams(rng)
+    posterior, theta_draws, verdict = _posterior(table, settings, streams[:2], progress)
+    weight, weight_sq = (table.sums(c)[..., :UNLABELLED] for c in ("weight", "weight_sq"))
+    labels = {
+        name: labels_only(
+            name,
+            weight,
+            weight_sq,
+            prior=settings.labels_only_prior,
+            prob=settings.prob,
+            rng=streams[2],
+        )
+        for name in settings.metrics
+    }
+    return Assessment(
+        settings=settings,
+        data=data,
+        table=table,
+        posterior=posterior,
+        theta=theta_draws,
+        labels=labels,
+        gate=verdict,
+        warnings=(
+            *data.notes,
+            *data_warnings(data, table),
+            *result_warnings(theta_draws, data.groups, verdict, posterior.phi.shape[1]),
+        ),
+        truth=None if truth is None else frequencies(truth, settings.metrics),
+    )
+
+
+def frequencies(data: ScoreData, metrics: tuple[str, ...]) -> dict[str, Floats]:
+    """Return each metric as its frequency among labelled rows: float64 (group,), NaN for 0 / 0."""
+    counts = score_table(data, clip=0.01).sums("weight")[..., :UNLABELLED]
+    return {name: theta(name, counts) for name in metrics}
+
+
+def _posterior(
+    table: ScoreTable,
+    settings: Settings,
+    streams: list[np.random.Generator],
+    progress: Progress | None,
+) -> tuple[Posterior, dict[str, Floats], Gate]:
+    """Draw until the gate is met, or the limit."""
+
+    def told(stage: str) -> Callable[[int, int], None] | None:
+        if progress is None:
+            return None
+        return lambda done, total: progress(stage, done, total)
+
+    cap = math.inf if settings.log_odds_cap is None else settings.log_odds_cap
+    evidence = table_evidence(
+        [table], family=settings.family, hierarchical=settings.hierarchical, cap=cap
+    )
+    chains = warm_up(
+        evidence,
+        settings.prior,
+        chains=settings.chains,
+        warmup=settings.warmup,
+        rng=streams[0],
+        progress=told("warm-up"),
+    )
+    parts: list[Posterior] = []
+    metrics: list[dict[str, Floats]] = []
+    missing = settings.draws
+    while True:
+        chains, block = take_draws(chains, missing, progress=told("draws"))
+        fresh = _named(block, settings.family, settings.hierarchical)
+        counts = confusion_counts(
+            fresh.phi,
+            table,
+            target=settings.target,
+            rng=streams[1],
+            cap=cap,
+            jit=chains.jit,
+        )
+        parts.append(fresh)
+        metrics.append({name: theta(name, counts) for name in settings.metrics})
+        posterior = Posterior(
+            *(
+                np.concatenate([getattr(p, n) for p in parts], axis=1)
+                for n in ("phi", "mu", "sigma")
+            )
+        )
+        theta_draws = {
+            name: np.concatenate([m[name] for m in metrics], axis=1) for name in settings.metrics
+        }
+        verdict = gate(diagnose(_quantities(posterior, theta_draws, table, settings)))
+        taken = posterior.phi.shape[1]
+        missing = min(taken, MAX_DRAWS * settings.draws - taken)
+        if verdict.ok or missing == 0:
+            return posterior, theta_draws, verdict
+
+
+def _named(block: Draws, family: str, hierarchical: bool) -> Posterior:
+    """Drop the axis of data sets, and fill in the parameters that the family derives."""
+    if hierarchical:
+        values = (block.phi[0], block.mu[0], block.sigma[0])
+    else:  # every group was a data set of one group
+        by_group = (block.phi[:, :, :, 0], block.mu, block.sigma)
+        values = tuple(np.moveaxis(v, 0, 2) for v in by_group)  # type: ignore[assignment]
+    return Posterior(*(tie(value, family) for value in values))
+
+
+def _quantities(
+    posterior: Posterior, theta_draws: dict[str, Floats], table: ScoreTable, settings: Settings
+) -> Floats:
+    """Everything whose convergence is checked: (chain, draw, quantity)."""
+    free = active(settings.family)
+    shape = posterior.phi.shape[:2]
+    reference = None if settings.reference is None else table.groups.index(settings.reference)
+    found = [getattr(posterior, n)[..., free].reshape(*shape, -1) for n in ("phi", "mu", "sigma")]
+    for draws in theta_draws.values():
+        found.append(_filled(draws))
+        if reference is not None:
+            delta = np.delete(draws - draws[..., [reference]], reference, axis=-1)
+            found.append(_filled(delta))
+    return np.concatenate(found, axis=-1)
+
+
+def _filled(draws: Floats) -> Floats:
+    """Put the mean of the defined draws in place of undefined ones, for diagnostics only."""
+    undefined = np.isnan(draws)
+    if not undefined.any():
+        return draws
+    count = np.maximum((~undefined).sum(axis=(0, 1)), 1)
+    mean = np.where(undefined, 0.0, draws).sum(axis=(0, 1)) / count
+    return np.where(undefined, mean, draws)
+
+
+def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
+    """Independent generators for the sampler, the imputation and the labels-only simulation."""
+    if rng is not None and not isinstance(rng, (int, np.integer, np.random.Generator)):
+        raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")
+    try:
+        source = np.random.default_rng(rng)
+    except ValueError as error:
+        raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
+    return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=3)]
+
+
+def _reference(data: ScoreData, reference: Any) -> str | None:
+    if reference is None:
+        if len(data.groups) == 1:
+            return None
+        return data.groups[int(np.argmax(np.bincount(data.group, minlength=len(data.groups))))]
+    name = level_name(reference)
+    if name not in data.groups:
+        raise ValueError(
+            f"reference must be one of the groups {', '.join(data.groups)}; got {name!r}"
+        )
+    return name if len(data.groups) > 1 else None
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")

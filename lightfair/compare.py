@@ -1,0 +1,104 @@
+"""Comparisons: what the draws of a metric, or of a difference of two, say.
+
+delta = theta_group - theta_reference, draw by draw, so that an interval, a probability and a mean are
+always of the same quantity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .model import Floats
+
+UNDEFINED_LIMIT = 0.05  # share of undefined draws above which a number is not reported
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Posterior draws of one number.
+
+    Attributes
+    ----------
+    draws : float64 array, shape (chain, draw)
+        NaN where the number is undefined, such as a rate of 0 rows.
+    lack : str
+        What is missing where it is undefined.
+    """
+
+    draws: Floats
+    lack: str = "rows"
+
+    @property
+    def undefined(self) -> float:
+        """Share of draws in which the number is undefined."""
+        return float(np.isnan(self.draws).mean())
+
+    @property
+    def reason(self) -> str | None:
+        """Why the number is not reported; None where it is."""
+        if self.undefined <= UNDEFINED_LIMIT:
+            return None
+        if self.undefined == 1.0:
+            return (
+                f"there are no {self.lack}" if self.lack != "both labels" else "a label is missing"
+            )
+        return f"no {self.lack} in {self.undefined:.0%} of the draws"
+
+    @property
+    def defined(self) -> Floats:
+        """The defined draws, flat."""
+        return self.draws[~np.isnan(self.draws)]
+
+    @property
+    def exact(self) -> bool:
+        """Whether all draws are the same number, so that there is nothing to be unsure of."""
+        return bool(np.ptp(self.draws) == 0.0)
+
+    @property
+    def mean(self) -> float:
+        """Posterior mean; NaN where `reason` is set."""
+        return float(self.defined.mean()) if self.reason is None else float("nan")
+
+    @property
+    def sd(self) -> float:
+        """Posterior standard deviation; NaN where `reason` is set."""
+        return float(self.defined.std()) if self.reason is None else float("nan")
+
+    def interval(self, prob: float = 0.95) -> tuple[float, float]:
+        """Return the central interval of mass `prob`, in (0, 1)."""
+        check_prob(prob)
+        if self.reason is not None:
+            return float("nan"), float("nan")
+        low, high = np.quantile(self.defined, [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)])
+        return float(low), float(high)
+
+    def prob_greater(self, value: float = 0.0) -> float:
+        """Return the posterior probability that the number is above `value`."""
+        return float((self.defined > value).mean()) if self.reason is None else float("nan")
+
+    def prob_within(self, epsilon: float) -> float:
+        """Return the posterior probability that the number is less than `epsilon` away from 0."""
+        check_epsilon(epsilon)
+        near = np.abs(self.defined) < epsilon
+        return float(near.mean()) if self.reason is None else float("nan")
+
+
+def difference(draws: Floats, group: int, reference: int, lack: str) -> Estimate:
+    """Return theta_group - theta_reference of draws (chain, draw, group)."""
+    return Estimate(draws[..., group] - draws[..., reference], lack)
+
+
+def check_prob(prob: float) -> float:
+    """Raise ValueError unless prob lies in (0, 1)."""
+    if not 0.0 < prob < 1.0:
+        raise ValueError(f"prob must lie in (0, 1); got {prob!r}; 0.95 is 95 %")
+    return float(prob)
+
+
+def check_epsilon(epsilon: float) -> float:
+    """Raise ValueError unless epsilon lies in (0, 1)."""
+    if not 0.0 < epsilon < 1.0:
+        raise ValueError(f"epsilon must lie in (0, 1); got {epsilon!r}")
+    return float(epsilon)

@@ -1,0 +1,266 @@
+"""Imputation: from draws of the curves to draws of each group's confusion counts.
+
+The count of a cell of the confusion table is what the labels show plus what the unlabelled rows add
+(Ji, Smyth and Steyvers 2020, equation 1). What they add depends on the target:
+
+expected    the sum of their calibrated probabilities f, as the equation is printed;
+sample      a draw of their labels, y ~ Bernoulli(f): the counts these very rows would show;
+population  the rows, labelled ones too, are a sample: the expected counts under the Bayesian bootstrap,
+            rows weighted by Exp(1) draws. With f as probability of a label: a population is large.
+
+All three work on the nodes of a table. Sums of Bernoullis per stratum are drawn from their
+distribution at once: exactly where a stratum has at most 32 rows, else from a binomial or a
+Cornish-Fisher expansion with the same first two or three cumulants.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .model import Floats, features
+from .table import UNLABELLED, ScoreTable
+
+TARGETS = ("expected", "sample", "population")
+SMALL = 32  # rows up to which a sum of Bernoullis is drawn exactly
+BLOCK = 1_000_000  # numbers in a temporary array
+
+
+class Unlabelled(NamedTuple):
+    """Unlabelled nodes, sorted by stratum (group * 2 + predicted).
+
+    up, down: float64 (node,), features; weight, scale: as in `table.Nodes`; start: int64 (2 G + 1,),
+    first node of each stratum; rows: float64 (2 G,).
+    """
+
+    up: Floats
+    down: Floats
+    weight: Floats
+    scale: Floats
+    start: npt.NDArray[np.int64]
+    rows: Floats
+
+
+def unlabelled(table: ScoreTable) -> Unlabelled:
+    """Take the unlabelled nodes out of a table."""
+    nodes = table.nodes()
+    mine = nodes.stratum % 3 == UNLABELLED
+    stratum = nodes.stratum[mine] // 3
+    seen = features(nodes.logit[mine], "beta")
+    return Unlabelled(
+        seen.up,
+        seen.down,
+        nodes.weight[mine],
+        nodes.scale[mine],
+        np.searchsorted(stratum, np.arange(2 * len(table.groups) + 1)).astype(np.int64),
+        table.sums("rows")[..., UNLABELLED].ravel(),
+    )
+
+
+def confusion_counts(
+    phi: Floats,
+    table: ScoreTable,
+    *,
+    target: str,
+    rng: np.random.Generator,
+    cap: float = np.inf,
+    jit: bool = False,
+) -> Floats:
+    """Draw the confusion counts of every group.
+
+    Parameters
+    ----------
+    phi
+        float64 (chain, draw, group, 3): log a, log b, c. Every family is a beta curve by now.
+    table
+        Of all rows, labelled and unlabelled.
+    cap
+        Upper bound on the log odds.
+    target
+        One of "expected", "sample", "population".
+    rng
+        Used by "sample" and "population".
+
+    Returns
+    -------
+    float64 (chain, draw, group, predicted, label), sums of row weights; for "population" up to
+    a factor of each group and draw.
+    """
+    chains, draws, groups, _ = phi.shape
+    nodes = unlabelled(table)
+    flat = phi.reshape(-1, groups, 3)
+    known = table.sums("weight")
+    counts = np.empty((len(flat), groups, 2, 2))
+    if target == "population":
+        positive, total = _bootstrapped(flat, nodes, cap, rng)
+        shape = _rows_of(known, table.sums("weight_sq"))[..., :UNLABELLED]
+        size = np.divide(known[..., :2], shape, out=np.ones_like(shape), where=shape > 0.0)
+        counts[:] = rng.standard_gamma(shape, (len(flat), *shape.shape)) * size
+    else:
+        moments = cumulants(flat, nodes, cap, jit=jit)
+        total = known[..., UNLABELLED]
+        positive = moments[..., 0]
+        if target == "sample":
+            positive = _sums_of_bernoullis(flat, nodes, moments, total, cap, rng)
+        counts[:] = known[..., :UNLABELLED]
+    counts[..., 1] += positive
+    counts[..., 0] += total - positive
+    return counts.reshape(chains, draws, groups, 2, 2)
+
+
+def cumulants(phi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) -> Floats:
+    """Mean, variance and third cumulant of the number of unlabelled positives.
+
+    phi (n, group, 3) -> float64 (n, group, predicted, 3).
+    """
+    n, groups, _ = phi.shape
+    out = np.zeros((n, groups, 2, 3))
+    if jit:
+        from ._kernels import cumulants as kernel
+
+        stack = np.stack([nodes.up, nodes.down, nodes.weight, nodes.scale])
+        curves = np.ascontiguousarray(phi.reshape(n, -1))
+        kernel(curves, stack, nodes.start, cap, out.reshape(n, -1))
+        return out
+    for stratum in range(2 * groups):
+        part = slice(nodes.start[stratum], nodes.start[stratum + 1])
+        weight = nodes.weight[part]
+        weights = np.stack([weight, weight * nodes.scale[part], weight * nodes.scale[part] ** 2], 1)
+        for block in _blocks(n, len(weight)):
+            rate = _rates(phi[block], nodes, stratum, cap)
+            noise = rate * (1.0 - rate)
+            sums = out[block, stratum // 2, stratum % 2]
+            sums[:, 0] = rate @ weights[:, 0]
+            sums[:, 1] = noise @ weights[:, 1]
+            sums[:, 2] = (noise * (1.0 - 2.0 * rate)) @ weights[:, 2]
+    return out
+
+
+def _rates(phi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
+    """f at the nodes of a stratum, (n, node), for phi (n, group, 3)."""
+    part = slice(nodes.start[stratum], nodes.start[stratum + 1])
+    la, lb, c = (phi[:, stratum // 2, i, None] for i in range(3))
+    odds = c + np.exp(la) * nodes.up[part] + np.exp(lb) * nodes.down[part]
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * np.minimum(odds, cap)))
+
+
+def _bootstrapped(
+    phi: Floats, nodes: Unlabelled, cap: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Positive and total mass of the unlabelled rows, each (n, group, predicted), under Exp(1) weights.
+
+    The total weight of k rows is Gamma(k); a node that stands for k rows gets that, k whole or not.
+    """
+    n, groups, _ = phi.shape
+    positive = np.zeros((n, groups, 2))
+    total = np.zeros((n, groups, 2))
+    for stratum in range(2 * groups):
+        part = slice(nodes.start[stratum], nodes.start[stratum + 1])
+        scale = nodes.scale[part]
+        shape = nodes.weight[part] / scale
+        for block in _blocks(n, len(scale)):
+            rate = _rates(phi[block], nodes, stratum, cap)
+            mass = rng.standard_gamma(shape, rate.shape) * scale
+            positive[block, stratum // 2, stratum % 2] = (rate * mass).sum(axis=1)
+            total[block, stratum // 2, stratum % 2] = mass.sum(axis=1)
+    return positive, total
+
+
+def _sums_of_bernoullis(
+    phi: Floats,
+    nodes: Unlabelled,
+    moments: Floats,
+    total: Floats,
+    cap: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """Draw the number of unlabelled positives, (n, group, predicted)."""
+    uniform = rng.random(moments.shape[:-1])
+    normal = rng.standard_normal(moments.shape[:-1])
+    plain = bool((nodes.scale == 1.0).all())
+    counts = cornish_fisher(moments, normal, total, whole=plain)
+    for stratum in range(2 * moments.shape[1]):
+        g, predicted = divmod(stratum, 2)
+        rows = nodes.rows[stratum]
+        if not plain or rows == 0.0:
+            continue
+        mine = moments[:, g, predicted]
+        chosen = uniform[:, g, predicted]
+        if rows <= SMALL:
+            rate = _rates(phi, nodes, stratum, cap)
+            part = slice(nodes.start[stratum], nodes.start[stratum + 1])
+            repeat = np.rint(nodes.weight[part]).astype(np.int64)
+            counts[:, g, predicted] = exact_sum(np.repeat(rate, repeat, axis=1), chosen)
+        else:
+            rare = (mine[:, 1] < 16.0) & (np.minimum(mine[:, 0], rows - mine[:, 0]) < 64.0)
+            if rare.any():
+                counts[rare, g, predicted] = matched_binomial(mine[rare, :2], rows, chosen[rare])
+    return counts
+
+
+def exact_sum(rate: Floats, uniform: Floats) -> Floats:
+    """Invert the distribution of a sum of independent Bernoullis; rate (n, row), uniform (n,)."""
+    n, rows = rate.shape
+    mass = np.zeros((n, rows + 1))
+    mass[:, 0] = 1.0
+    for i in range(rows):
+        p = rate[:, i, None]
+        mass[:, 1:] = mass[:, 1:] * (1.0 - p) + mass[:, :-1] * p
+        mass[:, :1] *= 1.0 - p
+    below = np.cumsum(mass, axis=1)[:, :-1] <= uniform[:, None]
+    return np.asarray(below.sum(axis=1), dtype=np.float64)
+
+
+def matched_binomial(moments: Floats, rows: float, uniform: Floats) -> Floats:
+    """Invert the binomial of the same mean and variance, counting the rarer of the two labels.
+
+    moments (n, 2): mean and variance of the count of positives among `rows` rows; uniform (n,). The
+    number of trials, mean^2 / (mean - variance), need not be whole.
+    """
+    flip = moments[:, 0] > 0.5 * rows
+    mean = np.where(flip, rows - moments[:, 0], moments[:, 0])
+    gap = np.maximum(mean - moments[:, 1], 1e-9 * mean)
+    p = np.where(mean > 0.0, gap / np.maximum(mean, 1e-300), 0.0)
+    p = np.minimum(p, 1.0 - 1e-12)
+    trials = np.where(p > 0.0, mean / np.maximum(p, 1e-300), 0.0)
+    mass = np.exp(trials * np.log1p(-p))
+    below = mass.copy()
+    count = np.zeros(len(mean))
+    odds = p / (1.0 - p)
+    last = np.minimum(np.ceil(trials), rows)
+    for k in range(int(min(rows, 64 + 8 * 16))):
+        more = (uniform >= below) & (k < last)
+        if not more.any():
+            break
+        count += more
+        mass = mass * np.maximum(trials - k, 0.0) / (k + 1.0) * odds
+        below = below + mass
+    return np.where(flip, rows - count, count)
+
+
+def cornish_fisher(moments: Floats, normal: Floats, total: Floats, *, whole: bool) -> Floats:
+    """A normal with the skewness of the count (..., 3 cumulants), rounded where rows count once.
+
+    Rounding adds a variance of 1/12, which is taken off first.
+    """
+    mean, variance = moments[..., 0], moments[..., 1]
+    sd = np.sqrt(variance)
+    skew = np.divide(moments[..., 2], sd**3, out=np.zeros_like(sd), where=sd > 1e-9)
+    inner = np.sqrt(np.maximum(variance - 1.0 / 12.0, 0.0)) if whole else sd
+    bend = np.clip(skew, -1.0, 1.0) / 6.0 * (normal * normal - 1.0)
+    count = mean + inner * (normal + bend)
+    if whole:
+        count = np.floor(count + 0.5)
+    return np.asarray(np.clip(count, 0.0, total))
+
+
+def _rows_of(weight: Floats, weight_sq: Floats) -> Floats:
+    """Effective number of rows of weighted rows (Kish): squared sum over sum of squares."""
+    return np.divide(weight * weight, weight_sq, out=np.zeros_like(weight), where=weight_sq > 0.0)
+
+
+def _blocks(n: int, width: int) -> list[slice]:
+    size = max(1, BLOCK // max(width, 1))
+    return [slice(i, min(i + size, n)) for i in range(0, n, size)]

@@ -1,0 +1,308 @@
+"""The report: an Assessment as text for people, and as plain values for programs.
+
+Both say the same numbers. An undefined number is a dash with a reason in the text, null with a `reason`
+in the values; it is never 0, -1 or NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._version import __version__
+from .compare import Estimate
+
+if TYPE_CHECKING:
+    from .assessment import Assessment
+
+KNOWN = "known without labels"
+TARGET_WORDS = {
+    "expected": "the expected metric of these rows, given the calibration curves",
+    "sample": "the metric these rows would show if all were labeled",
+    "population": "the metric of the population these rows are a sample of",
+}
+
+
+def to_dict(result: Assessment) -> dict[str, Any]:
+    """Return the assessment as plain values; see the README for the keys."""
+    verdict = result.gate
+    draws = result.posterior.phi.shape[1]
+    return {
+        "version": __version__,
+        "settings": result.settings.to_dict(),
+        "data": _data(result),
+        "metrics": {name: _metric(result, name) for name in result.settings.metrics},
+        "diagnostics": {
+            "rhat_max": _plain(verdict.rhat_max),
+            "ess_bulk_min": _plain(verdict.ess_bulk_min),
+            "ess_tail_min": _plain(verdict.ess_tail_min),
+            "ok": verdict.ok,
+            "reason": verdict.reason,
+            "draws": draws,
+            "extended": draws > result.settings.draws,
+        },
+        "warnings": [{"code": note.code, "message": note.message} for note in result.warnings],
+    }
+
+
+def to_text(result: Assessment) -> str:
+    """Return the report."""
+    lines = _head(result)
+    for name in result.settings.metrics:
+        lines += ["", *_metric_text(result, name)]
+    lines += ["", *_tail(result)]
+    return "\n".join(lines)
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """Show a number, or a dash for an undefined one; never -0.000."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    text = f"{value:.{digits}f}"
+    return text[1:] if text.startswith("-") and not any(c in "123456789" for c in text) else text
+
+
+def probability(value: float | None, *, exact: bool = False) -> str:
+    """Show a probability; one from draws never as 0 or 1, which draws cannot show."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if exact:
+        return f"{value:.0f}"
+    if value < 0.001:
+        return "<0.001"
+    return ">0.999" if value > 0.999 else f"{value:.3f}"
+
+
+def sentence(result: Assessment, metric: str, group: str, reference: str) -> str:
+    """Say the direction of a difference, its size and the probability of the direction."""
+    estimate = result.difference(metric, group, reference)
+    pair = f"{metric} for {group} against {reference}"
+    if estimate.reason is not None:
+        return f"{pair}: undefined, {estimate.reason}."
+    low, high = estimate.interval(result.settings.prob)
+    size = f"{number(estimate.mean)} [{number(low)}, {number(high)}]"
+    if estimate.exact:
+        if low == 0.0:
+            return (
+                f"{metric} is the same for {group} and {reference}; no label is needed to know it."
+            )
+        word = "higher" if low > 0.0 else "lower"
+        return (
+            f"{metric} is {word} for {group} than for {reference} by {number(abs(low))}; no label "
+            "is needed to know it."
+        )
+    above = estimate.prob_greater(0.0)
+    below = float((estimate.defined < 0.0).mean())
+    word, chance = ("higher", above) if above >= below else ("lower", below)
+    return (
+        f"{metric} is {word} for {group} than for {reference} with probability "
+        f"{probability(chance)}: {size}."
+    )
+
+
+def _data(result: Assessment) -> dict[str, Any]:
+    data = result.data
+    known = data.label >= 0
+    groups = []
+    for index, name in enumerate(data.groups):
+        mine = data.group == index
+        groups.append(
+            {
+                "name": name,
+                "rows": int(mine.sum()),
+                "labeled": int((mine & known).sum()),
+                "positives": int((mine & (data.label == 1)).sum()),
+                "parts": dict(zip(data.attributes, data.parts[index], strict=True)),
+            }
+        )
+    return {
+        "rows": len(data.label),
+        "labeled": int(known.sum()),
+        "unlabeled": int((~known).sum()),
+        "clipped": result.table.clipped,
+        "attributes": list(data.attributes),
+        "groups": groups,
+        "empty_groups": list(data.empty_groups),
+    }
+
+
+def _metric(result: Assessment, name: str) -> dict[str, Any]:
+    labels = result.labels[name]
+    exact = _needs_no_labels(result, name)
+    groups = []
+    for index, group in enumerate(result.groups):
+        entry = {"name": group, **_summary(result, result.metric(name, group))}
+        entry["labels_only"] = (
+            {"mean": None, "interval": None, "reason": KNOWN}
+            if exact
+            else {
+                "mean": _plain(labels.mean[index]),
+                "interval": [_plain(labels.low[index]), _plain(labels.high[index])],
+            }
+        )
+        if result.truth is not None:
+            entry["truth"] = _plain(result.truth[name][index])
+        groups.append(entry)
+    differences = []
+    reference = result.settings.reference
+    for index, group in enumerate(result.groups if reference is not None else ()):
+        if group == reference:
+            continue
+        base = result.groups.index(str(reference))
+        estimate = result.difference(name, group, reference)
+        entry = {"group": group, "reference": reference, **_summary(result, estimate)}
+        entry["prob_positive"] = _plain(estimate.prob_greater(0.0))
+        entry["prob_within"] = _plain(estimate.prob_within(result.settings.epsilon))
+        if exact:
+            entry["labels_only"] = {
+                "mean": None,
+                "interval": None,
+                "reason": KNOWN,
+            }
+        else:
+            mean, low, high = _labels_difference(result, name, index, base)
+            entry["labels_only"] = {"mean": mean, "interval": [low, high]}
+        if result.truth is not None:
+            entry["truth"] = _plain(result.truth[name][index] - result.truth[name][base])
+        differences.append(entry)
+    return {"groups": groups, "differences": differences}
+
+
+def _summary(result: Assessment, estimate: Estimate) -> dict[str, Any]:
+    low, high = estimate.interval(result.settings.prob)
+    interval = None if estimate.reason is not None else [_plain(low), _plain(high)]
+    values = {"mean": _plain(estimate.mean), "sd": _plain(estimate.sd), "interval": interval}
+    return values if estimate.reason is None else {**values, "reason": estimate.reason}
+
+
+def _labels_difference(
+    result: Assessment, name: str, group: int, reference: int
+) -> tuple[float, float, float]:
+    draws = result.labels[name].draws
+    delta = draws[:, group] - draws[:, reference]
+    prob = result.settings.prob
+    low, high = np.quantile(delta, [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)])
+    means = result.labels[name].mean
+    return float(means[group] - means[reference]), float(low), float(high)
+
+
+def _needs_no_labels(result: Assessment, name: str) -> bool:
+    """Whether the metric is a fact of the predictions: the selection rate of these very rows."""
+    return name == "selection_rate" and result.settings.target != "population"
+
+
+def _plain(value: float | None) -> float | None:
+    """A float for JSON, None for what is undefined."""
+    return None if value is None or not math.isfinite(value) else float(value)
+
+
+def _head(result: Assessment) -> list[str]:
+    data, settings = result.data, result.settings
+    known = int((data.label >= 0).sum())
+    many = f"{len(data.groups)} groups" if len(data.groups) > 1 else "1 group"
+    threshold = settings.threshold
+    if threshold is None:
+        decided = "decisions given"
+    elif isinstance(threshold, dict):
+        decided = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
+    else:
+        decided = f"threshold {threshold:g}"
+    prior = "hierarchical" if settings.hierarchical else "independent groups"
+    return [
+        f"lightfair {__version__}",
+        f"{len(data.label):,} rows, {known:,} labeled, {len(data.label) - known:,} unlabeled; "
+        f"{many} by {' and '.join(data.attributes)}; {decided}",
+        f"target {settings.target}: {TARGET_WORDS[settings.target]}",
+        f"{settings.family} calibration, {prior}; {100 * settings.prob:g} % credible intervals",
+    ]
+
+
+def _metric_text(result: Assessment, name: str) -> list[str]:
+    settings, data = result.settings, result.data
+    values = _metric(result, name)
+    truth = ["truth"] if result.truth is not None else []
+    head = [name, "lightfair", "labels only", "labeled", "positive", *truth]
+    rows = [head]
+    for index, entry in enumerate(values["groups"]):
+        mine = data.group == index
+        counts = [int((mine & (data.label >= 0)).sum()), int((mine & (data.label == 1)).sum())]
+        rows.append(
+            [
+                f"  {entry['name']}",
+                _with_interval(entry),
+                _with_interval(entry["labels_only"]),
+                *(f"{count:,}" for count in counts),
+                *([number(entry["truth"])] if truth else []),
+            ]
+        )
+    lines = _columns(rows)
+    if not values["differences"]:
+        return lines
+    small = f"P(|.|<{settings.epsilon:g})"
+    rows = [[f"  minus {settings.reference}", "lightfair", "labels only", "P(>0)", small, *truth]]
+    for entry in values["differences"]:
+        chances = [
+            probability(entry[key], exact=entry["sd"] == 0.0)
+            for key in ("prob_positive", "prob_within")
+        ]
+        rows.append(
+            [
+                f"  {entry['group']}",
+                _with_interval(entry),
+                _with_interval(entry["labels_only"]),
+                *chances,
+                *([number(entry["truth"])] if truth else []),
+            ]
+        )
+    lines += _columns(rows)
+    lines += [
+        f"  {sentence(result, name, e['group'], e['reference'])}" for e in values["differences"]
+    ]
+    return lines
+
+
+def _with_interval(entry: dict[str, Any]) -> str:
+    if entry["interval"] is None:
+        return "-" if entry["reason"] == KNOWN else f"- ({entry['reason']})"
+    low, high = entry["interval"]
+    if entry.get("sd") == 0.0:
+        return f"{number(entry['mean'])} (exact)"
+    return f"{number(entry['mean'])} [{number(low)}, {number(high)}]"
+
+
+def _columns(rows: list[list[str]]) -> list[str]:
+    """Align: the first column to the left, the others to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    widths[0] = max(widths[0], 24)
+    return [
+        "  ".join(
+            [
+                row[0].ljust(widths[0]),
+                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
+            ]
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _tail(result: Assessment) -> list[str]:
+    verdict = result.gate
+    draws = result.posterior.phi.shape[1]
+    state = "converged" if verdict.ok else "NOT CONVERGED"
+    parts = [f"{result.settings.chains} chains of {draws:,} draws"]
+    for label, value in (
+        ("largest R-hat", verdict.rhat_max),
+        ("smallest bulk ESS", verdict.ess_bulk_min),
+        ("smallest tail ESS", verdict.ess_tail_min),
+    ):
+        if value is not None:
+            parts.append(
+                f"{label} {value:.3f}" if label == "largest R-hat" else f"{label} {value:,.0f}"
+            )
+    lines = [f"diagnostics: {state}; " + ", ".join(parts)]
+    if result.data.empty_groups:
+        lines.append("groups without rows, not assessed: " + "; ".join(result.data.empty_groups))
+    lines += [f"warning ({note.code}): {note.message}" for note in result.warnings]
+    return lines

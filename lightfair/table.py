@@ -1,0 +1,262 @@
+"""The table: rows replaced, once, by weighted nodes on the logit axis.
+
+Every quantity of the method (log likelihood, imputed counts, frequencies) is a sum over rows of a
+smooth function of the score, within a stratum: a group, a predicted class and a label. A stratum with
+few distinct scores keeps them. Any other is cut into cells of fixed width on the logit axis; a cell
+keeps the count and the first three power sums of the logit, relative to its centre, and the
+two-point Gauss rule with these moments stands in for its rows. For slopes in exp(-1.2 .. 1.2) and
+shifts in -5 .. 5 the error of a sum is below 1e-8 per row.
+
+Tables add: the sum of the tables of two chunks is the table of both. After the table nothing depends
+on the number of rows.
+
+Row weights count in the metrics and not in the likelihood: the curve is a statement about labels given
+scores, and a survey weight of 500 is not 500 observations of it. So nodes of labelled strata
+count rows, those of unlabelled strata sum weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .data import ScoreData
+from .model import Floats, logit_of
+
+Ints = npt.NDArray[np.int64]
+
+CELL_WIDTH = 0.1  # of the logit; at 0.1 the mean error of the rule is below 5e-9 a row
+EXACT_LIMIT = 128  # distinct scores that a stratum keeps
+UNLABELLED = 2  # labels in a stratum's code: 0, 1, unlabelled
+
+
+class Points(NamedTuple):
+    """Distinct scores of strata that have few, sorted by stratum and logit.
+
+    stratum: int64, (group * 2 + predicted) * 3 + label; logit: float64, of the clipped score; rows, weight,
+    weight_sq: float64, the number of rows there, the sum of their weights and of their squares.
+    """
+
+    stratum: Ints
+    logit: Floats
+    rows: Floats
+    weight: Floats
+    weight_sq: Floats
+
+
+class Cells(NamedTuple):
+    """Cells of strata that have many distinct scores, sorted by stratum and cell.
+
+    cell: int64, floor(logit / CELL_WIDTH); power1, power2, power3: float64, sums of powers of the
+    logit minus the centre of the cell, over rows for labelled strata, weighted for unlabelled ones.
+    """
+
+    stratum: Ints
+    cell: Ints
+    rows: Floats
+    weight: Floats
+    weight_sq: Floats
+    power1: Floats
+    power2: Floats
+    power3: Floats
+
+
+class Nodes(NamedTuple):
+    """A sum over rows as a sum over nodes.
+
+    stratum: int64 (node,); logit: float64; weight: float64, rows (labelled strata) or sum of weights
+    (unlabelled strata) that the node stands for; scale: float64, sum of squared weights over sum of
+    weights, 1 where rows are not weighted.
+    """
+
+    stratum: Ints
+    logit: Floats
+    weight: Floats
+    scale: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """The sufficient summary of scored rows.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        Names, sorted; a stratum's group is an index into them.
+    clip : float
+        Scores were clipped to [clip, 1 - clip] before the logit.
+    clipped : int
+        Rows whose score was outside.
+    points, cells
+        The strata; each stratum is wholly in one of them.
+    """
+
+    groups: tuple[str, ...]
+    clip: float
+    clipped: int
+    points: Points
+    cells: Cells
+
+    def __add__(self, other: ScoreTable) -> ScoreTable:
+        """Merge two tables of different rows; groups are matched by name."""
+        if not isinstance(other, ScoreTable):
+            return NotImplemented
+        if self.clip != other.clip:
+            raise ValueError(
+                f"tables add only when their clip is the same; got {self.clip} and {other.clip}; "
+                "build both with one clip"
+            )
+        groups = tuple(sorted(set(self.groups) | set(other.groups)))
+        points, cells = [], []
+        for table in (self, other):
+            index = np.array([groups.index(name) for name in table.groups], dtype=np.int64)
+            for parts, all_parts in ((table.points, points), (table.cells, cells)):
+                old = parts.stratum
+                all_parts.append(parts._replace(stratum=index[old // 6] * 6 + old % 6))
+        return _settled(
+            groups,
+            self.clip,
+            self.clipped + other.clipped,
+            Points(*(np.concatenate(column) for column in zip(*points, strict=True))),
+            Cells(*(np.concatenate(column) for column in zip(*cells, strict=True))),
+        )
+
+    def sums(self, column: str) -> Floats:
+        """Sum rows, weight or weight_sq by stratum: float64 (group, predicted, label).
+
+        Labels are in the order 0, 1, unlabelled.
+        """
+        total = np.zeros(len(self.groups) * 6)
+        for parts in (self.points, self.cells):
+            np.add.at(total, parts.stratum, getattr(parts, column))
+        return total.reshape(-1, 2, 3)
+
+    def nodes(self) -> Nodes:
+        """Return the nodes of all strata, sorted by stratum."""
+        labelled = self.points.stratum % 3 != UNLABELLED
+        ratio = _ratio(self.points.weight_sq, self.points.weight)
+        exact = Nodes(
+            self.points.stratum,
+            self.points.logit,
+            np.where(labelled, self.points.rows, self.points.weight),
+            ratio,
+        )
+        ruled = gauss_rule(self.cells)
+        joined = Nodes(*(np.concatenate(pair) for pair in zip(exact, ruled, strict=True)))
+        order = np.argsort(joined.stratum, kind="stable")
+        return Nodes(*(column[order] for column in joined))
+
+
+def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
+    """Build the table of some rows.
+
+    Parameters
+    ----------
+    data
+        Checked rows.
+    clip
+        In [0, 0.5). Scores are clipped to [clip, 1 - clip] for the logit; predictions are not touched.
+        The paper's authors clip at 0.01, the paper does not clip.
+
+    Raises
+    ------
+    ValueError
+        If clip is out of range, or 0 while a score is exactly 0 or 1: its logit is infinite.
+    """
+    if not 0.0 <= clip < 0.5:
+        raise ValueError(f"clip must lie in [0, 0.5); got {clip!r}")
+    score = data.score
+    if clip == 0.0:
+        edge = np.flatnonzero((score == 0.0) | (score == 1.0))
+        if edge.size:
+            raise ValueError(
+                f"clip=0 needs scores strictly between 0 and 1; got {score[edge[0]]:g} at row "
+                f"{edge[0]} ({edge.size} such rows); pass a clip above 0, such as 0.01"
+            )
+    known = np.where(data.label < 0, UNLABELLED, data.label).astype(np.int64)
+    stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + known
+    ones = np.ones(len(score))
+    weight = ones if data.weight is None else data.weight
+    empty = np.zeros(0)
+    no_cells = Cells(np.zeros(0, np.int64), np.zeros(0, np.int64), *[empty] * 6)
+    clipped = int(np.count_nonzero((score < clip) | (score > 1.0 - clip)))
+    points = Points(stratum, logit_of(score, clip), ones, weight, weight * weight)
+    return _settled(data.groups, clip, clipped, points, no_cells)
+
+
+def to_cells(points: Points) -> Cells:
+    """Move points into cells; the points of a cell are merged."""
+    cell = np.floor(points.logit / CELL_WIDTH).astype(np.int64)
+    away = points.logit - (cell + 0.5) * CELL_WIDTH
+    mass = np.where(points.stratum % 3 != UNLABELLED, points.rows, points.weight)
+    powers = [mass * away, mass * away * away, mass * away * away * away]
+    return _merged_cells(
+        Cells(points.stratum, cell, points.rows, points.weight, points.weight_sq, *powers)
+    )
+
+
+def gauss_rule(cells: Cells) -> Nodes:
+    """Return the two nodes of each cell that have its count and first three moments."""
+    mass = np.where(cells.stratum % 3 != UNLABELLED, cells.rows, cells.weight)
+    some = mass > 0.0
+    safe = np.where(some, mass, 1.0)
+    mean = cells.power1 / safe
+    variance = cells.power2 / safe - mean * mean
+    third = cells.power3 / safe - mean * (3.0 * cells.power2 / safe - 2.0 * mean * mean)
+    spread = variance > 1e-12 * CELL_WIDTH**2  # below, the rows of the cell are one point
+    variance = np.where(spread, variance, 1.0)
+    tilt = np.where(spread, third / (2.0 * variance), 0.0)
+    root = np.sqrt(tilt * tilt + variance)
+    share = np.where(spread, 0.5 * (1.0 + tilt / root), 0.0)  # of the lower node
+    centre = (cells.cell + 0.5) * CELL_WIDTH + mean
+    lower = np.where(spread, centre + tilt - root, centre)
+    upper = np.where(spread, centre + tilt + root, centre)
+    scale = _ratio(cells.weight_sq, cells.weight)
+    return Nodes(
+        np.concatenate([cells.stratum[spread], cells.stratum]),
+        np.concatenate([lower[spread], upper]),
+        np.concatenate([(mass * share)[spread], mass * (1.0 - share)]),
+        np.concatenate([scale[spread], scale]),
+    )
+
+
+def _settled(
+    groups: tuple[str, ...], clip: float, clipped: int, points: Points, cells: Cells
+) -> ScoreTable:
+    """Merge equal points and cells; move strata with too many points, or with cells, to cells."""
+    points = _merged_points(points)
+    many = np.bincount(points.stratum, minlength=len(groups) * 6) > EXACT_LIMIT
+    many[np.unique(cells.stratum)] = True
+    moves = many[points.stratum]
+    moved = to_cells(Points(*(column[moves] for column in points)))
+    cells = Cells(*(np.concatenate(pair) for pair in zip(cells, moved, strict=True)))
+    points = Points(*(column[~moves] for column in points))
+    return ScoreTable(groups, clip, clipped, points, _merged_cells(cells))
+
+
+def _merged_points(points: Points) -> Points:
+    first, order = _runs(points.stratum, points.logit)
+    sums = (np.add.reduceat(c[order], first) if len(first) else c for c in points[2:])
+    return Points(points.stratum[order][first], points.logit[order][first], *sums)
+
+
+def _merged_cells(cells: Cells) -> Cells:
+    first, order = _runs(cells.stratum, cells.cell)
+    sums = (np.add.reduceat(c[order], first) if len(first) else c for c in cells[2:])
+    return Cells(cells.stratum[order][first], cells.cell[order][first], *sums)
+
+
+def _runs(major: Ints, minor: npt.NDArray[np.float64] | Ints) -> tuple[Ints, Ints]:
+    """Order by (major, minor), and where in that order each distinct pair begins."""
+    order = np.lexsort((minor, major)).astype(np.int64)
+    a, b = major[order], minor[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
+    return np.flatnonzero(new).astype(np.int64), order
+
+
+def _ratio(top: Floats, bottom: Floats) -> Floats:
+    return np.divide(top, bottom, out=np.ones_like(top), where=bottom > 0.0)

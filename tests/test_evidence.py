@@ -1,0 +1,130 @@
+"""The log likelihood of groups and data sets."""
+
+from __future__ import annotations
+
+import math
+
+import naive
+import numpy as np
+import pytest
+
+from lightfair.evidence import by_segment, evidence, loglik
+from lightfair.model import FAMILIES, features, logit_of
+
+
+def build(rows, groups, family="beta", cap=math.inf):
+    """Evidence of rows (data set, group, score, label, weight), in the order given."""
+    rows = np.array(rows, dtype=float).reshape(-1, 5)
+    sets = 1 if len(rows) == 0 else int(rows[:, 0].max()) + 1
+    return evidence(
+        (rows[:, 0] * groups + rows[:, 1]).astype(np.int64),
+        features(logit_of(rows[:, 2], 0.0), family),
+        rows[:, 3] * rows[:, 4],
+        rows[:, 4],
+        segments=sets * groups,
+        groups=groups,
+        cap=cap,
+    )
+
+
+def simulate(seed, sets, groups, count):
+    """Rows in no order; group 1 of data set 0 has none."""
+    rng = np.random.default_rng(seed)
+    rows = np.column_stack(
+        [
+            rng.integers(sets, size=count),
+            rng.integers(groups, size=count),
+            rng.uniform(0.001, 0.999, count),
+            rng.integers(2, size=count),
+            rng.integers(1, 4, size=count),
+        ]
+    )
+    rows[-1, 0] = sets - 1
+    return rows[(rows[:, 0] != 0) | (rows[:, 1] != 1)]
+
+
+def oracle(rows, phi, family="beta", cap=math.inf):
+    sets, n, groups, _ = phi.shape
+    value = np.empty((sets, n, groups))
+    for r in range(sets):
+        for g in range(groups):
+            mine = [tuple(row[2:]) for row in rows if row[0] == r and row[1] == g]
+            for i in range(n):
+                value[r, i, g] = naive.loglik(mine, phi[r, i, g], family, cap)
+    return value
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("cap", [math.inf, 0.5])
+@pytest.mark.parametrize("sets, groups", [(1, 1), (1, 4), (3, 2), (5, 3)])
+def test_loglik_equals_naive(sets, groups, cap, family):
+    rows = simulate(sets, sets, groups, 60)
+    phi = np.random.default_rng(1).normal(0.0, 0.7, (sets, 6, groups, 3))
+    got = loglik(phi, build(rows, groups, family, cap))
+    np.testing.assert_allclose(got, oracle(rows, phi, family, cap), rtol=1e-12)
+
+
+def test_no_labels_at_all():
+    empty = build([], 3)
+    assert len(empty.start) == 4
+    np.testing.assert_array_equal(loglik(np.ones((1, 5, 3, 3)), empty), np.zeros((1, 5, 3)))
+
+
+def test_empty_segment_is_zero_and_leaves_its_neighbours():
+    rows = [(0, 0, 0.3, 1, 1), (0, 2, 0.6, 0, 1)]
+    got = loglik(np.zeros((1, 1, 3, 3)), build(rows, 3))
+    np.testing.assert_allclose(got, [[[math.log(0.3), 0.0, math.log(0.4)]]], rtol=1e-12)
+
+
+def test_order_of_rows_is_free():
+    rows = simulate(3, 2, 3, 50)
+    phi = np.random.default_rng(4).normal(size=(2, 4, 3, 3))
+    shuffled = np.random.default_rng(5).permutation(rows)
+    got = loglik(phi, build(shuffled, 3))
+    np.testing.assert_allclose(got, loglik(phi, build(rows, 3)), rtol=1e-12)
+
+
+def test_rows_twice_equal_weight_two():
+    rows = simulate(6, 2, 2, 40)
+    heavy = rows * [1, 1, 1, 1, 2]
+    phi = np.random.default_rng(7).normal(size=(2, 3, 2, 3))
+    twice = loglik(phi, build(np.concatenate([rows, rows]), 2))
+    np.testing.assert_allclose(twice, loglik(phi, build(heavy, 2)), rtol=1e-12)
+    np.testing.assert_allclose(twice, 2.0 * loglik(phi, build(rows, 2)), rtol=1e-12)
+
+
+def test_one_node_holds_both_labels():
+    phi = np.random.default_rng(8).normal(size=(1, 3, 1, 3))
+    apart = build([(0, 0, 0.7, 1, 3), (0, 0, 0.7, 0, 2)], 1)
+    odds = features(logit_of([0.7], 0.0), "beta")
+    where = np.array([0])
+    together = evidence(where, odds, np.array([3.0]), np.array([5.0]), segments=1, groups=1)
+    np.testing.assert_allclose(loglik(phi, together), loglik(phi, apart), rtol=1e-12)
+
+
+def test_batch_equals_each_data_set_alone():
+    rows = simulate(9, 3, 2, 60)
+    phi = np.random.default_rng(10).normal(size=(3, 5, 2, 3))
+    batch = loglik(phi, build(rows, 2))
+    for r in range(3):
+        alone = rows[rows[:, 0] == r] * [0, 1, 1, 1, 1]
+        np.testing.assert_allclose(batch[r], loglik(phi[r : r + 1], build(alone, 2))[0], 1e-12)
+
+
+def test_segments_are_sorted_and_none_is_empty():
+    built = build(simulate(11, 2, 3, 30), 3)
+    assert (np.diff(built.segment) >= 0).all()
+    assert (np.diff(built.start) >= 1).all()
+    assert built.start[-1] == len(built.up) == len(built.segment)
+    sums = by_segment(built.total, built)
+    assert sums[1] == 0.0
+    wanted = [built.total[built.segment == k].sum() for k in range(6)]
+    np.testing.assert_allclose(sums, wanted, rtol=1e-12)
+
+
+def test_extreme_odds_stay_finite():
+    built = build([(0, 0, 1e-300, 1, 1), (0, 0, 0.9999999999, 0, 1)], 1)
+    got = loglik(np.array([[[[3.0, 3.0, 5.0]]]]), built)
+    a = math.exp(3.0)
+    wanted = 5 + a * math.log(1e-300) - (5 - a * math.log1p(-0.9999999999))
+    np.testing.assert_allclose(got, [[[wanted]]], rtol=1e-9)

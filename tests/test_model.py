@@ -1,0 +1,149 @@
+"""The curve, its families and its prior."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import naive
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from lightfair.model import (
+    FAMILIES,
+    Prior,
+    active,
+    calibrate,
+    features,
+    llo_prior,
+    logit_of,
+    tie,
+)
+
+SCORES = np.array([1e-9, 0.003, 0.2, 0.5, 0.71, 0.999])
+SHAPES = list(product([0.0, 0.4, 1.0, 3.0], [0.0, 0.7, 1.0, 2.5], [-4.0, 0.0, 1.5]))
+
+
+def seen(scores, family, a, b, c):
+    """The curve as the sampler computes it, from the features."""
+    nodes = features(logit(scores), family)
+    return expit(nodes.offset * c + a * nodes.up + b * nodes.down)
+
+
+@pytest.mark.parametrize("a, b, c", SHAPES)
+def test_curve_equals_naive(a, b, c):
+    wanted = [naive.curve(s, a, b, c) for s in SCORES]
+    np.testing.assert_allclose(calibrate(SCORES, a, b, c), wanted, rtol=1e-12)
+
+
+def test_curve_at_one_one_zero_is_the_score():
+    np.testing.assert_allclose(calibrate(SCORES), SCORES, rtol=1e-12)
+
+
+@pytest.mark.parametrize("a, b, c", SHAPES)
+def test_swapping_classes_swaps_a_and_b_and_negates_c(a, b, c):
+    scores = SCORES[1:]  # 1 - 1e-9 has lost seven digits
+    swapped = calibrate(1.0 - scores, b, a, -c)
+    np.testing.assert_allclose(swapped, 1.0 - calibrate(scores, a, b, c), rtol=0, atol=1e-13)
+
+
+def test_curve_known_answers():
+    # With a = b = 1 the log odds shift by c; with a = 2, b = 0 and c = 0 the odds are s * s.
+    np.testing.assert_allclose(calibrate(SCORES, c=0.8), expit(logit(SCORES) + 0.8), rtol=1e-12)
+    square = SCORES * SCORES
+    np.testing.assert_allclose(calibrate(SCORES, a=2, b=0), square / (1 + square), rtol=1e-12)
+
+
+def test_curve_broadcasts():
+    a = np.array([[0.5], [2.0]])
+    rows = calibrate(SCORES, a, 1.5, 0.2)
+    assert rows.shape == (2, 6)
+    np.testing.assert_array_equal(rows[1], calibrate(SCORES, 2.0, 1.5, 0.2))
+
+
+@pytest.mark.parametrize("score, a, c, wanted", [(1e-300, 5, 0, 0.0), (0.5, 1, -800, 0.0)])
+def test_curve_without_overflow(score, a, c, wanted):
+    assert calibrate(score, a=a, c=c) == wanted
+
+
+@pytest.mark.parametrize("a, b, c", SHAPES)
+def test_features_reproduce_the_curve(a, b, c):
+    beta = seen(SCORES, "beta", a, b, c)
+    np.testing.assert_allclose(beta, calibrate(SCORES, a, b, c), rtol=1e-12)
+
+
+@pytest.mark.parametrize("a, b, c", SHAPES)
+def test_smaller_families_reduce_to_beta(a, b, c):
+    llo = seen(SCORES, "llo", a, b, c)  # whatever b is
+    np.testing.assert_allclose(llo, calibrate(SCORES, a, a, c), rtol=1e-12)
+    temperature = seen(SCORES, "temperature", a, b, c)
+    np.testing.assert_allclose(temperature, calibrate(SCORES, a, a, 0.0), rtol=1e-12)
+
+
+def test_features_of_extreme_scores_are_finite():
+    up, down, _ = features(np.array([-800.0, 800.0]), "beta")
+    np.testing.assert_allclose(up, [-800.0, 0.0], atol=1e-300)
+    np.testing.assert_allclose(down, [0.0, 800.0], atol=1e-300)
+
+
+def test_tie_and_active():
+    values = np.array([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]])
+    before = values.copy()
+    np.testing.assert_array_equal(tie(values, "beta"), values)
+    np.testing.assert_array_equal(tie(values, "llo"), [[0.1, 0.1, 0.3], [1, 1, 3]])
+    np.testing.assert_array_equal(tie(values, "temperature"), [[0.1, 0.1, 0], [1, 1, 0]])
+    np.testing.assert_array_equal(values, before)
+    counts = {family: int(active(family).sum()) for family in FAMILIES}
+    assert counts == {"beta": 3, "llo": 2, "temperature": 1}
+    np.testing.assert_array_equal(active("llo"), [True, False, True])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_tied_parameters_give_the_curve_of_the_family(family):
+    log_a, log_b, c = tie(np.array([0.3, -0.2, 0.7]), family)
+    wanted = seen(SCORES, family, np.exp(0.3), np.exp(-0.2), 0.7)
+    np.testing.assert_allclose(calibrate(SCORES, np.exp(log_a), np.exp(log_b), c), wanted, 1e-12)
+
+
+def test_logit_of():
+    np.testing.assert_allclose(logit_of(SCORES, 0.0), logit(SCORES), rtol=1e-12)
+    edge = logit(0.01)
+    clipped = logit_of([0.0, 0.01, 0.5, 0.99, 1.0], 0.01)
+    np.testing.assert_allclose(clipped, [edge, edge, 0, -edge, -edge], rtol=1e-12)
+    assert logit_of(1, 0.1).dtype == np.float64
+    np.testing.assert_allclose(logit_of(1e-300, 0.0), -300 * np.log(10), rtol=1e-12)
+
+
+def test_prior_defaults_are_those_of_the_paper():
+    np.testing.assert_array_equal(Prior().location_sd, [0.4, 0.4, 2.0])
+    np.testing.assert_array_equal(Prior().spread_sd, [0.15, 0.15, 0.75])
+
+
+def test_llo_prior():
+    assert llo_prior().to_dict() == {**Prior().to_dict(), "sigma_c_sd": 0.70}
+
+
+def test_scaled_multiplies_all_six():
+    wanted = {name: 3.0 * value for name, value in Prior().to_dict().items()}
+    assert len(wanted) == 6
+    assert Prior().scaled(3.0).to_dict() == wanted
+
+
+@pytest.mark.parametrize("name", list(Prior().to_dict()))
+@pytest.mark.parametrize(
+    "value", [0, -0.4, float("nan"), float("inf"), None, "0.4", True, [0.4], 1j]
+)
+def test_prior_rejects(name, value):
+    with pytest.raises(ValueError, match=f"Prior.{name} must be a finite number above 0; got"):
+        Prior(**{name: value})
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float32(0.5), np.int64(2)])
+def test_prior_accepts_numbers(value):
+    assert Prior(mu_a_sd=value).to_dict()["mu_a_sd"] == float(value)
+
+
+@pytest.mark.parametrize("alpha", [0, -1, float("nan")])
+def test_scaled_rejects(alpha):
+    with pytest.raises(ValueError, match="must be a finite number above 0"):
+        Prior().scaled(alpha)
