@@ -1,37 +1,49 @@
 """Group fairness of a binary classifier from few labelled and many unlabelled scored rows."""
 
-from typing import Any
-
 from ._version import __version__
 
+TYPE_CHECKING = False  # the name is known to type checkers; importing typing would cost 4 ms
+if TYPE_CHECKING:
+    from .assessment import Assessment as Assessment
+    from .assessment import Posterior as Posterior
+    from .assessment import assess as assess
+    from .compare import Estimate as Estimate
+    from .conjugate import beta_binomial as beta_binomial
+    from .data import ScoreData as ScoreData
+    from .data import score_data as score_data
+    from .diagnostics import gelman_rubin as gelman_rubin
+    from .metrics import METRICS as METRICS
+    from .model import Prior as Prior
+    from .model import calibrate as calibrate
+    from .model import llo_prior as llo_prior
+    from .simulation import simulate as simulate
+    from .table import ScoreTable as ScoreTable
+    from .table import score_table as score_table
+
 _HOMES = {
-    "Assessment": "assessment",
-    "Estimate": "compare",
-    "METRICS": "metrics",
-    "Posterior": "assessment",
-    "Prior": "model",
-    "ScoreData": "data",
-    "ScoreTable": "table",
-    "assess": "assessment",
-    "beta_binomial": "conjugate",
-    "calibrate": "model",
-    "gelman_rubin": "diagnostics",
-    "llo_prior": "model",
-    "score_data": "data",
-    "score_table": "table",
-    "simulate": "simulate",
+    "assessment": ("Assessment", "Posterior", "assess"),
+    "compare": ("Estimate",),
+    "conjugate": ("beta_binomial",),
+    "data": ("ScoreData", "score_data"),
+    "diagnostics": ("gelman_rubin",),
+    "metrics": ("METRICS",),
+    "model": ("Prior", "calibrate", "llo_prior"),
+    "simulation": ("simulate",),
+    "table": ("ScoreTable", "score_table"),
 }
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+def __getattr__(name: str) -> object:
+    """Import what is asked for when it is asked for: `import lightfair` alone loads nothing."""
+    for home, names in _HOMES.items():
+        if name in names:
+            from importlib import import_module
 
-    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-    globals()[name] = value
-    return value
+            value = getattr(import_module(f".{home}", __name__), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

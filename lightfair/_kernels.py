@@ -1,10 +1,11 @@
-"""Compiled twins of the NumPy sweep and of the sums over nodes: scalar loops, no allocation in them.
+"""Compiled twins of the NumPy sweep and of the sums over nodes: scalar loops, no allocation.
 
-Importing this module imports numba; it is imported where work is large enough to pay for that. Every
-kernel takes its noise as an argument and makes the same moves in the same order as its NumPy form, so
-that both give the same draws up to rounding. Arguments are few, arrays are of low dimension, there
-are no slices, tuples or numpy functions inside: that makes compilation three times faster. Where
-no cache folder can be written the kernels are compiled afresh in each process.
+Importing this module imports numba; it is imported where work is large enough to pay for that.
+Every kernel takes its noise as an argument and makes the same moves in the same order as its
+NumPy form, so that both give the same draws up to rounding. Arguments are few, arrays are of low
+dimension, there are no slices, tuples or numpy functions inside: that makes compilation three
+times faster. Where no cache folder can be written the kernels are compiled afresh in each
+process.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def _jit(function: F) -> F:
-    options = {"nogil": True, "error_model": "numpy"}
+    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
     try:
         compiled: F = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # "no locator available": nowhere to write a cache
@@ -28,7 +29,7 @@ def _jit(function: F) -> F:
 
 
 @_jit
-def _segment_loglik(la, lb, c, nodes, offset, cap, begin, end):  # type: ignore[no-untyped-def]
+def _segment_loglik(la, lb, c, nodes, offset, cap, begin, end):
     a = math.exp(la)
     b = math.exp(lb)
     shift = offset * c
@@ -37,16 +38,14 @@ def _segment_loglik(la, lb, c, nodes, offset, cap, begin, end):  # type: ignore[
         odds = shift + a * nodes[0, i] + b * nodes[1, i]
         if odds > cap:
             odds = cap
-        if odds > 0.0:
-            soft = odds + math.log1p(math.exp(-odds))
-        else:
-            soft = math.log1p(math.exp(odds))
+        far = odds if odds > 0.0 else -odds
+        soft = 0.5 * (odds + far) + math.log1p(math.exp(-far))
         value += nodes[2, i] * odds - nodes[3, i] * soft
     return value
 
 
 @_jit
-def logliks(phi, nodes, start, offset, cap, heights):  # type: ignore[no-untyped-def]
+def logliks(phi, nodes, start, offset, cap, heights):
     """Log likelihoods (n, group) of phi (n, 3 group); nodes (4, node) and start (group + 1,)."""
     for n in range(heights.shape[0]):
         for g in range(heights.shape[1]):
@@ -63,7 +62,7 @@ def logliks(phi, nodes, start, offset, cap, heights):  # type: ignore[no-untyped
 
 
 @_jit
-def _level(x, at, bends, scales, scratch):  # type: ignore[no-untyped-def]
+def _level(x, at, bends, scales, scratch):
     """Twin of `surrogate.level` of `surrogate.marginal`, for sigma = x[at : at + 3].
 
     scratch (24,): 12 numbers for [H | h] of mu, 12 for L^-1 S [H | h] of a group.
@@ -131,7 +130,7 @@ def _level(x, at, bends, scales, scratch):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def sweeps(  # type: ignore[no-untyped-def]
+def sweeps(
     x,
     candidates,
     weights,
@@ -150,11 +149,11 @@ def sweeps(  # type: ignore[no-untyped-def]
 ):
     """Run the sweeps of one chain, in place, and keep the state after each.
 
-    x (4 G + 7,): the packed state; candidates (round, 4 G + 7), weights (round,): the proposals; walk
-    (round, 3 G + 3), accept (round, 1 + G), stretch (sweep, 6): the noise; nodes (4, node): up, down,
-    positive, total, with start (G + 1,); bends (G, 12): [H | h] row by row; scales (5, 3): of mu and sigma,
-    centre and width of the proposal of sigma, step of log sigma; kept (sweep, 4 G + 7); accepted
-    (1 + G + 3,): counts of moves 1, 2 and 4, added to; scratch (24,).
+    x (4 G + 7,): the packed state; candidates (round, 4 G + 7), weights (round,): the proposals;
+    walk (round, 3 G + 3), accept (round, 1 + G), stretch (sweep, 6): the noise; nodes (4, node):
+    up, down, positive, total, with start (G + 1,); bends (G, 12): [H | h] row by row; scales (5,
+    3): of mu and sigma, centre and width of the proposal of sigma, step of log sigma; kept
+    (sweep, 4 G + 7); accepted (1 + G + 3,): counts of moves 1, 2 and 4, added to; scratch (24,).
     """
     groups = bends.shape[0]
     m = 3 * groups
@@ -230,7 +229,7 @@ def sweeps(  # type: ignore[no-untyped-def]
 
 
 @_jit
-def cumulants(phi, nodes, start, cap, out):  # type: ignore[no-untyped-def]
+def cumulants(phi, nodes, start, cap, out):
     """Twin of `imputation.cumulants`: phi (n, 3 G), nodes (4, node), out (n, 6 G)."""
     for n in range(phi.shape[0]):
         for stratum in range(start.shape[0] - 1):

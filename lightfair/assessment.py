@@ -2,9 +2,9 @@
 
     rows -> ScoreData -> ScoreTable -> Posterior -> theta -> delta -> Assessment
 
-Each arrow is a function of its own module; here they are put in a row, with the settings, the gate on
-convergence and the warnings. An Assessment is frozen: printing it gives the report, `to_dict` what
-`lightfair assess --json` prints.
+Each arrow is a function of its own module; here they are put in a row, with the settings, the
+gate on convergence and the warnings. An Assessment is frozen: printing it gives the report,
+`to_dict` what `lightfair assess --json` prints.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class Posterior:
     phi : float64 array, shape (chain, draw, group, 3)
         log a, log b, c of each group.
     mu, sigma : float64 array, shape (chain, draw, 3)
-        Common location and spread of the groups' log a, log b and c. Without hierarchy each group has
-        its own: (chain, draw, group, 3).
+        Common location and spread of the groups' log a, log b and c. Without hierarchy each group
+        has its own: (chain, draw, group, 3).
     """
 
     phi: Floats
@@ -186,9 +186,8 @@ def assess(
 ) -> Assessment:
     """Assess the group fairness of a binary classifier from few labels and many scores.
 
-    Parameters
-    ----------
-    y_true, y_score, sensitive_features, y_pred, threshold, sample_weight, positive_label, unlabeled, missing
+    Parameters ---------- y_true, y_score, sensitive_features, y_pred, threshold, sample_weight,
+    positive_label, unlabeled, missing
         The rows; see `score_data`. Unlabelled rows have y_true NaN, None, pd.NA or -1.
     metrics : str or sequence of str
         See `lightfair.METRICS`.

@@ -79,7 +79,7 @@ def assess_file(arguments: argparse.Namespace) -> Any:
 def demo(arguments: argparse.Namespace) -> Any:
     """Assess simulated rows whose truth is known."""
     from .data import score_data
-    from .simulate import simulate
+    from .simulation import simulate
 
     rows = simulate(arguments.rows, arguments.rows, arguments.seed)
     arguments.subsample_labels = arguments.labeled
@@ -88,12 +88,12 @@ def demo(arguments: argparse.Namespace) -> Any:
 
 
 def read_columns(path: str, names: Sequence[str]) -> dict[str, list[str]]:
-    """Read columns of a CSV file with a header as text; "-" is standard input, gzip is recognised."""
+    """Read columns of a CSV file, gzipped or not, as text; "-" is standard input."""
     with _opened(path) as raw:
         magic = raw.peek(2)[:2]
-        binary = gzip.open(raw) if magic == b"\x1f\x8b" else raw
+        binary: Any = gzip.GzipFile(fileobj=raw) if magic == b"\x1f\x8b" else raw
         try:
-            lines = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")  # type: ignore[type-var]
+            lines = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
             return _columns(path, csv.reader(lines), names)
         except (EOFError, gzip.BadGzipFile) as error:
             raise ValueError(f"{path} is not a whole gzip file: {error}") from error
@@ -156,7 +156,7 @@ def _assess(arguments: argparse.Namespace, data: Any) -> Any:
     from .assessment import assess_data
     from .metrics import DEFAULT_METRICS
     from .model import Prior
-    from .simulate import hide_labels
+    from .simulation import hide_labels
 
     truth = None
     if arguments.subsample_labels is not None:

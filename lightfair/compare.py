@@ -1,7 +1,7 @@
 """Comparisons: what the draws of a metric, or of a difference of two, say.
 
-delta = theta_group - theta_reference, draw by draw, so that an interval, a probability and a mean are
-always of the same quantity.
+delta = theta_group - theta_reference, draw by draw, so that an interval, a probability and a mean
+are always of the same quantity.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Estimate:
 
     @property
     def exact(self) -> bool:
-        """Whether all draws are the same number, so that there is nothing to be unsure of."""
-        return bool(np.ptp(self.draws) == 0.0)
+        """Whether all draws are the same number up to rounding: nothing to be unsure of."""
+        return bool(np.ptp(self.draws) < 1e-12)
 
     @property
     def mean(self) -> float:
@@ -64,6 +64,8 @@ class Estimate:
     @property
     def sd(self) -> float:
         """Posterior standard deviation; NaN where `reason` is set."""
+        if self.exact:
+            return 0.0
         return float(self.defined.std()) if self.reason is None else float("nan")
 
     def interval(self, prob: float = 0.95) -> tuple[float, float]:

@@ -1,8 +1,8 @@
 """The beta-binomial: what labels alone say about a share, in closed form.
 
-With s successes and f failures under the prior Beta(a, b) the posterior is Beta(a + s, b + f) (Ji,
-Smyth and Steyvers 2020, section 2). The prior is Beta(1, 1) as the paper's text has it; the authors'
-program uses Beta(2, 2) for accuracy.
+With s successes and f failures under the prior Beta(a, b) the posterior is Beta(a + s, b + f)
+(Ji, Smyth and Steyvers 2020, section 2). The prior is Beta(1, 1) as the paper's text has it; the
+authors' program uses Beta(2, 2) for accuracy.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class BetaSummary(NamedTuple):
 
 
 def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
-    """Return the two parameters of a beta prior as floats; raise ValueError unless both are above 0."""
+    """Return the parameters of a beta prior; raise ValueError unless both are above 0."""
     a, b = (float(value) for value in prior)
     if not (0.0 < a < np.inf and 0.0 < b < np.inf):
         raise ValueError(f"a beta prior needs two finite numbers above 0; got {tuple(prior)!r}")

@@ -450,7 +450,7 @@ def _thresholds(
         return check("threshold", threshold)
     cuts: dict[str, float] = {}
     for key, value in threshold.items():
-        name = ", ".join(map(_level_name, key)) if isinstance(key, tuple) else level_name(key)
+        name = ", ".join(map(level_name, key)) if isinstance(key, tuple) else level_name(key)
         if name in cuts:
             raise ValueError(f"threshold must name each group once; {_show(name)} comes twice")
         cuts[name] = check(f"threshold of {_show(name)}", value)

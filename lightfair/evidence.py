@@ -1,8 +1,8 @@
 """The evidence: the labelled rows as the likelihood sees them.
 
-A labelled row enters the likelihood through its group, its score and its label alone. Nodes of equal
-score are rows together. A batch of data sets is one long list of nodes, cut into segments: data set
-by data set, and in each group by group.
+A labelled row enters the likelihood through its group, its score and its label alone. Nodes of
+equal score are rows together. A batch of data sets is one long list of nodes, cut into segments:
+data set by data set, and in each group by group.
 
     log likelihood of a segment = sum over its nodes of positive * odds - total * log(1 + exp(odds))
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,10 +28,10 @@ class Evidence(NamedTuple):
     """Labelled nodes, sorted by segment.
 
     up, down: float64 (node,), features of the scores (`model.features`); offset: 1.0 where the
-    family has a shift, else 0.0; positive, total: float64 (node,), labelled rows at the node that are
-    positive, and all; start: int64 (segment + 1,), first node of each segment; segment: int64 (node,);
-    groups: groups in a data set; cap: upper bound on the log odds, inf for none. No segment is empty:
-    one without labels has a node of weight 0.
+    family has a shift, else 0.0; positive, total: float64 (node,), labelled rows at the node that
+    are positive, and all; start: int64 (segment + 1,), first node of each segment; segment: int64
+    (node,); groups: groups in a data set; cap: upper bound on the log odds, inf for none. No
+    segment is empty: one without labels has a node of weight 0.
     """
 
     up: Floats
@@ -106,9 +106,10 @@ def _labelled(
 ) -> tuple[npt.NDArray[np.int64], Features, Floats, Floats]:
     """Group, features, positive and total rows of the labelled nodes of a table.
 
-    The likelihood is linear in the positive rows' log odds, and log(1 + exp(odds)) does not look at the
-    label: so in a group with many nodes, positive and negative rows share cells, and one more node carries
-    the mean features of the positive rows. With 1,000 labels that halves the work.
+    The likelihood is linear in the positive rows' log odds, and log(1 + exp(odds)) does not look
+    at the label: so in a group with many nodes, positive and negative rows share cells, and one
+    more node carries the mean features of the positive rows. With 1,000 labels that halves the
+    work.
     """
     nodes = table.nodes()
     mine = nodes.stratum % 3 != UNLABELLED
@@ -120,7 +121,9 @@ def _labelled(
     if not merge or not len(large):
         return group, seen, positive, total
     small = ~np.isin(group, large)
-    parts = [(group[small], seen.up[small], seen.down[small], positive[small], total[small])]
+    parts: list[tuple[Any, ...]] = [
+        (group[small], seen.up[small], seen.down[small], positive[small], total[small])
+    ]
     for g in large:
         of_group = group == g
         rows = total[of_group]
@@ -159,10 +162,7 @@ def loglik(phi: Floats, evidence: Evidence) -> Floats:
     float64 (data set, n, group)
     """
     sets, n, groups, _ = phi.shape
-    if sets == 1:
-        flat = phi[0]
-    else:
-        flat = phi.transpose(1, 0, 2, 3).reshape(n, sets * groups, 3)
+    flat = phi.transpose(1, 0, 2, 3).reshape(n, sets * groups, 3)
     curve = np.exp(flat[..., :2])
     a = curve[..., 0][:, evidence.segment]
     b = curve[..., 1][:, evidence.segment]
@@ -170,4 +170,4 @@ def loglik(phi: Floats, evidence: Evidence) -> Floats:
     odds = np.minimum(c + a * evidence.up + b * evidence.down, evidence.cap)
     soft = np.maximum(odds, 0.0) + np.log1p(np.exp(-np.abs(odds)))
     sums = by_segment(evidence.positive * odds - evidence.total * soft, evidence)
-    return sums.reshape(n, sets, groups).transpose(1, 0, 2)
+    return np.asarray(sums.reshape(n, sets, groups).transpose(1, 0, 2))

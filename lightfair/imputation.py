@@ -3,9 +3,9 @@
 The count of a cell of the confusion table is what the labels show plus what the unlabelled rows add
 (Ji, Smyth and Steyvers 2020, equation 1). What they add depends on the target:
 
-expected    the sum of their calibrated probabilities f, as the equation is printed;
-sample      a draw of their labels, y ~ Bernoulli(f): the counts these very rows would show;
-population  the rows, labelled ones too, are a sample: the expected counts under the Bayesian bootstrap,
+expected    the sum of their calibrated probabilities f, as the equation is printed; sample      a
+draw of their labels, y ~ Bernoulli(f): the counts these very rows would show; population  the
+rows, labelled ones too, are a sample: the expected counts under the Bayesian bootstrap,
             rows weighted by Exp(1) draws. With f as probability of a label: a population is large.
 
 All three work on the nodes of a table. Sums of Bernoullis per stratum are drawn from their
@@ -31,8 +31,8 @@ BLOCK = 1_000_000  # numbers in a temporary array
 class Unlabelled(NamedTuple):
     """Unlabelled nodes, sorted by stratum (group * 2 + predicted).
 
-    up, down: float64 (node,), features; weight, scale: as in `table.Nodes`; start: int64 (2 G + 1,),
-    first node of each stratum; rows: float64 (2 G,).
+    up, down: float64 (node,), features; weight, scale: as in `table.Nodes`; start: int64 (2 G +
+    1,), first node of each stratum; rows: float64 (2 G,).
     """
 
     up: Floats
@@ -149,7 +149,7 @@ def _rates(phi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
 def _bootstrapped(
     phi: Floats, nodes: Unlabelled, cap: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Positive and total mass of the unlabelled rows, each (n, group, predicted), under Exp(1) weights.
+    """Positive and total mass of unlabelled rows under Exp(1) weights, (n, group, predicted).
 
     The total weight of k rows is Gamma(k); a node that stands for k rows gets that, k whole or not.
     """

@@ -1,8 +1,8 @@
 """What the labels alone say about each metric: the answer without the model, to stand beside it.
 
-Shares have the closed form of `conjugate`. f1 is a share in disguise: with q = tp / (tp + fp + fn) it is
-2 q / (1 + q), which rises with q, so its quantiles are exact too. Balanced accuracy is the mean of two
-independent shares and is simulated.
+Shares have the closed form of `conjugate`. f1 is a share in disguise: with q = tp / (tp + fp +
+fn) it is 2 q / (1 + q), which rises with q, so its quantiles are exact too. Balanced accuracy is
+the mean of two independent shares and is simulated.
 """
 
 from __future__ import annotations

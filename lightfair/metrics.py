@@ -1,7 +1,7 @@
 """Group metrics: what they are made of, and their draws from confusion counts.
 
-Most metrics are a share: some cells of the confusion table over some of them. With rows predicted as
-columns of the fairness literature: tp (label 1, predicted 1), fp (0, 1), fn (1, 0), tn (0, 0).
+Most metrics are a share: some cells of the confusion table over some of them. With rows predicted
+as columns of the fairness literature: tp (label 1, predicted 1), fp (0, 1), fn (1, 0), tn (0, 0).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ TN, FN, FP, TP = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
 
 
 class Share(NamedTuple):
-    """A metric top / bottom, both weights on the cells (tn, fn, fp, tp); `lack` is what 0 / 0 means."""
+    """top / bottom, both weights on the cells (tn, fn, fp, tp); `lack` is what 0 / 0 lacks."""
 
     top: tuple[int, ...]
     bottom: tuple[int, ...]

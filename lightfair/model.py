@@ -115,7 +115,7 @@ def tie(values: Floats, family: str) -> Floats:
     """
     if family == "beta":
         return values
-    tied = values.copy()
+    tied: Floats = values.copy()
     tied[..., 1] = tied[..., 0]
     if family == "temperature":
         tied[..., 2] = 0.0

@@ -1,7 +1,7 @@
 """The report: an Assessment as text for people, and as plain values for programs.
 
-Both say the same numbers. An undefined number is a dash with a reason in the text, null with a `reason`
-in the values; it is never 0, -1 or NaN.
+Both say the same numbers. An undefined number is a dash with a reason in the text, null with a
+`reason` in the values; it is never 0, -1 or NaN.
 """
 
 from __future__ import annotations

@@ -9,16 +9,16 @@ A sweep is three rounds of moves 1 to 3, then move 4.
 3. The exact conditional draw of mu given phi and sigma.
 4. A random-walk step of each log sigma given phi and mu.
 
-The proposals of move 1 do not depend on the state, so those of many sweeps are made at once, before
-the chain runs through them. Warm-up adapts step sizes and the surrogate; draws adapt nothing. A kept draw
-is the state after a sweep.
+The proposals of move 1 do not depend on the state, so those of many sweeps are made at once,
+before the chain runs through them. Warm-up adapts step sizes and the surrogate; draws adapt
+nothing. A kept draw is the state after a sweep.
 
 `sweep` is the NumPy form, vectorised over data sets, chains and groups. `_kernels.sweeps` is its
 compiled twin: same moves, same noise, same draws. Noise is an argument of both.
 
-Shapes start with (data set, chain): many data sets of the same number of groups can be sampled as one
-batch. A state is a row of 4 G + 7 numbers: phi, mu, sigma, the groups' log likelihoods, and the level of
-sigma (`surrogate.level`); `unpack` names them.
+Shapes start with (data set, chain): many data sets of the same number of groups can be sampled as
+one batch. A state is a row of 4 G + 7 numbers: phi, mu, sigma, the groups' log likelihoods, and
+the level of sigma (`surrogate.level`); `unpack` names them.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ Progress = Callable[[int, int], None]
 class State(NamedTuple):
     """Views of packed states, as natural names.
 
-    phi: float64 (..., group, 3), as log a, log b, c; mu, sigma: (..., 3); loglik: (..., group), the log
-    likelihood at phi; level: (...), that of sigma.
+    phi: float64 (..., group, 3), as log a, log b, c; mu, sigma: (..., 3); loglik: (..., group),
+    the log likelihood at phi; level: (...), that of sigma.
     """
 
     phi: Floats
@@ -68,9 +68,10 @@ class State(NamedTuple):
 class Noise(NamedTuple):
     """The randomness of a number of sweeps.
 
-    For move 1, in rounds: normal (data set, chain, round, 6 + 3 G) and uniform (data set, chain, round).
-    For moves 1 to 3, in rounds: walk (data set, chain, round, 3 G + 3) and accept (..., round, 1 + G).
-    For move 4, in sweeps: stretch (data set, chain, sweep, 6), 3 normals and 3 uniforms.
+    For move 1, in rounds: normal (data set, chain, round, 6 + 3 G) and uniform (data set, chain,
+    round). For moves 1 to 3, in rounds: walk (data set, chain, round, 3 G + 3) and accept (...,
+    round, 1 + G). For move 4, in sweeps: stretch (data set, chain, sweep, 6), 3 normals and 3
+    uniforms.
     """
 
     normal: Floats
@@ -81,14 +82,14 @@ class Noise(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Proposals of move 1: packed states (data set, chain, round, 4 G + 7) and their log weights."""
+    """Proposals of move 1: packed states (data set, chain, round, 4 G + 7), log weights."""
 
     packed: Floats
     weight: Floats
 
 
 class Step(NamedTuple):
-    """Step sizes: phi (data set, group), in units of `walk_shape`; sigma (data set, 3), of log sigma."""
+    """Step sizes: phi (data set, group), of `walk_shape`; sigma (data set, 3), of log sigma."""
 
     phi: Floats
     sigma: Floats
@@ -103,7 +104,7 @@ class Accepted(NamedTuple):
 
 
 class Draws(NamedTuple):
-    """Kept states: phi float64 (data set, chain, draw, group, 3); mu, sigma (data set, chain, draw, 3)."""
+    """Kept states: phi (data set, chain, draw, group, 3); mu, sigma (data set, chain, draw, 3)."""
 
     phi: Floats
     mu: Floats
@@ -305,7 +306,7 @@ def sweep(
 
 
 def _begin(evidence: Evidence, prior: Prior, chains: int, rng: np.random.Generator) -> Chains:
-    """Draw first states from the surrogate, half as wide again as it is, so that chains start apart."""
+    """Draw first states from the surrogate, half as wide again, so that chains start apart."""
     surrogate = expand(evidence, prior)
     sets, groups = surrogate.linear.shape[:2]
     sigma = np.abs(rng.standard_normal((sets, chains, 3))) * prior.spread_sd
@@ -368,7 +369,11 @@ def _plain(
     for t in range(sweeps):
         rounds = slice(t * ROUNDS, (t + 1) * ROUNDS)
         part = Noise(
-            *(values[:, :, rounds] for values in noise[:4]), noise.stretch[:, :, t : t + 1]
+            noise.normal[:, :, rounds],
+            noise.uniform[:, :, rounds],
+            noise.walk[:, :, rounds],
+            noise.accept[:, :, rounds],
+            noise.stretch[:, :, t : t + 1],
         )
         at_hand = Candidates(*(values[:, :, rounds] for values in candidates))
         packed, counts = sweep(

@@ -1,13 +1,15 @@
 """The surrogate: a Gaussian stand-in for the posterior, from which whole states are proposed.
 
-Each group's log likelihood is replaced by a quadratic in phi. The model is then Gaussian in (mu, phi)
-given sigma, both integrate out in closed form, and given any sigma an exact draw of all the rest costs a
-few 3 x 3 Cholesky factors. sigma itself is proposed from a mixture of its prior and a log-normal.
+Each group's log likelihood is replaced by a quadratic in phi. The model is then Gaussian in (mu,
+phi) given sigma, both integrate out in closed form, and given any sigma an exact draw of all the
+rest costs a few 3 x 3 Cholesky factors. sigma itself is proposed from a mixture of its prior and
+a log-normal.
 
-The quadratic is first the expansion of the log likelihood at the joint mode. The sampler's warm-up
-refits it, by least squares, to the log likelihoods that its chains have met: where scores pile up in
-one or two places (naive Bayes scores of COMPAS, 1,000 labels) the posterior is a curved ridge, the
-expansion's proposals are accepted at a rate of 0.00, those of the fitted quadratic at 0.4 to 0.7.
+The quadratic is first the expansion of the log likelihood at the joint mode. The sampler's
+warm-up refits it, by least squares, to the log likelihoods that its chains have met: where scores
+pile up in one or two places (naive Bayes scores of COMPAS, 1,000 labels) the posterior is a
+curved ridge, the expansion's proposals are accepted at a rate of 0.00, those of the fitted
+quadratic at 0.4 to 0.7.
 
 Everything here is a function of arrays, vectorised over data sets, proposals and groups: the scalar
 formulas for 3 x 3 matrices are written out, which is ten times faster than batched linear algebra.
@@ -26,9 +28,9 @@ from .model import Floats, Prior
 class Surrogate(NamedTuple):
     """All that a proposal needs.
 
-    curvature: float64 (data set, group, 3, 3), positive semi-definite, and linear: (data set, group, 3), so
-    that a group's log likelihood is about phi . linear - phi . curvature . phi / 2; centre, width:
-    (data set, 3), of the log-normal half of the proposal of sigma.
+    curvature: float64 (data set, group, 3, 3), positive semi-definite, and linear: (data set,
+    group, 3), so that a group's log likelihood is about phi . linear - phi . curvature . phi / 2;
+    centre, width: (data set, 3), of the log-normal half of the proposal of sigma.
     """
 
     curvature: Floats
@@ -40,9 +42,10 @@ class Surrogate(NamedTuple):
 class Marginal(NamedTuple):
     """The surrogate posterior at given sigma, with mu and phi integrated out.
 
-    value: (data set, n), log marginal likelihood of sigma. The rest is what `draw` needs: factor, the 6
-    entries of the Cholesky factor L of I + S H S, each (data set, n, group); half, the 3 x 4 entries of
-    L^-1 S [H | h]; top, the Cholesky factor of the precision of mu; pull, top^-1 times its linear term.
+    value: (data set, n), log marginal likelihood of sigma. The rest is what `draw` needs: factor,
+    the 6 entries of the Cholesky factor L of I + S H S, each (data set, n, group); half, the 3 x
+    4 entries of L^-1 S [H | h]; top, the Cholesky factor of the precision of mu; pull, top^-1
+    times its linear term.
     """
 
     value: Floats
@@ -55,7 +58,8 @@ class Marginal(NamedTuple):
 def marginal(sigma: Floats, surrogate: Surrogate, prior: Prior) -> Marginal:
     """Integrate phi and mu out of the surrogate posterior.
 
-    With phi_g = mu + S xi_g, S = diag(sigma) and xi_g ~ N(0, I), nothing degenerates as sigma goes to 0.
+    With phi_g = mu + S xi_g, S = diag(sigma) and xi_g ~ N(0, I), nothing degenerates as sigma
+    goes to 0.
 
     Parameters
     ----------
@@ -141,7 +145,7 @@ def quadratic(phi: Floats, surrogate: Surrogate) -> Floats:
 
 
 def walk_shape(surrogate: Surrogate) -> Floats:
-    """Shape of a random walk in phi: a root of (H + S^-2)^-1 at the centre of sigma, (..., group, 3, 3)."""
+    """Shape of a walk in phi: a root of (H + S^-2)^-1 at the centre of sigma, (.., group, 3, 3)."""
     sigma = np.exp(surrogate.centre)[:, None]
     scaled = sigma[..., :, None] * surrogate.curvature * sigma[..., None, :] + np.eye(3)
     root = np.swapaxes(np.linalg.inv(np.linalg.cholesky(scaled)), -1, -2)
@@ -151,9 +155,9 @@ def walk_shape(surrogate: Surrogate) -> Floats:
 def expand(evidence: Evidence, prior: Prior) -> Surrogate:
     """Expand the log likelihood to second order at the joint mode, sigma at its prior median.
 
-    The curvature is the observed one where that is positive semi-definite, else Fisher's. The mode is
-    found by scoring, with steps of at most 1; where it has not settled after 50 the expansion is a
-    little worse, and the refits repair it.
+    The curvature is the observed one where that is positive semi-definite, else Fisher's. The
+    mode is found by scoring, with steps of at most 1; where it has not settled after 50 the
+    expansion is a little worse, and the refits repair it.
     """
     groups = evidence.groups
     segments = len(evidence.start) - 1
@@ -192,14 +196,13 @@ def refit(surrogate: Surrogate, phi: Floats, sigma: Floats, loglik: Floats) -> S
     surrogate
         Kept where the draws of a group have not moved.
     phi, sigma, loglik
-        float64 (data set, n, group, 3), (data set, n, 3) and (data set, n, group): states met and their log
-        likelihoods.
+        float64 (data set, n, group, 3), (data set, n, 3) and (data set, n, group): states met and
+        their log likelihoods.
 
-    Notes
-    -----
-    Least squares minimises the variance of the log acceptance ratio. Negative curvature is set to 0,
-    so that the surrogate posterior is proper at every sigma. A small ridge, in units of the spread
-    of the draws, keeps directions flat that the chains have not explored.
+    Notes ----- Least squares minimises the variance of the log acceptance ratio. Negative
+    curvature is set to 0, so that the surrogate posterior is proper at every sigma. A small
+    ridge, in units of the spread of the draws, keeps directions flat that the chains have not
+    explored.
     """
     points = np.swapaxes(phi, 1, 2)
     heights = np.swapaxes(loglik, 1, 2)

@@ -1,24 +1,24 @@
 """The table: rows replaced, once, by weighted nodes on the logit axis.
 
 Every quantity of the method (log likelihood, imputed counts, frequencies) is a sum over rows of a
-smooth function of the score, within a stratum: a group, a predicted class and a label. A stratum with
-few distinct scores keeps them. Any other is cut into cells of fixed width on the logit axis; a cell
-keeps the count and the first three power sums of the logit, relative to its centre, and the
-two-point Gauss rule with these moments stands in for its rows. For slopes in exp(-1.2 .. 1.2) and
-shifts in -5 .. 5 the error of a sum is below 1e-8 per row.
+smooth function of the score, within a stratum: a group, a predicted class and a label. A stratum
+with few distinct scores keeps them. Any other is cut into cells of fixed width on the logit axis;
+a cell keeps the count and the first three power sums of the logit, relative to its centre, and
+the two-point Gauss rule with these moments stands in for its rows. For slopes in exp(-1.2 .. 1.2)
+and shifts in -5 .. 5 the error of a sum is below 1e-8 per row.
 
-Tables add: the sum of the tables of two chunks is the table of both. After the table nothing depends
-on the number of rows.
+Tables add: the sum of the tables of two chunks is the table of both. After the table nothing
+depends on the number of rows.
 
-Row weights count in the metrics and not in the likelihood: the curve is a statement about labels given
-scores, and a survey weight of 500 is not 500 observations of it. So nodes of labelled strata
-count rows, those of unlabelled strata sum weights.
+Row weights count in the metrics and not in the likelihood: the curve is a statement about labels
+given scores, and a survey weight of 500 is not 500 observations of it. So nodes of labelled
+strata count rows, those of unlabelled strata sum weights.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,9 @@ UNLABELLED = 2  # labels in a stratum's code: 0, 1, unlabelled
 class Points(NamedTuple):
     """Distinct scores of strata that have few, sorted by stratum and logit.
 
-    stratum: int64, (group * 2 + predicted) * 3 + label; logit: float64, of the clipped score; rows, weight,
-    weight_sq: float64, the number of rows there, the sum of their weights and of their squares.
+    stratum: int64, (group * 2 + predicted) * 3 + label; logit: float64, of the clipped score;
+    rows, weight, weight_sq: float64, the number of rows there, the sum of their weights and of
+    their squares.
     """
 
     stratum: Ints
@@ -67,9 +68,9 @@ class Cells(NamedTuple):
 class Nodes(NamedTuple):
     """A sum over rows as a sum over nodes.
 
-    stratum: int64 (node,); logit: float64; weight: float64, rows (labelled strata) or sum of weights
-    (unlabelled strata) that the node stands for; scale: float64, sum of squared weights over sum of
-    weights, 1 where rows are not weighted.
+    stratum: int64 (node,); logit: float64; weight: float64, rows (labelled strata) or sum of
+    weights (unlabelled strata) that the node stands for; scale: float64, sum of squared weights
+    over sum of weights, 1 where rows are not weighted.
     """
 
     stratum: Ints
@@ -110,7 +111,8 @@ class ScoreTable:
                 "build both with one clip"
             )
         groups = tuple(sorted(set(self.groups) | set(other.groups)))
-        points, cells = [], []
+        points: list[Any] = []
+        cells: list[Any] = []
         for table in (self, other):
             index = np.array([groups.index(name) for name in table.groups], dtype=np.int64)
             for parts, all_parts in ((table.points, points), (table.cells, cells)):
@@ -120,8 +122,8 @@ class ScoreTable:
             groups,
             self.clip,
             self.clipped + other.clipped,
-            Points(*(np.concatenate(column) for column in zip(*points, strict=True))),
-            Cells(*(np.concatenate(column) for column in zip(*cells, strict=True))),
+            Points._make(np.concatenate(column) for column in zip(*points, strict=True)),
+            Cells._make(np.concatenate(column) for column in zip(*cells, strict=True)),
         )
 
     def sums(self, column: str) -> Floats:
@@ -145,9 +147,10 @@ class ScoreTable:
             ratio,
         )
         ruled = gauss_rule(self.cells)
-        joined = Nodes(*(np.concatenate(pair) for pair in zip(exact, ruled, strict=True)))
+        joined = Nodes._make(np.concatenate(pair) for pair in zip(exact, ruled, strict=True))
         order = np.argsort(joined.stratum, kind="stable")
-        return Nodes(*(column[order] for column in joined))
+        columns: list[Any] = [column[order] for column in joined]
+        return Nodes(*columns)
 
 
 def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
@@ -158,8 +161,8 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
     data
         Checked rows.
     clip
-        In [0, 0.5). Scores are clipped to [clip, 1 - clip] for the logit; predictions are not touched.
-        The paper's authors clip at 0.01, the paper does not clip.
+        In [0, 0.5). Scores are clipped to [clip, 1 - clip] for the logit; predictions are not
+        touched. The paper's authors clip at 0.01, the paper does not clip.
 
     Raises
     ------
@@ -231,9 +234,9 @@ def _settled(
     many = np.bincount(points.stratum, minlength=len(groups) * 6) > EXACT_LIMIT
     many[np.unique(cells.stratum)] = True
     moves = many[points.stratum]
-    moved = to_cells(Points(*(column[moves] for column in points)))
-    cells = Cells(*(np.concatenate(pair) for pair in zip(cells, moved, strict=True)))
-    points = Points(*(column[~moves] for column in points))
+    moved = to_cells(Points._make(column[moves] for column in points))
+    cells = Cells._make(np.concatenate(pair) for pair in zip(cells, moved, strict=True))
+    points = Points._make(column[~moves] for column in points)
     return ScoreTable(groups, clip, clipped, points, _merged_cells(cells))
 
 

@@ -28,7 +28,8 @@ def data_warnings(data: ScoreData, table: ScoreTable) -> list[Note]:
                 notes.append(
                     Note(
                         "unlabelled_group",
-                        f"group {name} has no labels: its numbers rest on the other groups and the prior",
+                        f"group {name} has no labels: its numbers rest on the other groups and "
+                        "the prior",
                     )
                 )
     share = table.clipped / len(data.score)

@@ -26,7 +26,7 @@ from lightfair.surrogate import expand, marginal
 
 PRIOR = Prior()
 LABELS = 6  # scores with labels, of each group
-REPLICATES = 8000
+REPLICATES = 7000
 SWEEPS = 4  # a wrong move shows after one sweep or two
 FALSE_ALARM = 1e-4
 
@@ -184,12 +184,12 @@ def test_rejects_a_sigma_move_without_jacobian(monkeypatch):
     monkeypatch.setattr(
         sampler, "_sigma_target", lambda sigma, *rest: right(sigma, *rest) - np.log(sigma)
     )
-    assert "log sigma of log a" in found(*replicates(), prior_draws())
+    assert any("sigma" in name for name in found(*replicates(), prior_draws()))
 
 
 def test_rejects_a_level_without_the_proposal_of_sigma(monkeypatch):
     monkeypatch.setattr(sampler, "level", lambda sigma, value, *rest: value)
-    assert "log sigma of log a" in found(*replicates(), prior_draws())
+    assert any("sigma" in name for name in found(*replicates(), prior_draws()))
 
 
 def test_rejects_a_weight_without_the_surrogate_likelihood(monkeypatch):

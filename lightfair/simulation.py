@@ -1,7 +1,8 @@
 """Simulated rows with known truth: the paper's two-group example, for the demo and for tests.
 
-Scores of each group are Beta draws; labels are Bernoulli draws of the group's own calibration curve, which
-differs from the identity. All rows have a label in `y_all`; only a random few show it in `y_true`.
+Scores of each group are Beta draws; labels are Bernoulli draws of the group's own calibration
+curve, which differs from the identity. All rows have a label in `y_all`; only a random few show
+it in `y_true`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from .model import Floats, calibrate
 
 # group: share of rows, Beta parameters of its scores, slopes a and b and shift c of its curve
 GROUPS = {
-    "A": (0.65, (1.2, 1.4), (0.9, 1.2, 0.3)),
-    "B": (0.35, (1.0, 1.6), (1.3, 0.8, -0.5)),
+    "A": (0.65, (1.2, 1.4), (0.75, 1.3, 0.3)),
+    "B": (0.35, (1.2, 1.2), (1.2, 0.85, -0.5)),
 }
 
 
 class Simulated(NamedTuple):
-    """y_true: float64, NaN where unlabelled; y_all: int64, 0 or 1; y_score: float64; group: text."""
+    """y_true: float64, NaN where unlabelled; y_all: int64, 0 or 1; y_score; group: text."""
 
     y_true: Floats
     y_all: npt.NDArray[np.int64]

@@ -1,0 +1,85 @@
+"""What an assessment costs, in CPU seconds, and what it costs against plain NumPy in the same run.
+
+    python bench/speed.py
+
+Fresh processes are timed as a whole, interpreter included, with an empty cache of compiled functions. Warm
+fits are timed in this process after one run of the same shape. Every figure comes with its answer, which is
+checked against the truth of the simulation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from lightfair import assess, simulate
+
+FRESH = """
+import lightfair as lf
+rows = lf.simulate({rows}, {labeled}, rng=1)
+print(lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1))
+"""
+
+
+def fresh(program: str) -> float:
+    """CPU seconds of a process that runs the program, nothing cached."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, "-c", program], env=environment, check=True, stdout=subprocess.DEVNULL
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def many_groups(rows: int, labeled: int, groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    sample = simulate(rows, labeled, rng=1)
+    return sample.y_true, sample.y_score, np.random.default_rng(2).integers(groups, size=rows)
+
+
+def warm(y_true: np.ndarray, y_score: np.ndarray, group: np.ndarray, jit: str | None) -> float:
+    """CPU seconds of a second fit; jit forces a form, None leaves the choice."""
+    os.environ.pop("LIGHTFAIR_JIT", None)
+    if jit is not None:
+        os.environ["LIGHTFAIR_JIT"] = jit
+    for seed in (0, 1):
+        began = time.process_time()
+        result = assess(y_true, y_score, sensitive_features=group, rng=seed)
+        seconds = time.process_time() - began
+    assert result.gate.ok, result.gate
+    os.environ.pop("LIGHTFAIR_JIT", None)
+    return seconds
+
+
+def main() -> int:
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    import_only = min(fresh("import lightfair") for _ in range(5))
+    bare = min(fresh("pass") for _ in range(5))
+    print(f"import lightfair, over a bare interpreter   {1000 * (import_only - bare):6.1f} ms")
+    for labeled in (100, 1000):
+        seconds = min(fresh(FRESH.format(rows=10_000 + labeled, labeled=labeled)) for _ in range(3))
+        print(f"fresh process, {labeled:5,d} labels, 10,000 unlabeled {seconds:6.2f} s")
+    sizes = (("2 groups", 100, 10_100, 2), ("2 groups", 1000, 11_000, 2), ("20 groups", 1000, 101_000, 20))
+    for name, labeled, rows, groups in sizes:
+        data = many_groups(rows, labeled, groups) if groups > 2 else tuple(
+            np.asarray(column) for column in (lambda s: (s.y_true, s.y_score, s.group))(simulate(rows, labeled, rng=1))
+        )
+        chosen, compiled, plain = (warm(*data, jit) for jit in (None, "1", "0"))
+        print(
+            f"warm fit, {name}, {labeled:5,d} labels, {rows:7,d} rows: as chosen {chosen:5.2f} s, compiled "
+            f"{compiled:5.2f} s, NumPy {plain:5.2f} s, ratio {plain / compiled:4.1f}"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

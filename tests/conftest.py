@@ -1,0 +1,29 @@
+"""What the tests share: rows, a way to hide numba, and a clean environment for children."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
+    sys.modules["numba"] = None  # type: ignore[assignment]
+
+import pytest  # noqa: E402
+
+import lightfair as lf  # noqa: E402
+
+PACKAGE = Path(lf.__file__).parent
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """A small simulated data set: 400 rows of two groups, 60 of them labelled."""
+    return lf.simulate(400, 60, rng=3)
+
+
+@pytest.fixture
+def child_env():
+    """Environment of a Python child that finds the package under test."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("LIGHTFAIR_", "PYTHON"))}
+    return {**env, "PYTHONPATH": str(PACKAGE.parent)}

@@ -1,0 +1,110 @@
+"""Posterior summaries against long NUTS runs of three other programs (tests/fixtures).
+
+Tolerances are 4 standard errors, ours and theirs together. The NUTS runs have 50 to 100 times more
+effective draws, so the errors are mostly ours.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lightfair.diagnostics import diagnose, gate, mcse_mean
+from lightfair.evidence import evidence
+from lightfair.model import Prior, features, logit_of
+from lightfair.sampler import take_draws, warm_up
+
+FIXTURES = Path(__file__).parent / "fixtures"
+LABELS = [10, 100, 1000]
+PROBS = {"q2.5": 0.025, "q50": 0.5, "q97.5": 0.975}
+ERRORS = 4.0
+
+
+def fixture(labels):
+    return json.loads((FIXTURES / f"reference_L{labels}.json").read_text())
+
+
+def fit(labels, prior, draws=1500):
+    """Draws by the names of the reference, (chain, draw) each."""
+    rows = fixture(labels)
+    positive = np.array(rows["label"], dtype=float)
+    nodes = features(logit_of(rows["score"], 0.0), "beta")
+    group = np.array(rows["group"])
+    seen = evidence(group, nodes, positive, np.ones(labels), segments=2, groups=2)
+    chains = warm_up(seen, prior, chains=4, warmup=400, rng=np.random.default_rng(labels))
+    kept = take_draws(chains, draws)[1]
+    result = {}
+    for j, name in enumerate("abc"):
+        result[f"mu_{name}"] = kept.mu[0, :, :, j]
+        result[f"sigma_{name}"] = kept.sigma[0, :, :, j]
+        for g in range(2):
+            phi = kept.phi[0, :, :, g, j]
+            result[f"{name}[{g}]"] = phi if name == "c" else np.exp(phi)
+    return result
+
+
+@cache
+def default_fit(labels):
+    return fit(labels, Prior())
+
+
+def summaries(x):
+    """Mean, sd and quantiles of (chain, draw) with their Monte Carlo errors."""
+    sd = x.std(ddof=1)
+    square = (x - x.mean()) ** 2  # its mean is the variance, and d sd = d variance / (2 sd)
+    result = {"mean": (x.mean(), mcse_mean(x)), "sd": (sd, mcse_mean(square) / (2.0 * sd))}
+    for name, p in PROBS.items():
+        value = np.quantile(x, p)
+        error = float(mcse_mean((x <= value).astype(float)))  # of the chance to be below
+        # two errors down and up, where the density is lower: the error is an estimate itself
+        low, high = np.quantile(x, [max(p - 2.0 * error, 0.0), min(p + 2.0 * error, 1.0)])
+        result[name] = (value, max(value - low, high - value) / 2.0)
+    return result
+
+
+def distances(draws, labels):
+    """Distance to the reference in standard errors, by (parameter, summary)."""
+    result = {}
+    for name, x in draws.items():
+        known = fixture(labels)["posterior"][name]
+        for summary, (value, error) in summaries(x).items():
+            theirs = known[f"mcse_{summary}"]
+            result[name, summary] = abs(value - known[summary]) / math.hypot(error, theirs)
+    return result
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_posterior_agrees(labels):
+    far = distances(default_fit(labels), labels)
+    assert len(far) == 60
+    assert {key: value for key, value in far.items() if value > ERRORS} == {}
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_errors_are_small_and_honest(labels):
+    # 60 correlated distances: were our errors half of what they are, the mean square would be 4
+    far = np.array(list(distances(default_fit(labels), labels).values()))
+    assert np.mean(far * far) < 3.0
+    for name, x in default_fit(labels).items():
+        mean, error = summaries(x)["mean"]
+        assert error < 0.05 * x.std(), name
+        assert math.isfinite(mean)
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_chains_have_converged(labels):
+    x = np.stack(list(default_fit(labels).values()), axis=-1)
+    assert gate(diagnose(x)).ok
+
+
+def test_other_scales_disagree():
+    # the second arguments of the prior read as variances
+    roots = {name: math.sqrt(value) for name, value in Prior().to_dict().items()}
+    far = distances(fit(100, Prior(**roots), draws=500), 100)
+    assert far["mu_a", "sd"] > ERRORS
+    assert far["sigma_a", "mean"] > 4 * ERRORS

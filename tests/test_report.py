@@ -1,0 +1,153 @@
+"""The report: words and numbers that a reader sees."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+from lightfair.imputation import TARGETS
+from lightfair.metrics import METRICS
+from lightfair.report import number, probability, sentence
+
+QUICK = {"draws": 20, "warmup": 50, "rng": 1}
+
+
+def ask(rows, **options):
+    options = {**QUICK, **options}
+    y, s = (options.pop(name, getattr(rows, name)) for name in ("y_true", "y_score"))
+    group = options.pop("group", rows.group)
+    return lf.assess(y, s, sensitive_features=group, **options)
+
+
+@pytest.fixture(scope="module")
+def result(rows):
+    return ask(rows, metrics=METRICS)
+
+
+@pytest.fixture(scope="module")
+def undefined(rows):
+    """Nobody of B is selected."""
+    decide = (rows.group == "A") & (rows.y_score > 0.5)
+    return ask(rows, y_pred=decide, metrics=["ppv", "fpr"])
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (0.12345, "0.123"),
+        (-0.0004, "0.000"),
+        (-0.0, "0.000"),
+        (-0.0006, "-0.001"),
+        (1.0, "1.000"),
+        (None, "-"),
+        (float("nan"), "-"),
+        (float("inf"), "-"),
+    ],
+)
+def test_number(value, text):
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [(0.0, "<0.001"), (0.5, "0.500"), (1.0, ">0.999"), (None, "-"), (float("nan"), "-")],
+)
+def test_probability(value, text):
+    assert probability(value) == text
+
+
+def test_a_known_probability():
+    assert (probability(0.0, exact=True), probability(1.0, exact=True)) == ("0", "1")
+
+
+def test_one_line_for_each_group_and_difference(result):
+    for block in str(result).split("\n\n")[1:-1]:
+        lines = block.splitlines()
+        assert lines[0].split()[0] in METRICS
+        starts = [line.split()[0] for line in lines[1:]]
+        assert starts == ["A", "B", "minus", "B", lines[0].split()[0]]
+
+
+def test_every_number_of_the_values_is_in_the_text(result):
+    text = str(result)
+    for metric in result.to_dict()["metrics"].values():
+        for entry in metric["groups"] + metric["differences"]:
+            assert number(entry["mean"]) in text
+            for end in entry["interval"]:
+                assert number(end) in text
+
+
+@pytest.mark.parametrize("name", ["result", "undefined"])
+def test_no_nan_no_none_no_negative_zero(name, request):
+    text = str(request.getfixturevalue(name))
+    assert not re.search(r"\b(nan|none|inf)\b", text, re.IGNORECASE)
+    assert not re.search(r"-0\.0+(?!\d)", text)
+    assert all(line == line.rstrip() for line in text.splitlines())
+
+
+def test_an_undefined_number_is_a_dash_with_a_reason(undefined):
+    text = str(undefined)
+    assert "- (there are no rows predicted positive)" in text
+    assert "ppv for B against A: undefined, there are no rows predicted positive." in text
+
+
+def test_the_head_counts_the_rows(result):
+    text = str(result)
+    assert "400 rows, 60 labeled, 340 unlabeled; 2 groups by group; threshold 0.5" in text
+    assert "95 % credible intervals" in text
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_target_is_explained(rows, target):
+    assert f"target {target}: the " in str(ask(rows, target=target, metrics="tpr"))
+
+
+def test_labelled_rows_and_positives_stand_in_each_line(rows, result):
+    line = next(li for li in str(result).splitlines() if li.startswith("  B"))
+    known = ~np.isnan(rows.y_true[rows.group == "B"])
+    positives = (rows.y_true[rows.group == "B"] == 1).sum()
+    assert line.split()[-2:] == [str(known.sum()), str(positives)]
+
+
+def test_the_sentence_gives_direction_size_and_probability(result):
+    d = result.difference("tpr", "B", "A")
+    chance = max(d.prob_greater(0), (d.draws < 0).mean())
+    word = "higher" if d.prob_greater(0) >= 0.5 else "lower"
+    said = sentence(result, "tpr", "B", "A")
+    assert said.startswith(f"tpr is {word} for B than for A with probability {chance:.3f}: ")
+    assert said.endswith(f"{number(d.mean)} [{', '.join(map(number, d.interval(0.95)))}].")
+
+
+def test_a_known_difference_needs_no_probability(result):
+    d = result.difference("selection_rate", "B", "A")
+    word = "higher" if d.mean > 0 else "lower"
+    said = sentence(result, "selection_rate", "B", "A")
+    assert said == (
+        f"selection_rate is {word} for B than for A by {abs(d.mean):.3f}; "
+        "no label is needed to know it."
+    )
+
+
+@pytest.mark.parametrize("target", ["sample", "expected"])
+def test_a_known_number_is_called_exact(rows, target):
+    """Of 255 and 145 rows, so that the shares are no round numbers."""
+    lines = str(ask(rows, metrics="selection_rate", target=target)).splitlines()
+    at = lines.index(next(line for line in lines if line.startswith("selection_rate")))
+    for line in (lines[at + 1], lines[at + 2], lines[at + 4]):
+        assert "(exact)" in line
+    assert lines[at + 4].split()[-2:] in (["0", "0"], ["1", "0"], ["0", "1"], ["1", "1"])
+
+
+def test_warnings_and_diagnostics_close_the_report(rows):
+    text = str(ask(rows, draws=4, warmup=0, metrics="tpr"))
+    assert "diagnostics: NOT CONVERGED; 4 chains of 32 draws" in text
+    assert text.splitlines()[-1].startswith("warning (not_converged): ")
+
+
+def test_names_of_any_length_and_script(rows):
+    group = np.where(rows.group == "A", "größte Gruppe " * 5, "Ж")
+    text = str(ask(rows, group=group, metrics="tpr"))
+    assert "Ж" in text and "größte Gruppe" in text

@@ -1,0 +1,399 @@
+"""The sampler: its two forms agree, and its draws have the right distribution.
+
+Means of draws are compared within 4 Monte Carlo standard errors of both sides.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import naive
+import numpy as np
+import pytest
+from scipy.special import log_expit
+
+from lightfair import sampler
+from lightfair._jit import available, compiles
+from lightfair.diagnostics import mcse_mean
+from lightfair.evidence import evidence, loglik
+from lightfair.model import FAMILIES, Prior, features, logit_of
+from lightfair.sampler import make_noise, pack, propose, sweep, take_draws, unpack, warm_up
+from lightfair.surrogate import expand, level, marginal
+
+PRIOR = Prior()
+HALF = math.sqrt(2.0 / math.pi)  # mean of a half-normal in units of its scale
+needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
+
+
+def build(group, score, label, *, groups, sets=1, family="beta", cap=math.inf, clip=0.01):
+    """Evidence of rows; `group` counts on through the data sets."""
+    label = np.asarray(label, dtype=float)
+    nodes = features(logit_of(score, clip), family)
+    where = np.asarray(group, dtype=np.int64)
+    weight = np.ones(len(label))
+    return evidence(where, nodes, label, weight, segments=sets * groups, groups=groups, cap=cap)
+
+
+def rows(seed, segments, count):
+    """Simulated group, score and label; groups differ in their base rates."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(segments, size=count)
+    score = rng.uniform(0.02, 0.98, count)
+    label = rng.random(count) < 1 / (1 + np.exp(-logit_of(score, 0.0) - 0.8 + 1.2 * (group % 2)))
+    return group, score, label
+
+
+def sample(seen, seed, *, prior=PRIOR, chains=24, warmup=150, draws=400):
+    start = warm_up(seen, prior, chains=chains, warmup=warmup, rng=np.random.default_rng(seed))
+    return take_draws(start, draws)[1]
+
+
+def assert_close(x, y):
+    """The means of draws (chain, draw, ...) against numbers, or other draws."""
+    error = mcse_mean(x)
+    if np.shape(y)[:1] == x.shape[:1] and np.ndim(y) == x.ndim:
+        error, y = np.hypot(error, mcse_mean(y)), y.mean(axis=(0, 1))
+    distance = np.abs(x.mean(axis=(0, 1)) - y) / error
+    assert (distance < 4.0).all(), distance
+
+
+def moments(x):
+    return np.stack([x, x * x], axis=-1)
+
+
+# The two forms
+
+
+def both(monkeypatch, seen, seed):
+    result = []
+    for form in ("0", "1"):
+        monkeypatch.setenv("LIGHTFAIR_JIT", form)
+        rng = np.random.default_rng(seed)
+        start = warm_up(seen, PRIOR, chains=2, warmup=40, rng=rng)
+        result.append(take_draws(start, 60))
+    return result
+
+
+@needs_numba
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("sets, groups, cap", [(1, 1, math.inf), (3, 2, math.inf), (2, 3, 0.7)])
+def test_forms_agree(monkeypatch, family, sets, groups, cap):
+    seen = build(*rows(1, sets * groups, 60), groups=groups, sets=sets, family=family, cap=cap)
+    (plain, mine), (fast, theirs) = both(monkeypatch, seen, 2)
+    for x, y in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
+    np.testing.assert_allclose(plain.packed, fast.packed, rtol=1e-9, atol=1e-9)
+    for x, y in zip(plain.accepted + plain.step, fast.accepted + fast.step, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9)
+
+
+@needs_numba
+def test_forms_agree_where_groups_have_no_labels(monkeypatch):
+    seen = build([1, 1, 4], [0.0, 0.6, 1.0], [1, 0, 0], groups=3, sets=2, clip=1e-9)
+    (_, mine), (_, theirs) = both(monkeypatch, seen, 3)
+    np.testing.assert_allclose(mine.phi, theirs.phi, rtol=1e-9, atol=1e-10)
+
+
+@needs_numba
+def test_compiled_proposals_equal_numpy():
+    seen = build(*rows(4, 4, 50), groups=2, sets=2)
+    noise = make_noise(np.random.default_rng(5), (2, 3), 4, 2)
+    surrogate = expand(seen, PRIOR)
+    plain = propose(noise, seen, surrogate, PRIOR)
+    fast = propose(noise, seen, surrogate, PRIOR, jit=True)
+    np.testing.assert_allclose(plain.packed, fast.packed, rtol=1e-10)
+    np.testing.assert_allclose(plain.weight, fast.weight, rtol=1e-9, atol=1e-9)
+
+
+def test_forced_form_is_checked(monkeypatch):
+    monkeypatch.setenv("LIGHTFAIR_JIT", "yes")
+    with pytest.raises(ValueError, match="LIGHTFAIR_JIT must be 0, 1 or unset; got 'yes'"):
+        sample(build(*rows(6, 1, 5), groups=1), 1)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setenv("LIGHTFAIR_JIT", "1")
+    with pytest.raises(ImportError, match="numba is not installed; install it or unset it"):
+        compiles(0.0)
+
+
+def test_form_follows_the_work(monkeypatch):
+    monkeypatch.delenv("LIGHTFAIR_JIT", raising=False)
+    assert not compiles(0.01)
+    assert compiles(1e6) == available()
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert not compiles(1e6)
+    monkeypatch.setenv("LIGHTFAIR_JIT", "0")
+    assert not compiles(1e6)
+
+
+# States and moves
+
+
+def test_pack_undoes_unpack():
+    packed = np.random.default_rng(7).normal(size=(2, 3, 19))
+    state = unpack(packed, 3)
+    assert [part.shape[2:] for part in state] == [(3, 3), (3,), (3,), (3,), ()]
+    np.testing.assert_array_equal(pack(state), packed)
+
+
+def test_proposals_carry_their_weight():
+    seen = build([0, 1, 1], [0.3, 0.6, 0.9], [1, 0, 1], groups=2, clip=0.0)
+    noise = make_noise(np.random.default_rng(8), (1, 2), 3, 2)
+    surrogate = expand(seen, PRIOR)
+    made = propose(noise, seen, surrogate, PRIOR)
+    state = unpack(made.packed[0], 2)
+    table = [[(0.3, 1, 1)], [(0.6, 0, 1), (0.9, 1, 1)]]
+    wanted = np.empty(made.weight.shape[1:])
+    for k in np.ndindex(wanted.shape):
+        phi, mu, sigma = state.phi[k], state.mu[k], state.sigma[k]
+        mean, covariance, _ = naive.gaussian(
+            sigma, surrogate.curvature[0], surrogate.linear[0], PRIOR.location_sd
+        )
+        far = np.concatenate([mu, phi.ravel()]) - mean
+        proposal = -0.5 * far @ np.linalg.solve(covariance, far)
+        proposal -= 0.5 * np.linalg.slogdet(covariance)[1]
+        # level is log prior less log mixture
+        proposal -= 0.5 * ((sigma / PRIOR.spread_sd) ** 2).sum()
+        proposal -= naive.level(
+            sigma, 0.0, surrogate.centre[0], surrogate.width[0], PRIOR.spread_sd
+        )
+        target = naive.log_posterior(table, phi, mu, sigma, PRIOR.location_sd, PRIOR.spread_sd)
+        wanted[k] = target - proposal
+    got = made.weight[0] - made.weight[0, 0, 0]
+    np.testing.assert_allclose(got, wanted - wanted[0, 0], rtol=0, atol=1e-8)
+
+
+def one_sweep(seed):
+    seen = build(*rows(9, 4, 40), groups=2, sets=2)
+    start = warm_up(seen, PRIOR, chains=3, warmup=20, rng=np.random.default_rng(seed))
+    noise = make_noise(np.random.default_rng(10), (2, 3), 1, 2)
+    noise = noise._replace(walk=0.3 * noise.walk)
+    made = propose(noise, seen, start.surrogate, PRIOR)
+    return start, (start.packed, made, noise, seen, PRIOR, start.surrogate, start.step)
+
+
+def test_sweep_is_a_function():
+    start, arguments = one_sweep(11)
+    before = start.packed.copy()
+    first, counts = sweep(*arguments)
+    second, again = sweep(*arguments)
+    np.testing.assert_array_equal(first, second)
+    np.testing.assert_array_equal(start.packed, before)
+    for x, y in zip(counts, again, strict=True):
+        np.testing.assert_array_equal(x, y)
+    assert (first != before).any()
+
+
+@pytest.mark.parametrize("form", ["0", pytest.param("1", marks=needs_numba)])
+def test_states_keep_their_own_books(monkeypatch, form):
+    monkeypatch.setenv("LIGHTFAIR_JIT", form)
+    seen = build(*rows(12, 6, 60), groups=3, sets=2)
+    start = warm_up(seen, PRIOR, chains=3, warmup=50, rng=np.random.default_rng(13))
+    now = take_draws(start, 30)[0]
+    state = unpack(now.packed, 3)
+    np.testing.assert_allclose(state.loglik, loglik(state.phi, seen), rtol=1e-9)
+    value = marginal(state.sigma, now.surrogate, PRIOR).value
+    wanted = level(state.sigma, value, now.surrogate, PRIOR)
+    np.testing.assert_allclose(state.level, wanted, rtol=1e-9, atol=1e-9)
+
+
+# Runs
+
+
+def test_same_seed_same_bits():
+    seen = build(*rows(14, 2, 30), groups=2)
+    first = sample(seen, 15, chains=2, warmup=30, draws=20)
+    again = sample(seen, 15, chains=2, warmup=30, draws=20)
+    other = sample(seen, 16, chains=2, warmup=30, draws=20)
+    for x, y, z in zip(first, again, other, strict=True):
+        np.testing.assert_array_equal(x, y)
+        assert (x != z).any()
+
+
+def test_shapes_and_last_state():
+    seen = build(*rows(17, 6, 40), groups=3, sets=2)
+    start = warm_up(seen, PRIOR, chains=4, warmup=10, rng=np.random.default_rng(18))
+    now, draws = take_draws(start, 7)
+    assert [x.shape for x in draws] == [(2, 4, 7, 3, 3), (2, 4, 7, 3), (2, 4, 7, 3)]
+    np.testing.assert_array_equal(unpack(now.packed, 3).phi, draws.phi[:, :, -1])
+    assert (draws.sigma > 0).all()
+
+
+def test_draws_adapt_nothing():
+    seen = build(*rows(19, 2, 30), groups=2)
+    start = warm_up(seen, PRIOR, chains=2, warmup=60, rng=np.random.default_rng(20))
+    before = start.packed.copy()
+    middle, _ = take_draws(start, 25)
+    end, _ = take_draws(middle, 25)
+    for later in (middle, end):
+        for x, y in zip(start.step + start.surrogate, later.step + later.surrogate, strict=True):
+            np.testing.assert_array_equal(x, y)
+    np.testing.assert_array_equal(start.packed, before)
+    assert all(((rate >= 0) & (rate <= 1)).all() for rate in end.accepted)
+
+
+def test_draws_in_small_blocks(monkeypatch):
+    # rates of acceptance are averaged over blocks, and every draw is there
+    monkeypatch.setattr(sampler, "BLOCK", 500)
+    seen = build(*rows(21, 2, 30), groups=2)
+    start = warm_up(seen, PRIOR, chains=2, warmup=20, rng=np.random.default_rng(22))
+    seen_progress = []
+    now, draws = take_draws(start, 20, progress=lambda *done: seen_progress.append(done))
+    assert draws.phi.shape == (1, 2, 20, 2, 3)
+    assert len(seen_progress) > 5
+    assert seen_progress[-1] == (20, 20)
+    assert (np.diff(draws.mu[0], axis=1) != 0).all()
+    moved = (np.diff(draws.sigma[0, :, :, 0], axis=1) != 0).mean()
+    assert moved > 0.3
+    assert 0.2 < now.accepted.joint[0] <= 1.0
+
+
+def test_progress_of_warm_up():
+    seen = build(*rows(23, 1, 10), groups=1)
+    told = []
+    warm_up(
+        seen,
+        PRIOR,
+        chains=1,
+        warmup=25,
+        rng=np.random.default_rng(0),
+        progress=lambda *done: told.append(done),
+    )
+    assert told[-1] == (25, 25)
+    assert told == sorted(set(told))
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 2, 5, 11])
+def test_short_warm_up_is_finite(warmup):
+    draws = sample(build(*rows(24, 2, 20), groups=2), 25, chains=1, warmup=warmup, draws=5)
+    assert all(np.isfinite(x).all() for x in draws)
+
+
+@pytest.mark.parametrize(
+    "score, label",
+    [
+        ([0.1, 0.5, 0.9] * 20, [1] * 60),
+        ([0.1, 0.5, 0.9] * 20, [0] * 60),
+        ([0.2] * 30 + [0.8] * 30, [0] * 30 + [1] * 30),
+        ([0.2] * 30 + [0.8] * 30, [1] * 30 + [0] * 30),
+        ([0.0] * 30 + [1.0] * 30, [0] * 30 + [1] * 30),
+        ([0.0] * 30 + [1.0] * 30, [1] * 30 + [0] * 30),
+        ([0.5] * 60, [0, 1] * 30),
+        ([1.0] * 600, [0, 1] * 300),
+    ],
+)
+@pytest.mark.parametrize("clip", [0.01, 1e-9])
+def test_hard_evidence_gives_finite_draws(score, label, clip):
+    group = np.arange(len(score)) % 2
+    seen = build(group, score, label, groups=2, clip=clip)
+    draws = sample(seen, 26, chains=2, warmup=60, draws=60)
+    assert all(np.isfinite(x).all() for x in draws)
+    assert (draws.sigma > 0).all()
+    assert (draws.phi.std(axis=(1, 2)) > 0).all()
+
+
+# Distributions
+
+
+def test_no_labels_give_the_prior():
+    draws = sample(build([], [], [], groups=2), 27, draws=600)
+    mu, sigma, phi = draws.mu[0], draws.sigma[0], draws.phi[0]
+    location, spread = PRIOR.location_sd, PRIOR.spread_sd
+    both = location**2 + spread**2  # variance of phi: that of mu and the mean of sigma^2
+    zero = np.zeros(3)
+    assert_close(moments(mu), np.stack([zero, location**2], axis=-1))
+    assert_close(moments(sigma), np.stack([HALF * spread, spread**2], axis=-1))
+    assert_close(moments(phi), np.broadcast_to(np.stack([zero, both], axis=-1), (2, 3, 2)))
+    assert_close(phi[..., 0, :] * phi[..., 1, :], location**2)  # groups share mu
+    # sigma near 0, where its logarithm is walked: P(sigma < 0.1 scale) = 2 Phi(0.1) - 1
+    assert_close((sigma < 0.1 * spread).astype(float), math.erf(0.1 / math.sqrt(2.0)))
+
+
+@pytest.mark.parametrize("family, free", [("llo", 1), ("temperature", 2)])
+def test_parameter_without_feature_follows_its_prior(family, free):
+    draws = sample(build(*rows(28, 2, 60), groups=2, family=family), 29)
+    wanted = PRIOR.location_sd[free] ** 2 + PRIOR.spread_sd[free] ** 2
+    assert_close(moments(draws.phi[0, ..., 1, free]), np.array([0.0, wanted]))
+
+
+@pytest.mark.parametrize("family, other", [("beta", (1, 0, 2)), ("llo", (0, 1, 2))])
+def test_swapping_classes_swaps_a_and_b_and_negates_c(family, other):
+    group, score, label = rows(30, 2, 80)
+    ours = sample(build(group, score, label, groups=2, family=family), 31)
+    theirs = sample(build(group, 1 - score, 1 - label, groups=2, family=family), 32)
+    other, sign = list(other), np.array([1.0, 1.0, -1.0])
+    assert_close(moments(ours.phi[0]), moments(sign * theirs.phi[0][..., other]))
+    assert_close(moments(ours.mu[0]), moments(sign * theirs.mu[0][..., other]))
+    assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0][..., other]))
+
+
+def test_relabelling_groups_permutes_them():
+    group, score, label = rows(33, 3, 80)
+    order = np.array([2, 0, 1])
+    ours = sample(build(group, score, label, groups=3), 34)
+    theirs = sample(build(order[group], score, label, groups=3), 35)
+    assert_close(moments(ours.phi[0]), moments(theirs.phi[0][..., order, :]))
+    assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0]))
+
+
+def test_batch_equals_each_data_set_alone():
+    first, second = rows(36, 2, 40), rows(37, 2, 90)
+    joined = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
+    joined[0][40:] += 2
+    batch = sample(build(*joined, groups=2, sets=2), 38)
+    for r, alone in enumerate([first, second]):
+        draws = sample(build(*alone, groups=2), 39 + r)
+        assert_close(moments(batch.phi[r]), moments(draws.phi[0]))
+        assert_close(moments(batch.mu[r]), moments(draws.mu[0]))
+
+
+def smeared(x, location_sd, spread_sd, power=0):
+    """E[sigma^power N(x; 0, location_sd^2 + sigma^2)] over the half-normal sigma."""
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    sigma = 4.0 * spread_sd * (nodes + 1.0)
+    weights = weights * np.exp(-0.5 * (sigma / spread_sd) ** 2)
+    variance = location_sd**2 + sigma * sigma
+    kernel = np.exp(-0.5 * x[:, None] ** 2 / variance) / np.sqrt(variance)
+    return kernel @ (weights * sigma**power) / weights.sum()
+
+
+@pytest.mark.parametrize("score, label", [([0.9], [0]), ([0.99, 0.2, 0.7], [1, 0, 0])])
+def test_temperature_of_one_group_equals_quadrature(score, label):
+    odds = logit_of(score, 0.01)
+    sign = 2.0 * np.array(label) - 1.0
+    x = np.linspace(-4.0, 4.0, 2001)
+    height = np.exp(log_expit(sign * np.exp(x)[:, None] * odds).sum(axis=1))
+    scales = PRIOR.mu_a_sd, PRIOR.sigma_a_sd
+    density = height * smeared(x, *scales)
+    mean, square = (density @ (x**k) / density.sum() for k in (1, 2))
+    sigma = height @ smeared(x, *scales, power=1) / density.sum()
+    draws = sample(
+        build([0] * len(score), score, label, groups=1, family="temperature"), 41, draws=600
+    )
+    assert_close(moments(draws.phi[0, :, :, 0, 0]), np.array([mean, square]))
+    assert_close(draws.sigma[0, ..., 0], sigma)
+
+
+@pytest.mark.parametrize("score, label", [([0.9], [0]), ([0.05, 0.2, 0.4, 0.97], [1, 0, 1, 0])])
+def test_beta_of_one_group_equals_quadrature(score, label):
+    nodes = features(logit_of(score, 0.01), "beta")
+    grids = [np.linspace(-6.0 * s, 6.0 * s, 81) for s in PRIOR.location_sd]
+    a, b, c = np.meshgrid(*grids, indexing="ij", sparse=True)
+    density = np.ones((81, 81, 81))
+    for j, (part, grid) in enumerate(zip((a, b, c), grids, strict=True)):
+        prior = smeared(grid, PRIOR.location_sd[j], PRIOR.spread_sd[j])
+        density = density * prior.reshape(part.shape)
+    for up, down, y in zip(nodes.up, nodes.down, label, strict=True):
+        density *= np.exp(log_expit((2 * y - 1) * (c + np.exp(a) * up + np.exp(b) * down)))
+    draws = sample(build([0] * len(score), score, label, groups=1), 42, draws=600)
+    parts = np.stack(np.broadcast_arrays(a, b, c))
+    wanted = [[(density * p**k).sum() / density.sum() for k in (1, 2)] for p in parts]
+    assert_close(moments(draws.phi[0, :, :, 0]), np.array(wanted))
+    cross = (density * parts[0] * parts[2]).sum() / density.sum()
+    assert_close(draws.phi[0, :, :, 0, 0] * draws.phi[0, :, :, 0, 2], cross)
+
+
+def test_larger_prior_gives_larger_spread():
+    none = build([], [], [], groups=1)
+    draws = sample(none, 43, prior=PRIOR.scaled(3.0))
+    assert_close(draws.sigma[0], 3.0 * HALF * PRIOR.spread_sd)

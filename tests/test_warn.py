@@ -1,0 +1,112 @@
+"""Warnings: each at its limit, and not before."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lightfair as lf
+from lightfair.diagnostics import Gate
+from lightfair.warn import data_warnings, rank_z, result_warnings
+
+GOOD = Gate(1.0, 1000.0, 900.0, True, None)
+
+
+def build(label, score, group=None):
+    group = np.resize(["A", "B"], len(score)) if group is None else group
+    return lf.score_data(label, score, sensitive_features=group)
+
+
+def data_codes(*columns):
+    data = build(*columns)
+    return [note.code for note in data_warnings(data, lf.score_table(data))]
+
+
+def labelled(seed, count=60, levels=None):
+    rng = np.random.default_rng(seed)
+    score = rng.random(count) if levels is None else rng.integers(0, levels, count) / levels
+    return rng.integers(0, 2, count), score
+
+
+def test_nothing_to_warn_of():
+    assert data_codes([1, 0, 1, 0], [0.9, 0.2, 0.7, 0.4]) == []
+    assert result_warnings({"tpr": np.zeros((4, 10, 2))}, ("A", "B"), GOOD, 10) == []
+
+
+@pytest.mark.parametrize("clipped, warned", [(5, False), (6, True)])
+def test_clipped_share_above_5_percent(clipped, warned):
+    score = [0.001] * clipped + [0.5] * (100 - clipped)
+    assert ("clipped_scores" in data_codes([0, 1] * 50, score)) == warned
+
+
+def test_an_unlabelled_group_is_named():
+    data = build([1, 0, None], [0.8, 0.3, 0.4], ["A", "A", "B"])
+    notes = data_warnings(data, lf.score_table(data))
+    assert [note.code for note in notes] == ["unlabelled_group"]
+    assert "group B has no labels" in notes[0].message
+
+
+def test_without_any_label_no_group_is_named():
+    assert data_codes([None] * 4, [0.8, 0.3, 0.4, 0.6]) == []
+
+
+def test_one_group():
+    assert data_codes([1, 0], [0.8, 0.3], ["A", "A"]) == ["one_group"]
+
+
+def test_reversed_scores():
+    label, score = labelled(0)
+    score = np.where(label == 1, 0.5 * score, 0.5 + 0.5 * score)
+    assert "reversed_scores" in data_codes(label, score)
+    assert "reversed_scores" not in data_codes(1 - label, score)
+    assert "reversed_scores" not in data_codes(label[:4], score[:4])
+
+
+@pytest.mark.parametrize("levels", [None, 3])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_rank_z_is_that_of_mann_and_whitney(seed, levels):
+    label, score = labelled(seed, levels=levels)
+    z = rank_z(build(label, score))
+    test = stats.mannwhitneyu(
+        score[label == 1], score[label == 0], use_continuity=False, method="asymptotic"
+    )
+    assert 2.0 * stats.norm.sf(abs(z)) == pytest.approx(test.pvalue, rel=1e-9)
+    assert math.copysign(1.0, z) == math.copysign(
+        1.0, test.statistic - 0.5 * label.sum() * (1 - label).sum()
+    )
+
+
+@pytest.mark.parametrize("label", [[1, 1, None], [0, 0, 0], [None, None, None]])
+def test_rank_z_needs_both_labels(label):
+    assert rank_z(build(label, [0.2, 0.5, 0.7])) == 0.0
+
+
+def test_rank_z_of_equal_scores():
+    assert rank_z(build([1, 0, 1], [0.4, 0.4, 0.4])) == 0.0
+
+
+def test_rank_z_looks_at_labelled_rows_only():
+    label, score = labelled(3)
+    more = build([*label, *[None] * 500], [*score, *np.linspace(0, 1, 500)])
+    assert rank_z(more) == rank_z(build(label, score))
+
+
+@pytest.mark.parametrize("share, warned", [(0.0, False), (0.02, True), (0.05, True), (0.2, False)])
+def test_partly_undefined(share, warned):
+    """A few undefined draws are warned of; with more, the number is not reported at all."""
+    draws = np.full((4, 100, 2), 0.5)
+    draws[:, : round(100 * share), 1] = np.nan
+    notes = result_warnings({"tpr": draws}, ("A", "B"), GOOD, 100)
+    assert [note.code for note in notes] == ["partly_undefined"] * warned
+    if warned:
+        assert f"B ({share:.0%})" in notes[0].message and "A (" not in notes[0].message
+
+
+def test_not_converged_is_one_message():
+    bad = Gate(1.2, 30.0, 20.0, False, "bulk ESS is below 400 for 5 of 7 quantities (smallest 30)")
+    notes = result_warnings({"tpr": np.zeros((4, 8, 1))}, ("A",), bad, 8)
+    assert [note.code for note in notes] == ["not_converged"]
+    assert "after 8 draws each: bulk ESS is below 400" in notes[0].message
