@@ -2,9 +2,10 @@
 
     python bench/convergence.py --data FOLDER
 
-FOLDER holds files DATASET_ATTRIBUTE.csv.gz with columns label, ATTRIBUTE and score_MODEL (the format is
-written down in bench/paper/README.md). Every file, model and number of labels is one run of `assess` at its
-default settings; German scores are turned round (1 - score), as they give the chance of the other label.
+FOLDER holds files DATASET_ATTRIBUTE.csv.gz with columns label, ATTRIBUTE and score_MODEL (the
+format is written down in bench/paper/README.md). Every file, model and number of labels is one
+run of `assess` at its default settings; German scores are turned round (1 - score), as they give
+the chance of the other label.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import csv
 import gzip
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from lightfair.assessment import DRAWS, assess_data
+from lightfair.assessment import assess_data
 from lightfair.data import score_data
 from lightfair.simulation import hide_labels
 
@@ -56,10 +58,8 @@ def main() -> int:
                     continue
                 shown = hide_labels(data.label, labeled, np.random.default_rng(arguments.seed))
                 known = np.where(np.isnan(shown), -1, shown).astype(np.int8)
-                result = assess_data(
-                    data.__class__(**{**data.__dict__, "label": known}), rng=arguments.seed
-                )
-                at_once = result.posterior.phi.shape[1] == DRAWS
+                result = assess_data(replace(data, label=known), rng=arguments.seed)
+                at_once = result.posterior.phi.shape[1] == result.settings.draws
                 runs += 1
                 first += result.gate.ok and at_once
                 final += result.gate.ok

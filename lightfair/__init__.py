@@ -5,7 +5,6 @@ from ._version import __version__
 TYPE_CHECKING = False  # the name is known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:
     from .assessment import Assessment as Assessment
-    from .assessment import Posterior as Posterior
     from .assessment import assess as assess
     from .compare import Estimate as Estimate
     from .conjugate import beta_binomial as beta_binomial
@@ -16,18 +15,20 @@ if TYPE_CHECKING:
     from .model import Prior as Prior
     from .model import calibrate as calibrate
     from .model import llo_prior as llo_prior
+    from .posterior import Posterior as Posterior
     from .simulation import simulate as simulate
     from .table import ScoreTable as ScoreTable
     from .table import score_table as score_table
 
 _HOMES = {
-    "assessment": ("Assessment", "Posterior", "assess"),
+    "assessment": ("Assessment", "assess"),
     "compare": ("Estimate",),
     "conjugate": ("beta_binomial",),
     "data": ("ScoreData", "score_data"),
     "diagnostics": ("gelman_rubin",),
     "metrics": ("METRICS",),
     "model": ("Prior", "calibrate", "llo_prior"),
+    "posterior": ("Posterior",),
     "simulation": ("simulate",),
     "table": ("ScoreTable", "score_table"),
 }

@@ -9,78 +9,23 @@ gate on convergence and the warnings. An Assessment is frozen: printing it gives
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from .compare import Estimate, check_epsilon, check_prob, difference
-from .conjugate import check_prior
-from .data import Note, ScoreData, level_name, score_data
-from .diagnostics import Gate, diagnose, gate
-from .evidence import table_evidence
-from .imputation import TARGETS, confusion_counts
+from .compare import Estimate, difference
+from .data import ScoreData, score_data
+from .diagnostics import Gate
 from .labels_only import LabelsOnly, labels_only
-from .metrics import DEFAULT_METRICS, check_metrics, lack, theta
-from .model import FAMILIES, Floats, Prior, active, tie
-from .sampler import Draws, take_draws, warm_up
+from .metrics import DEFAULT_METRICS, lack, theta
+from .model import Floats, Prior
+from .posterior import Posterior, Progress, draw_posterior
+from .settings import Settings
 from .table import UNLABELLED, ScoreTable, score_table
 from .warn import data_warnings, result_warnings
-
-CHAINS, DRAWS, WARMUP = 4, 1000, 300
-MAX_DRAWS = 8  # times the draws asked for, where the gate is not met
-
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class Posterior:
-    """Draws of the calibration curves.
-
-    Attributes
-    ----------
-    phi : float64 array, shape (chain, draw, group, 3)
-        log a, log b, c of each group.
-    mu, sigma : float64 array, shape (chain, draw, 3)
-        Common location and spread of the groups' log a, log b and c. Without hierarchy each group
-        has its own: (chain, draw, group, 3).
-    """
-
-    phi: Floats
-    mu: Floats
-    sigma: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """What an assessment was asked to do; the names are those of the arguments of `assess`."""
-
-    metrics: tuple[str, ...]
-    threshold: float | dict[str, float] | None
-    reference: str | None
-    family: str
-    hierarchical: bool
-    prior: Prior
-    target: str
-    prob: float
-    epsilon: float
-    clip: float
-    log_odds_cap: float | None
-    labels_only_prior: tuple[float, float]
-    chains: int
-    draws: int
-    warmup: int
-    seed: int | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values."""
-        plain = dict(self.__dict__)
-        plain["metrics"] = list(self.metrics)
-        plain["prior"] = self.prior.to_dict()
-        plain["labels_only_prior"] = list(self.labels_only_prior)
-        return plain
+from .wording import Note, level_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,9 +123,9 @@ def assess(
     clip: float = 0.01,
     log_odds_cap: float | None = None,
     labels_only_prior: tuple[float, float] = (1.0, 1.0),
-    chains: int = CHAINS,
-    draws: int = DRAWS,
-    warmup: int = WARMUP,
+    chains: int = 4,
+    draws: int = 1000,
+    warmup: int = 300,
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
@@ -252,13 +197,12 @@ def assess(
         unlabeled=unlabeled,
         missing=missing,
     )
-    return assess_data(
-        data,
+    settings = Settings(
         metrics=metrics,
         reference=reference,
         family=family,
-        hierarchical=hierarchical,
-        prior=prior,
+        hierarchical=bool(hierarchical),
+        prior=Prior() if prior is None else prior,
         target=target,
         prob=prob,
         epsilon=epsilon,
@@ -268,66 +212,31 @@ def assess(
         chains=chains,
         draws=draws,
         warmup=warmup,
-        rng=rng,
-        progress=progress,
     )
+    return assess_data(data, settings, rng=rng, progress=progress)
 
 
 def assess_data(
     data: ScoreData,
+    settings: Settings | None = None,
     *,
-    metrics: Any = DEFAULT_METRICS,
-    reference: Any = None,
-    family: str = "beta",
-    hierarchical: bool = True,
-    prior: Prior | None = None,
-    target: str = "sample",
-    prob: float = 0.95,
-    epsilon: float = 0.05,
-    clip: float = 0.01,
-    log_odds_cap: float | None = None,
-    labels_only_prior: tuple[float, float] = (1.0, 1.0),
-    chains: int = CHAINS,
-    draws: int = DRAWS,
-    warmup: int = WARMUP,
     rng: int | np.random.Generator | None = None,
     truth: ScoreData | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
-    """Assess rows that `score_data` has checked; arguments as in `assess`.
+    """Assess rows that `score_data` has checked.
 
-    `truth` holds the same rows with labels that are to be compared with, not learned from.
+    Parameters
+    ----------
+    data, settings, rng, progress
+        As in `assess`.
+    truth
+        The same rows with labels that are to be compared with, not learned from.
     """
-    _check_choice("family", family, FAMILIES)
-    _check_choice("target", target, TARGETS)
-    if prior is not None and not isinstance(prior, Prior):
-        raise ValueError(f"prior must be a lightfair.Prior; got {prior!r}")
-    if log_odds_cap is not None and not 0.0 < log_odds_cap < math.inf:
-        raise ValueError(f"log_odds_cap must be above 0, or None; got {log_odds_cap!r}")
-    _check_count("chains", chains, 1)
-    _check_count("draws", draws, 4)
-    _check_count("warmup", warmup, 0)
-    settings = Settings(
-        metrics=check_metrics(metrics),
-        threshold=data.threshold,
-        reference=_reference(data, reference),
-        family=family,
-        hierarchical=bool(hierarchical),
-        prior=Prior() if prior is None else prior,
-        target=target,
-        prob=check_prob(prob),
-        epsilon=check_epsilon(epsilon),
-        clip=float(clip),
-        log_odds_cap=log_odds_cap,
-        labels_only_prior=check_prior(labels_only_prior),
-        chains=int(chains),
-        draws=int(draws),
-        warmup=int(warmup),
-        seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
-    )
-    table = score_table(data, clip=clip)
+    settings = (Settings() if settings is None else settings).resolved(data, rng)
+    table = score_table(data, clip=settings.clip)
     streams = _streams(rng)
-    posterior, theta_draws, verdict = _posterior(table, settings, streams[:2], progress)
+    posterior, theta_draws, verdict = draw_posterior(table, settings, streams[:2], progress)
     weight, weight_sq = (table.sums(c)[..., :UNLABELLED] for c in ("weight", "weight_sq"))
     labels = {
         name: labels_only(
@@ -363,99 +272,6 @@ def frequencies(data: ScoreData, metrics: tuple[str, ...]) -> dict[str, Floats]:
     return {name: theta(name, counts) for name in metrics}
 
 
-def _posterior(
-    table: ScoreTable,
-    settings: Settings,
-    streams: list[np.random.Generator],
-    progress: Progress | None,
-) -> tuple[Posterior, dict[str, Floats], Gate]:
-    """Draw until the gate is met, or the limit."""
-
-    def told(stage: str) -> Callable[[int, int], None] | None:
-        if progress is None:
-            return None
-        return lambda done, total: progress(stage, done, total)
-
-    cap = math.inf if settings.log_odds_cap is None else settings.log_odds_cap
-    evidence = table_evidence(
-        [table], family=settings.family, hierarchical=settings.hierarchical, cap=cap
-    )
-    chains = warm_up(
-        evidence,
-        settings.prior,
-        chains=settings.chains,
-        warmup=settings.warmup,
-        rng=streams[0],
-        progress=told("warm-up"),
-    )
-    parts: list[Posterior] = []
-    metrics: list[dict[str, Floats]] = []
-    missing = settings.draws
-    while True:
-        chains, block = take_draws(chains, missing, progress=told("draws"))
-        fresh = _named(block, settings.family, settings.hierarchical)
-        counts = confusion_counts(
-            fresh.phi,
-            table,
-            target=settings.target,
-            rng=streams[1],
-            cap=cap,
-            jit=chains.jit,
-        )
-        parts.append(fresh)
-        metrics.append({name: theta(name, counts) for name in settings.metrics})
-        posterior = Posterior(
-            *(
-                np.concatenate([getattr(p, n) for p in parts], axis=1)
-                for n in ("phi", "mu", "sigma")
-            )
-        )
-        theta_draws = {
-            name: np.concatenate([m[name] for m in metrics], axis=1) for name in settings.metrics
-        }
-        verdict = gate(diagnose(_quantities(posterior, theta_draws, table, settings)))
-        taken = posterior.phi.shape[1]
-        missing = min(taken, MAX_DRAWS * settings.draws - taken)
-        if verdict.ok or missing == 0:
-            return posterior, theta_draws, verdict
-
-
-def _named(block: Draws, family: str, hierarchical: bool) -> Posterior:
-    """Drop the axis of data sets, and fill in the parameters that the family derives."""
-    if hierarchical:
-        values = (block.phi[0], block.mu[0], block.sigma[0])
-    else:  # every group was a data set of one group
-        by_group = (block.phi[:, :, :, 0], block.mu, block.sigma)
-        values = tuple(np.moveaxis(v, 0, 2) for v in by_group)  # type: ignore[assignment]
-    return Posterior(*(tie(value, family) for value in values))
-
-
-def _quantities(
-    posterior: Posterior, theta_draws: dict[str, Floats], table: ScoreTable, settings: Settings
-) -> Floats:
-    """Everything whose convergence is checked: (chain, draw, quantity)."""
-    free = active(settings.family)
-    shape = posterior.phi.shape[:2]
-    reference = None if settings.reference is None else table.groups.index(settings.reference)
-    found = [getattr(posterior, n)[..., free].reshape(*shape, -1) for n in ("phi", "mu", "sigma")]
-    for draws in theta_draws.values():
-        found.append(_filled(draws))
-        if reference is not None:
-            delta = np.delete(draws - draws[..., [reference]], reference, axis=-1)
-            found.append(_filled(delta))
-    return np.concatenate(found, axis=-1)
-
-
-def _filled(draws: Floats) -> Floats:
-    """Put the mean of the defined draws in place of undefined ones, for diagnostics only."""
-    undefined = np.isnan(draws)
-    if not undefined.any():
-        return draws
-    count = np.maximum((~undefined).sum(axis=(0, 1)), 1)
-    mean = np.where(undefined, 0.0, draws).sum(axis=(0, 1)) / count
-    return np.where(undefined, mean, draws)
-
-
 def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
     """Independent generators for the sampler, the imputation and the labels-only simulation."""
     if rng is not None and not isinstance(rng, (int, np.integer, np.random.Generator)):
@@ -465,27 +281,3 @@ def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]
     except ValueError as error:
         raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
     return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=3)]
-
-
-def _reference(data: ScoreData, reference: Any) -> str | None:
-    if reference is None:
-        if len(data.groups) == 1:
-            return None
-        return data.groups[int(np.argmax(np.bincount(data.group, minlength=len(data.groups))))]
-    name = level_name(reference)
-    if name not in data.groups:
-        raise ValueError(
-            f"reference must be one of the groups {', '.join(data.groups)}; got {name!r}"
-        )
-    return name if len(data.groups) > 1 else None
-
-
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
-
-
-def _check_count(name: str, value: Any, least: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")

@@ -156,6 +156,7 @@ def _assess(arguments: argparse.Namespace, data: Any) -> Any:
     from .assessment import assess_data
     from .metrics import DEFAULT_METRICS
     from .model import Prior
+    from .settings import Settings
     from .simulation import hide_labels
 
     truth = None
@@ -171,8 +172,7 @@ def _assess(arguments: argparse.Namespace, data: Any) -> Any:
         shown = hide_labels(data.label, arguments.subsample_labels, stream)
         label = np.where(np.isnan(shown), -1, shown).astype(np.int8)
         data = replace(data, label=label)
-    return assess_data(
-        data,
+    settings = Settings(
         metrics=arguments.metric or DEFAULT_METRICS,
         reference=arguments.reference,
         family=arguments.family,
@@ -185,10 +185,9 @@ def _assess(arguments: argparse.Namespace, data: Any) -> Any:
         chains=arguments.chains,
         draws=arguments.draws,
         warmup=arguments.warmup,
-        rng=_seed(arguments.seed),
-        truth=truth,
-        progress=_Progress(sys.stderr) if sys.stderr.isatty() else None,
     )
+    progress = _Progress(sys.stderr) if sys.stderr.isatty() else None
+    return assess_data(data, settings, rng=_seed(arguments.seed), truth=truth, progress=progress)
 
 
 def _seed(seed: int) -> int:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from .compare import UNDEFINED_LIMIT
-from .data import Note, ScoreData
+from .data import ScoreData
 from .diagnostics import Gate
 from .model import Floats
 from .table import UNLABELLED, ScoreTable
+from .wording import Note
 
 CLIPPED_LIMIT = 0.05
 REVERSED_Z = -3.0

@@ -1,0 +1,232 @@
+"""Columns: any container becomes one array, through the array protocols.
+
+Lists, NumPy, pandas, polars and Arrow are read without importing any of those libraries. Missing
+values stay what they are; `factorize` finds the distinct values and which rows miss theirs.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Hashable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .wording import list_values, missing_rows, show
+
+
+def column(name: str, values: Any) -> NDArray[Any]:
+    """One column as a 1-D array; missing values stay what they are."""
+    frame = _frame_columns(values)
+    if frame is not None and len(frame) == 1:
+        values, frame = frame[0][1], None
+    array = _array(name, values) if frame is None else np.empty(values.shape)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 2 and array.shape[1] == 2 and name == "y_score":
+        raise ValueError(
+            f"y_score must be one column; got shape {array.shape}, a column for each class; pass "
+            "the one of the positive class, y_score[:, 1]"
+        )
+    if array.ndim != 1:
+        got = f"shape {array.shape}" if array.ndim else show(values)
+        raise ValueError(f"{name} must be one column, with a value for each row; got {got}")
+    return array
+
+
+def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
+    """Each sensitive attribute as (name, how errors call it, column)."""
+    pairs: list[tuple[Any, Any]] | None = _frame_columns(values)
+    if pairs is None and isinstance(values, Mapping):
+        pairs = list(values.items())
+    elif isinstance(values, (list, tuple)) and values and all(map(_is_column, values)):
+        pairs = [(getattr(column, "name", None), column) for column in values]
+    elif pairs is None:
+        array = values if hasattr(values, "iloc") else _array("sensitive_features", values)
+        pairs = [(getattr(values, "name", None), array)]
+        if array.ndim == 2:
+            pairs = [(None, array[:, j]) for j in range(array.shape[1])]
+    if not pairs:
+        raise ValueError("sensitive_features must hold at least one column; got none")
+    if len(pairs) == 1:
+        name, column = pairs[0]
+        return [("group" if name in (None, "") else str(name), "sensitive_features", column)]
+    names = [
+        f"group {j}" if name in (None, "") else str(name) for j, (name, _) in enumerate(pairs, 1)
+    ]
+    if len(set(names)) < len(names):
+        raise ValueError(f"sensitive_features must have distinct names; got {list_values(names)}")
+    return [
+        (name, f"sensitive_features[{show(name)}]", pair[1])
+        for name, pair in zip(names, pairs, strict=True)
+    ]
+
+
+def check_lengths(columns: dict[str, NDArray[Any]], features: Any) -> None:
+    n = len(columns["y_true"])
+    for name, column in columns.items():
+        if len(column) != n:
+            rowwise = name.startswith("sensitive") and isinstance(features, (list, tuple))
+            rowwise = rowwise and len(features) == n
+            hint = "; a list of lists is read as columns: pass list(zip(*rows))" if rowwise else ""
+            raise ValueError(
+                f"y_true and {name} must have the same length; got {n} and {len(column)} rows{hint}"
+            )
+    if n == 0:
+        raise ValueError("y_true and y_score must hold at least one row; got 0 rows")
+
+
+def check_indexes(given: list[tuple[str, Any]]) -> None:
+    """Rows are paired by position, in pandas by index; where the two differ, neither is safe."""
+    indexed = [
+        (name, values.index)
+        for name, values in given
+        if hasattr(values, "iloc") and hasattr(getattr(values, "index", None), "equals")
+    ]
+    for name, index in indexed[1:]:
+        first, expected = indexed[0]
+        if not index.equals(expected):
+            pairs = enumerate(zip(expected, index, strict=True))
+            row = next((i for i, (a, b) in pairs if a != b), 0)
+            raise ValueError(
+                f"{first} and {name} must have the same index; got {show(expected[row])} and "
+                f"{show(index[row])} at row {row}; align them, or call .reset_index(drop=True) on "
+                "both if their rows match by position"
+            )
+
+
+def factorize(name: str, array: NDArray[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    """Codes into the distinct values; -1 for NaN, None, pd.NA, NaT and the empty string."""
+    if array.dtype.kind in "biufmM":
+        sorted_values, codes = np.unique(array, return_inverse=True)
+        present = sorted_values == sorted_values  # NaN and NaT sort last
+        return np.where(present[codes], codes, -1), list(sorted_values[present])
+    values = array.tolist()
+    keys: list[Any] = values
+    types = set(map(type, values))
+    apart = len(types) > 1 and bool(types & {bool, np.bool_})
+    if apart:  # True == 1: as keys of a dict they would be one value
+        keys = [(isinstance(value, (bool, np.bool_)), value) for value in values]
+    try:
+        found = dict.fromkeys(keys, -1)
+    except TypeError:
+        row = next((i for i, value in enumerate(values) if not isinstance(value, Hashable)), 0)
+        got = show(values[row])
+        raise ValueError(f"{name} must hold plain values; got {got} at row {row}") from None
+    distinct: list[Any] = []
+    for key in found:
+        value = key[1] if apart else key
+        if not is_missing(value):
+            found[key] = len(distinct)
+            distinct.append(value)
+    codes = np.fromiter(map(found.__getitem__, keys), dtype=np.int64, count=len(keys))
+    return codes, distinct
+
+
+def numeric(name: str, array: NDArray[Any], rule: str, way_out: str) -> NDArray[np.float64]:
+    """A numeric column as a new float64 array; booleans, text and missing values are refused."""
+    if array.dtype.kind in "iuf":
+        result = array.astype(np.float64)
+    else:
+        values = array.tolist()
+        real = (numbers.Real, Decimal)
+        types = set(map(type, values))
+        odd = {kind for kind in types if not issubclass(kind, real) or issubclass(kind, bool)}
+        for row, value in enumerate(values) if odd else ():
+            if type(value) in odd and not is_missing(value):
+                raise ValueError(
+                    f"{name} must hold {rule}; got {show(value)} at row {row}; {way_out}"
+                )
+        result = np.array([math.nan if type(v) in odd else float(v) for v in values])
+    absent = np.isnan(result)
+    if absent.any():
+        raise ValueError(f"{name} has {missing_rows(absent)}; drop these rows or fill them")
+    return result
+
+
+def is_missing(value: Any) -> bool:
+    """None, pd.NA, the empty string, and what differs from itself: NaN, NaT, Decimal("NaN")."""
+    if value is None or type(value).__name__ == "NAType" or (isinstance(value, str) and not value):
+        return True
+    differs = value != value
+    return isinstance(differs, (bool, np.bool_)) and bool(differs)
+
+
+def number_of(value: Any) -> float | None:
+    """A number, or a text that reads as a finite number; None for anything else."""
+    if isinstance(value, (numbers.Real, Decimal, np.bool_)):
+        return float(value)
+    try:
+        number = float(value) if isinstance(value, str) else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def same(value: Any, other: Any) -> bool:
+    """Equal as values, or as numbers: "2", 2 and 2.0 are the same label."""
+    if is_missing(value) or is_missing(other):
+        return False
+    number = number_of(value)
+    return bool(value == other) if number is None else number == number_of(other)
+
+
+def _array(name: str, values: Any) -> NDArray[Any]:
+    if isinstance(values, (str, bytes, Mapping, set, frozenset)):
+        kind = type(values).__name__
+        raise ValueError(f"{name} must be a list, array or column in row order; got {kind}")
+    if isinstance(values, np.ma.MaskedArray):
+        masked = np.array(values.data, dtype=object)
+        masked[np.ma.getmaskarray(values)] = None
+        return masked
+    nulls = getattr(values, "null_count", 0)  # polars: a method; Arrow: a number
+    nulls = nulls() if callable(nulls) else nulls
+    if isinstance(nulls, int) and nulls:
+        # Their arrays turn integers with nulls into floats, which merges integers above 2**53.
+        values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
+    if hasattr(values, "__array__"):
+        array = np.asarray(values)
+    elif hasattr(values, "to_numpy"):
+        array = np.asarray(values.to_numpy())
+    else:
+        try:
+            items = list(values.tolist() if hasattr(values, "tolist") else values)
+        except TypeError:
+            kind = type(values).__name__
+            raise ValueError(f"{name} must be a list, array or column; got {kind}") from None
+        array = _from_list(items)
+    return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+
+
+def _from_list(items: list[Any]) -> NDArray[Any]:
+    """A list as an array that keeps its values: np.asarray([1, "a", None]) would rewrite them."""
+    types = set(map(type, items))
+    kind = types.pop() if len(types) == 1 else object
+    if issubclass(kind, (bool, float, np.generic)):
+        return np.asarray(items)
+    if issubclass(kind, (list, tuple, np.ndarray)) and len({np.shape(item) for item in items}) == 1:
+        return np.array(items, dtype=object)
+    array = np.fromiter(items, dtype=object, count=len(items))
+    if kind is int and min(items) >= -(2**63) and max(items) < 2**63:
+        return array.astype(np.int64)
+    return array
+
+
+def _frame_columns(values: Any) -> list[tuple[str, Any]] | None:
+    """Names and columns of a pandas or polars frame or an Arrow table; None for anything else."""
+    if isinstance(values, np.ndarray) or len(getattr(values, "shape", ())) != 2:
+        return None
+    if hasattr(values, "column_names"):
+        return [(str(name), values.column(j)) for j, name in enumerate(values.column_names)]
+    if hasattr(values, "iloc"):
+        return [(str(name), values.iloc[:, j]) for j, name in enumerate(values.columns)]
+    if hasattr(values, "get_columns"):
+        return [(str(column.name), column) for column in values.get_columns()]
+    return None
+
+
+def _is_column(value: Any) -> bool:
+    return hasattr(value, "__len__") and not isinstance(value, (str, bytes, np.generic))

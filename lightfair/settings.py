@@ -1,0 +1,109 @@
+"""Settings: what an assessment is asked to do, checked once, and recorded in its result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .compare import check_epsilon, check_prob
+from .conjugate import check_prior
+from .data import ScoreData
+from .imputation import TARGETS
+from .metrics import DEFAULT_METRICS, check_metrics
+from .model import FAMILIES, Prior
+from .wording import level_name, list_values
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `assess`, by the names of its arguments, where they are explained.
+
+    `threshold` and `seed` are filled in by `resolved`, for the record.
+
+    Raises
+    ------
+    ValueError
+        If an option breaks its rule; the message names the rule and the value.
+    """
+
+    metrics: Any = DEFAULT_METRICS
+    reference: Any = None
+    family: str = "beta"
+    hierarchical: bool = True
+    prior: Prior = Prior()
+    target: str = "sample"
+    prob: float = 0.95
+    epsilon: float = 0.05
+    clip: float = 0.01
+    log_odds_cap: float | None = None
+    labels_only_prior: tuple[float, float] = (1.0, 1.0)
+    chains: int = 4
+    draws: int = 1000
+    warmup: int = 300
+    threshold: float | dict[str, float] | None = None
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_choice("family", self.family, FAMILIES)
+        _check_choice("target", self.target, TARGETS)
+        _check_count("chains", self.chains, 1)
+        _check_count("draws", self.draws, 4)
+        _check_count("warmup", self.warmup, 0)
+        if not isinstance(self.prior, Prior):
+            raise ValueError(f"prior must be a lightfair.Prior; got {self.prior!r}")
+        if self.log_odds_cap is not None and not 0.0 < self.log_odds_cap < math.inf:
+            raise ValueError(f"log_odds_cap must be above 0, or None; got {self.log_odds_cap!r}")
+        check_prob(self.prob)
+        check_epsilon(self.epsilon)
+        object.__setattr__(self, "metrics", check_metrics(self.metrics))
+        object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
+
+    def resolved(self, data: ScoreData, rng: Any) -> Settings:
+        """Fill in what depends on the data: the threshold, and the reference, by name.
+
+        Without a reference the group with most rows is it; with one group there is none.
+        """
+        reference = None
+        if self.reference is not None:
+            reference = level_name(self.reference)
+            if reference not in data.groups:
+                raise ValueError(
+                    f"reference must be one of the groups {list_values(data.groups)}; got "
+                    f"{reference!r}"
+                )
+        elif len(data.groups) > 1:
+            rows = np.bincount(data.group, minlength=len(data.groups))
+            reference = data.groups[int(np.argmax(rows))]
+        return replace(
+            self,
+            reference=reference if len(data.groups) > 1 else None,
+            threshold=data.threshold,
+            seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
+        )
+
+    @property
+    def cap(self) -> float:
+        """Upper bound on the log odds, inf for none."""
+        return math.inf if self.log_odds_cap is None else float(self.log_odds_cap)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        plain = dict(self.__dict__)
+        plain["metrics"] = list(self.metrics)
+        plain["prior"] = self.prior.to_dict()
+        plain["labels_only_prior"] = list(self.labels_only_prior)
+        return plain
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+
+
+def _check_count(name: str, value: Any, least: int) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")

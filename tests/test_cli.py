@@ -1,0 +1,365 @@
+"""The command line: what it reads, what it prints, how it fails."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+from lightfair.cli import main, numbers
+
+COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
+QUICK = ["--draws", "20", "--warmup", "20"]
+
+
+def as_text(rows):
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["y", "s", "g", "d", "w"])
+    for y, s, g in zip(rows.y_true, rows.y_score, rows.group, strict=True):
+        writer.writerow(["" if np.isnan(y) else int(y), repr(float(s)), g, int(s > 0.3), 2])
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def text(rows):
+    return as_text(rows)
+
+
+@pytest.fixture
+def path(text, tmp_path):
+    file = tmp_path / "rows.csv"
+    file.write_text(text)
+    return str(file)
+
+
+@pytest.fixture
+def ask(capsys):
+    """Run the command in this process; return what it printed."""
+
+    def run(*arguments):
+        assert main([*map(str, arguments)]) == 0
+        out, err = capsys.readouterr()
+        assert err == ""
+        return out
+
+    return run
+
+
+@pytest.fixture
+def fail(capsys):
+    """Run a command that must fail in one line; return the line."""
+
+    def run(*arguments):
+        try:
+            code = main([*map(str, arguments)])
+        except SystemExit as stop:
+            code = stop.code
+        out, err = capsys.readouterr()
+        assert (code, out) == (2, "")
+        assert err.startswith("lightfair: error: ") and err.count("\n") == 1
+        assert "Traceback" not in err
+        return err
+
+    return run
+
+
+def child(env, *arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "lightfair", *arguments],
+        env=env,
+        capture_output=True,
+        timeout=60,
+        **options,
+    )
+
+
+# what it reads
+
+
+def test_it_prints_the_report_of_assess(rows, path, ask):
+    result = lf.assess(
+        rows.y_true,
+        rows.y_score,
+        sensitive_features={"g": rows.group},
+        draws=20,
+        warmup=20,
+        rng=0,
+    )
+    assert ask("assess", path, *COLUMNS, *QUICK) == f"{result}\n"
+    values = json.loads(ask("assess", path, *COLUMNS, *QUICK, "--json"))
+    assert values == json.loads(json.dumps(result.to_dict()))
+
+
+def test_gzip_is_recognised_whatever_the_name(text, path, tmp_path, ask):
+    plain = ask("assess", path, *COLUMNS, *QUICK)
+    for name in ("rows.csv.gz", "noname"):
+        file = tmp_path / name
+        file.write_bytes(gzip.compress(text.encode()))
+        assert ask("assess", file, *COLUMNS, *QUICK) == plain
+
+
+def test_a_plain_file_may_be_called_gz(text, tmp_path, ask):
+    file = tmp_path / "plain.gz"
+    file.write_text(text)
+    ask("assess", file, *COLUMNS, *QUICK)
+
+
+def test_byte_order_mark_carriage_returns_and_blank_lines(text, path, tmp_path, ask):
+    file = tmp_path / "windows.csv"
+    file.write_bytes(b"\xef\xbb\xbf" + text.replace("\r\n", "\r\n\r\n").encode())
+    assert ask("assess", file, *COLUMNS, *QUICK) == ask("assess", path, *COLUMNS, *QUICK)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_stdin(text, path, ask, child_env, pack):
+    done = child(child_env, "assess", "-", *COLUMNS, *QUICK, input=pack(text.encode()))
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().splitlines() == ask("assess", path, *COLUMNS, *QUICK).splitlines()
+
+
+def test_same_seed_same_bytes_in_two_processes(path, child_env):
+    runs = [child(child_env, "assess", path, *COLUMNS, *QUICK, "--json") for _ in range(2)]
+    assert runs[0].returncode == 0
+    assert runs[0].stdout == runs[1].stdout
+    json.loads(runs[0].stdout)
+
+
+def test_another_seed_is_another_result(path, ask):
+    one, two = (ask("assess", path, *COLUMNS, *QUICK, "--seed", seed) for seed in (0, 1))
+    assert one != two
+
+
+def test_options_reach_the_settings(path, ask):
+    options = ["--metric", "tpr", "ppv", "--metric", "f1", "--reference", "B", "--prob", "0.8"]
+    options += ["--target", "expected", "--epsilon", "0.1", "--family", "llo", "--alpha", "2"]
+    options += ["--no-hierarchical", "--clip", "0.02", "--chains", "2", "--seed", "7"]
+    options += ["--threshold", "A=0.3", "--threshold", "B=0.6"]
+    settings = json.loads(ask("assess", path, *COLUMNS, *QUICK, *options, "--json"))["settings"]
+    wanted = {
+        "metrics": ["tpr", "ppv", "f1"],
+        "reference": "B",
+        "prob": 0.8,
+        "target": "expected",
+        "epsilon": 0.1,
+        "family": "llo",
+        "hierarchical": False,
+        "clip": 0.02,
+        "chains": 2,
+        "seed": 7,
+        "threshold": {"A": 0.3, "B": 0.6},
+        "prior": lf.Prior().scaled(2.0).to_dict(),
+    }
+    assert {key: settings[key] for key in wanted} == wanted
+
+
+def test_decisions_and_weights(path, ask):
+    values = json.loads(
+        ask("assess", path, *COLUMNS, *QUICK, "--pred", "d", "--weight", "w", "--json")
+    )
+    assert values["settings"]["threshold"] is None
+
+
+def test_crossed_groups(path, ask):
+    out = ask("assess", path, *COLUMNS, "--group", "d", *QUICK, "--json")
+    names = [group["name"] for group in json.loads(out)["data"]["groups"]]
+    assert names == ["A, 0", "A, 1", "B, 0", "B, 1"]
+
+
+def test_one_group_only_is_no_error(path, ask):
+    columns = ["--label", "y", "--score", "s", "--group", "w"]
+    values = json.loads(ask("assess", path, *columns, *QUICK, "--json"))
+    assert values["settings"]["reference"] is None
+    assert all(metric["differences"] == [] for metric in values["metrics"].values())
+    assert "there is only one group, 2" in ask("assess", path, *columns, *QUICK)
+
+
+def test_subsampled_labels_print_the_truth(rows, tmp_path, ask):
+    file = tmp_path / "all.csv"
+    file.write_text(as_text(rows._replace(y_true=rows.y_all.astype(float))))
+    arguments = ["assess", file, *COLUMNS, *QUICK, "--subsample-labels", "50"]
+    values = json.loads(ask(*arguments, "--json"))
+    assert values["data"]["labeled"] == 50
+    for index, name in enumerate("AB"):
+        mine = rows.group == name
+        share = (rows.y_score[mine & (rows.y_all == 1)] >= 0.5).mean()
+        assert values["metrics"]["tpr"]["groups"][index]["truth"] == pytest.approx(share)
+    assert "truth" in ask(*arguments)
+    assert "truth" not in ask("assess", file, *COLUMNS, *QUICK)
+
+
+def test_demo(ask):
+    arguments = ["demo", "--rows", "600", "--labeled", "60", "--metric", "tpr", *QUICK]
+    out = ask(*arguments)
+    assert "600 rows, 60 labeled, 540 unlabeled; 2 groups by group" in out
+    assert "truth" in out and "diagnostics:" in out
+    assert out == ask(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["assess", "--help"], ["--version"]])
+def test_help_and_version(arguments, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    assert stop.value.code == 0
+    assert "lightfair" in capsys.readouterr().out
+
+
+def test_a_closed_pipe_is_no_error(path, child_env):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lightfair", "assess", path, *COLUMNS, *QUICK],
+        env=child_env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(60) == 0
+
+
+def test_names_of_groups_that_the_terminal_cannot_show(text, tmp_path, child_env):
+    file = tmp_path / "rows.csv"
+    file.write_text(text.replace(",A,", ",größer,"), encoding="utf-8")
+    env = {**child_env, "PYTHONIOENCODING": "ascii"}
+    done = child(env, "assess", str(file), *COLUMNS, *QUICK)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_numbers():
+    np.testing.assert_array_equal(numbers("s", ["0.5", " 1e-3 ", "", " "]), [0.5, 1e-3, *[np.nan] * 2])
+    with pytest.raises(ValueError, match="column s must hold numbers; got 'x' at row 1"):
+        numbers("s", ["0.5", "x"])
+
+
+# how it fails
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ("", "is empty; it must have a header line and rows"),
+        ("y,s,g\n", "has a header but no rows"),
+        ("y,s,g\n1,1.5,A\n", "y_score must lie in [0, 1]; got 1.5 at row 0"),
+        ("y,s,g\n1,inf,A\n", "y_score must lie in [0, 1]; got inf at row 0"),
+        ("y,s,g\n1,high,A\n0,low,A\n", "column s must hold numbers; got 'high' at row 0"),
+        ("y,s,g\n1,.5,A\n0,nan,A\n0,,A\n", "y_score has 2 missing values (rows 1, 2)"),
+        ("y,s,g\n1,.5,A\n2,.5,A\n3,.5,A\n", "y_true must hold two classes; got 3 values"),
+        ("y,s,g\nyes,.5,A\nno,.5,A\n", "pass positive_label="),
+        ("y,s,g\n1,.5,A\n0,.5,\n", "sensitive_features has 1 missing value (row 1)"),
+        ("y,s,g\n1,.5,A\n0,.5\n", "has 2 cells in line 3, but its header has 3"),
+        ("y,s,g\n1,.5,A,9\n", "has 4 cells in line 2, but its header has 3"),
+        ("y,s,g,s\n1,.5,A,.6\n", "has more than one column s; its columns are y, s, g, s"),
+        ("y;s;g\n1;.5;A\n", "has no column y; its columns are y;s;g"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe\x00\x01", "is not UTF-8 text"),
+        ("y,s,g\n1,.5,größer\n".encode("latin-1"), "is not UTF-8 text"),
+        (b"\x1f\x8b not gzip at all, nor long", "is not a whole gzip file"),
+        (gzip.compress(b"y,s,g\n1,.5,A\n" * 99)[:-12], "is not a whole gzip file"),
+        (gzip.compress(b"y,s,g\n")[:10] + b"\xff" * 20, "is not a whole gzip file"),
+    ],
+)
+def test_bad_files(content, message, tmp_path, fail):
+    file = tmp_path / "rows.csv"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    assert message in fail("assess", file, *COLUMNS)
+
+
+def test_a_corrupt_block_of_gzip(text, tmp_path, fail):
+    packed = bytearray(gzip.compress(text.encode()))
+    middle = len(packed) // 2
+    packed[middle : middle + 200] = bytes(200)
+    file = tmp_path / "rows.csv.gz"
+    file.write_bytes(packed)
+    assert "is not a whole gzip file" in fail("assess", file, *COLUMNS)
+
+
+def test_null_bytes(tmp_path, fail):
+    file = tmp_path / "rows.csv"
+    file.write_bytes(b"y,s,g\n1,0.5,A\n\x00\x00\x00\n")
+    fail("assess", file, *COLUMNS)
+
+
+def test_a_cell_without_end(tmp_path, fail):
+    file = tmp_path / "rows.csv"
+    file.write_text('y,s,g\n1,0.5,"' + "A" * 200_000)
+    fail("assess", file, *COLUMNS)
+
+
+def test_missing_file_and_folder(tmp_path, fail):
+    assert "no such file or directory" in fail("assess", tmp_path / "absent.csv", *COLUMNS)
+    assert "is a folder; give a CSV file" in fail("assess", tmp_path, *COLUMNS)
+
+
+def test_a_missing_column_lists_those_that_exist(path, fail):
+    message = fail("assess", path, "--label", "label", "--score", "s", "--group", "g")
+    assert "has no column label; its columns are y, s, g, d, w" in message
+    assert "has no column p;" in fail("assess", path, *COLUMNS, "--pred", "p")
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--threshold", "0"], "threshold must be a number in (0, 1)"),
+        (["--threshold", "1.5"], "threshold must be a number in (0, 1)"),
+        (["--threshold", "half"], "--threshold must be a number in (0, 1); got 'half'"),
+        (["--threshold", "0.2", "--threshold", "0.3"], "--threshold takes one number, or GROUP="),
+        (["--threshold", "A=0.5"], "threshold must name every group; not given: 'B'"),
+        (["--prob", "95"], "prob must lie in (0, 1); got 95.0; 0.95 is 95 %"),
+        (["--prob", "x"], "--prob: invalid float value: 'x'"),
+        (["--epsilon", "0"], "epsilon must lie in (0, 1)"),
+        (["--metric", "recall"], "unknown metric 'recall'; known: accuracy, tpr"),
+        (["--reference", "C"], "reference must be one of the groups A, B; got 'C'"),
+        (["--family", "platt"], "family must be one of beta, llo, temperature"),
+        (["--target", "all"], "target must be one of expected, sample, population"),
+        (["--alpha", "0"], "must be a finite number above 0"),
+        (["--clip", "0.7"], "clip must lie in [0, 0.5)"),
+        (["--chains", "0"], "chains must be a whole number of at least 1"),
+        (["--draws", "1"], "draws must be a whole number of at least 4"),
+        (["--seed", "-1"], "--seed must be at least 0; got -1"),
+        (["--seed", "x"], "--seed: invalid int value: 'x'"),
+        (["--subsample-labels", "-1"], "--subsample-labels must lie in [0, 60]"),
+        (["--subsample-labels", "61"], "--subsample-labels must lie in [0, 60]"),
+        (["--subsample-labels", "x"], "--subsample-labels: invalid int value: 'x'"),
+        (["--pred", "s"], "y_pred must hold 0 and 1"),
+        (["--weight", "g"], "column g must hold numbers"),
+        (["--positive-label", "yes"], "positive_label must be a value of y_true"),
+        (["--missing", "ignore"], "argument --missing: invalid choice: 'ignore'"),
+        (["--frobnicate"], "unrecognized arguments: --frobnicate"),
+    ],
+)
+def test_bad_options(options, message, path, fail):
+    assert message in fail("assess", path, *COLUMNS, *options)
+
+
+@pytest.mark.parametrize("arguments", [[], ["asses"], ["assess"], ["assess", "x.csv"]])
+def test_bad_usage(arguments, fail):
+    fail(*arguments)
+
+
+def test_options_may_not_be_shortened(path, fail):
+    """An option added later must not change what a script means."""
+    assert "unrecognized arguments: --thresh" in fail("assess", path, *COLUMNS, "--thresh", "0.4")
+
+
+@pytest.mark.parametrize("options", [["--rows", "0"], ["--labeled", "20000"], ["--labeled", "-1"]])
+def test_bad_demo(options, fail):
+    fail("demo", *options)
+
+
+def test_failures_of_a_process(tmp_path, child_env):
+    done = child(child_env, "assess", str(tmp_path / "absent.csv"), *COLUMNS)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.count(b"\n") == 1 and b"Traceback" not in done.stderr
+    done = child(child_env, "assess", "-", *COLUMNS, input=b"")
+    assert done.returncode == 2 and done.stderr.count(b"\n") == 1
+
+
+def test_a_wrong_switch_of_compilation_is_said_in_one_line(path, fail, monkeypatch):
+    monkeypatch.setenv("LIGHTFAIR_JIT", "yes")
+    assert "LIGHTFAIR_JIT must be 0, 1 or unset; got 'yes'" in fail("assess", path, *COLUMNS)
