@@ -131,9 +131,12 @@ def assess(
 ) -> Assessment:
     """Assess the group fairness of a binary classifier from few labels and many scores.
 
-    Parameters ---------- y_true, y_score, sensitive_features, y_pred, threshold, sample_weight,
-    positive_label, unlabeled, missing
-        The rows; see `score_data`. Unlabelled rows have y_true NaN, None, pd.NA or -1.
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features
+        The rows. Unlabelled rows have y_true NaN, None, pd.NA or -1.
+    y_pred, threshold, sample_weight, positive_label, unlabeled, missing
+        How to read the rows; see `score_data`.
     metrics : str or sequence of str
         See `lightfair.METRICS`.
     reference

@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import time
+import zlib
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -25,6 +26,8 @@ PROGRESS_AFTER = 2.0  # seconds
 
 def run() -> NoReturn:
     """Entry point of the command."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names that the terminal cannot show
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         code = main()
         sys.stdout.flush()
@@ -62,7 +65,7 @@ def assess_file(arguments: argparse.Namespace) -> Any:
         columns[arguments.label],
         numbers(arguments.score, columns[arguments.score]),
         sensitive_features={name: columns[name] for name in arguments.group},
-        y_pred=None if arguments.pred is None else columns[arguments.pred],
+        y_pred=None if arguments.pred is None else numbers(arguments.pred, columns[arguments.pred]),
         threshold=_threshold(arguments.threshold),
         sample_weight=(
             None
@@ -95,7 +98,7 @@ def read_columns(path: str, names: Sequence[str]) -> dict[str, list[str]]:
         try:
             lines = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
             return _columns(path, csv.reader(lines), names)
-        except (EOFError, gzip.BadGzipFile) as error:
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a whole gzip file: {error}") from error
         except UnicodeDecodeError as error:
             raise ValueError(f"{path} is not UTF-8 text: {error.reason}") from error
@@ -236,6 +239,9 @@ class _Progress:
 
 
 class _Parser(argparse.ArgumentParser):
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, allow_abbrev=False, **options)
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one sentence, without the usage."""
         print(f"lightfair: error: {message}; see {self.prog} --help", file=sys.stderr)

@@ -59,6 +59,8 @@ class Estimate:
     @property
     def mean(self) -> float:
         """Posterior mean; NaN where `reason` is set."""
+        if self.exact:
+            return float(self.draws.flat[0])
         return float(self.defined.mean()) if self.reason is None else float("nan")
 
     @property

@@ -1,12 +1,15 @@
 """Imputation: from draws of the curves to draws of each group's confusion counts.
 
-The count of a cell of the confusion table is what the labels show plus what the unlabelled rows add
-(Ji, Smyth and Steyvers 2020, equation 1). What they add depends on the target:
+The count of a cell of the confusion table is what the labels show plus what the unlabelled rows
+add (Ji, Smyth and Steyvers 2020, equation 1). What they add depends on the target:
 
-expected    the sum of their calibrated probabilities f, as the equation is printed; sample      a
-draw of their labels, y ~ Bernoulli(f): the counts these very rows would show; population  the
-rows, labelled ones too, are a sample: the expected counts under the Bayesian bootstrap,
-            rows weighted by Exp(1) draws. With f as probability of a label: a population is large.
+expected
+    the sum of their calibrated probabilities f, as the equation is printed;
+sample
+    a draw of their labels, y ~ Bernoulli(f): the counts that these very rows would show;
+population
+    the rows, labelled ones too, are a sample: the expected counts under the Bayesian bootstrap,
+    rows weighted by Exp(1) draws. f stays a probability, for a population is large.
 
 All three work on the nodes of a table. Sums of Bernoullis per stratum are drawn from their
 distribution at once: exactly where a stratum has at most 32 rows, else from a binomial or a
@@ -32,7 +35,7 @@ class Unlabelled(NamedTuple):
     """Unlabelled nodes, sorted by stratum (group * 2 + predicted).
 
     up, down: float64 (node,), features; weight, scale: as in `table.Nodes`; start: int64 (2 G +
-    1,), first node of each stratum; rows: float64 (2 G,).
+    1,), first node of each stratum; total: float64 (2 G,), weight of each stratum.
     """
 
     up: Floats
@@ -40,7 +43,7 @@ class Unlabelled(NamedTuple):
     weight: Floats
     scale: Floats
     start: npt.NDArray[np.int64]
-    rows: Floats
+    total: Floats
 
 
 def unlabelled(table: ScoreTable) -> Unlabelled:
@@ -55,7 +58,7 @@ def unlabelled(table: ScoreTable) -> Unlabelled:
         nodes.weight[mine],
         nodes.scale[mine],
         np.searchsorted(stratum, np.arange(2 * len(table.groups) + 1)).astype(np.int64),
-        table.sums("rows")[..., UNLABELLED].ravel(),
+        table.sums("weight")[..., UNLABELLED].ravel(),
     )
 
 
@@ -183,7 +186,7 @@ def _sums_of_bernoullis(
     counts = cornish_fisher(moments, normal, total, whole=plain)
     for stratum in range(2 * moments.shape[1]):
         g, predicted = divmod(stratum, 2)
-        rows = nodes.rows[stratum]
+        rows = nodes.total[stratum]
         if not plain or rows == 0.0:
             continue
         mine = moments[:, g, predicted]
@@ -194,7 +197,7 @@ def _sums_of_bernoullis(
             repeat = np.rint(nodes.weight[part]).astype(np.int64)
             counts[:, g, predicted] = exact_sum(np.repeat(rate, repeat, axis=1), chosen)
         else:
-            rare = (mine[:, 1] < 16.0) & (np.minimum(mine[:, 0], rows - mine[:, 0]) < 64.0)
+            rare = _is_rare(mine, rows)
             if rare.any():
                 counts[rare, g, predicted] = matched_binomial(mine[rare, :2], rows, chosen[rare])
     return counts
@@ -254,6 +257,14 @@ def cornish_fisher(moments: Floats, normal: Floats, total: Floats, *, whole: boo
     if whole:
         count = np.floor(count + 0.5)
     return np.asarray(np.clip(count, 0.0, total))
+
+
+def _is_rare(moments: Floats, rows: float) -> npt.NDArray[np.bool_]:
+    """Where the rarer label is rare enough for `matched_binomial`, whose mass at 0 must not vanish."""
+    mean = np.minimum(moments[:, 0], rows - moments[:, 0])
+    variance = np.maximum(moments[:, 1], 1e-300)
+    safe = mean * np.log(np.maximum(mean, 1e-300) / variance) < 600.0
+    return np.asarray((variance < 16.0) & (mean < 64.0) & safe)
 
 
 def _rows_of(weight: Floats, weight_sq: Floats) -> Floats:

@@ -102,7 +102,7 @@ def successes_failures(name: str, counts: Any) -> tuple[Floats, Floats]:
     return success, cells @ np.asarray(bottom, dtype=np.float64) - success
 
 
-def _share(cells: Floats, share: Share) -> Floats:
-    top = cells @ np.asarray(share.top, dtype=np.float64)
-    bottom = cells @ np.asarray(share.bottom, dtype=np.float64)
+def _share(cells: Floats, of: Share) -> Floats:
+    top = cells @ np.asarray(of.top, dtype=np.float64)
+    bottom = cells @ np.asarray(of.bottom, dtype=np.float64)
     return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0.0)

@@ -142,11 +142,12 @@ def calibrate(score: Any, a: Any = 1.0, b: Any = 1.0, c: Any = 0.0) -> Floats:
 
     Examples
     --------
-    >>> print(calibrate(0.3))
+    >>> print(calibrate(0.3).round(3))
     0.3
     >>> print(calibrate(0.3, a=2, b=0.5).round(3))
     0.097
     """
     score = np.asarray(score, dtype=np.float64)
     log_odds = c + a * np.log(score) - b * np.log1p(-score)
-    return np.asarray(1.0 / (1.0 + np.exp(-log_odds)))
+    small = np.exp(-np.abs(log_odds))
+    return np.asarray(np.where(log_odds < 0.0, small, 1.0) / (1.0 + small))

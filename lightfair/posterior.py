@@ -97,7 +97,8 @@ def draw_posterior(
             jit=chains.jit,
         )
         parts.append(fresh)
-        metrics.append({name: theta(name, counts) for name in settings.metrics})
+        # rounded, so that what no label changes is one number in every draw
+        metrics.append({name: np.round(theta(name, counts), 14) for name in settings.metrics})
         posterior = Posterior(
             *(
                 np.concatenate([getattr(p, n) for p in parts], axis=1)

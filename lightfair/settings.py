@@ -14,7 +14,7 @@ from .data import ScoreData
 from .imputation import TARGETS
 from .metrics import DEFAULT_METRICS, check_metrics
 from .model import FAMILIES, Prior
-from .wording import level_name, list_values
+from .wording import level_name, show
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Settings:
             reference = level_name(self.reference)
             if reference not in data.groups:
                 raise ValueError(
-                    f"reference must be one of the groups {list_values(data.groups)}; got "
+                    f"reference must be one of the groups {', '.join(map(show, data.groups))}; got "
                     f"{reference!r}"
                 )
         elif len(data.groups) > 1:

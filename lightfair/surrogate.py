@@ -199,10 +199,11 @@ def refit(surrogate: Surrogate, phi: Floats, sigma: Floats, loglik: Floats) -> S
         float64 (data set, n, group, 3), (data set, n, 3) and (data set, n, group): states met and
         their log likelihoods.
 
-    Notes ----- Least squares minimises the variance of the log acceptance ratio. Negative
-    curvature is set to 0, so that the surrogate posterior is proper at every sigma. A small
-    ridge, in units of the spread of the draws, keeps directions flat that the chains have not
-    explored.
+    Notes
+    -----
+    Least squares minimises the variance of the log acceptance ratio. Negative curvature is set
+    to 0, so that the surrogate posterior is proper at every sigma. A small ridge, in units of the
+    spread of the draws, keeps directions flat that the chains have not explored.
     """
     points = np.swapaxes(phi, 1, 2)
     heights = np.swapaxes(loglik, 1, 2)

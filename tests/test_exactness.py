@@ -26,8 +26,8 @@ from lightfair.surrogate import expand, marginal
 
 PRIOR = Prior()
 LABELS = 6  # scores with labels, of each group
-REPLICATES = 7000
-SWEEPS = 4  # a wrong move shows after one sweep or two
+REPLICATES = 6000
+SWEEPS = 3  # a wrong move shows after one sweep or two
 FALSE_ALARM = 1e-4
 
 

@@ -60,10 +60,9 @@ def rates(columns, phi=PHI):
     return np.array([naive.curve(s, *curves[g]) for s, g in zip(*columns[::2], strict=False)])
 
 
-def add_up(columns, positive, mass=None):
-    """Confusion counts (group, predicted, label), row by row; `positive`: chance or label of each."""
+def add_up(columns, positive):
+    """Confusion counts (group, predicted, label), row by row; `positive`: chance of each."""
     score, label, group, weight = columns
-    weight = weight if mass is None else mass
     counts = np.zeros((2, 2, 2))
     for i in range(len(score)):
         cell = counts[int(group[i] == "b"), int(score[i] >= 0.5)]

@@ -23,7 +23,7 @@ def test_shapes_and_order(name):
     got = ask(name)
     assert got.draws.shape == (DRAWS, 3)
     assert all(column.shape == (3,) for column in got[:4])
-    assert ((0.0 <= got.low) & (got.low < got.mean) & (got.mean < got.high)).all()
+    assert ((got.low >= 0.0) & (got.low < got.mean) & (got.mean < got.high)).all()
     assert (got.high <= 1.0).all()
 
 

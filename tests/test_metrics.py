@@ -7,7 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from lightfair.metrics import DEFAULT_METRICS, METRICS, check_metrics, lack, successes_failures, theta
+from lightfair.metrics import (
+    DEFAULT_METRICS,
+    METRICS,
+    check_metrics,
+    lack,
+    successes_failures,
+    theta,
+)
 
 COUNTS = [[50, 10], [5, 30]]  # tn, fn; fp, tp
 BY_HAND = {

@@ -56,7 +56,8 @@ def imports(module):
 
 def test_importing_it_imports_nothing_heavy(child_env):
     code = "import sys, lightfair; print(*sorted(m.partition('.')[0] for m in sys.modules))"
-    assert not {"numpy", "numba", "scipy", "matplotlib", "pandas"} & set(run(code, child_env).split())
+    loaded = set(run(code, child_env).split())
+    assert not {"numpy", "numba", "scipy", "matplotlib", "pandas"} & loaded
 
 
 def test_the_command_starts_without_anything_heavy(child_env):
@@ -161,8 +162,8 @@ numba.core.caching.CacheImpl._locator_classes.clear()  # as where no folder can 
 def test_a_renamed_copy_works_where_nothing_can_be_written(host, child_env, jit):
     env = {**child_env, "PYTHONPATH": str(host), "LIGHTFAIR_JIT": jit}
     env.pop("HOME", None)
-    code = f"import sys\nimport host.fairness_core as lf\n{ASSESS}\nprint(result.posterior.phi.shape)"
-    code += "\nassert 'lightfair' not in sys.modules"
+    code = f"import sys\nimport host.fairness_core as lf\n{ASSESS}"
+    code += "\nprint(result.posterior.phi.shape)\nassert 'lightfair' not in sys.modules"
     if jit == "1":
         code = f"{NO_CACHE}\n{code}\nfrom host.fairness_core import _kernels"
         code += "\nassert _kernels.sweeps.signatures, 'not compiled'"
@@ -172,7 +173,8 @@ def test_a_renamed_copy_works_where_nothing_can_be_written(host, child_env, jit)
 
 
 def test_the_name_of_a_copy_is_in_its_errors(host, child_env):
-    code = "import host.fairness_core as lf\ntry:\n    lf.nothing\nexcept AttributeError as e: print(e)"
+    code = "import host.fairness_core as lf\ntry:\n    lf.nothing\n"
+    code += "except AttributeError as e:\n    print(e)"
     out = run(code, {**child_env, "PYTHONPATH": str(host)}, "-B", cwd=host)
     assert out == "module 'host.fairness_core' has no attribute 'nothing'\n"
 

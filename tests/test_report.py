@@ -12,7 +12,7 @@ from lightfair.imputation import TARGETS
 from lightfair.metrics import METRICS
 from lightfair.report import number, probability, sentence
 
-QUICK = {"draws": 20, "warmup": 50, "rng": 1}
+QUICK = {"draws": 10, "warmup": 30, "rng": 1}
 
 
 def ask(rows, **options):
