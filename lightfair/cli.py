@@ -60,6 +60,9 @@ def assess_file(arguments: argparse.Namespace) -> Any:
 
     names = [arguments.label, arguments.score, *arguments.group]
     names += [name for name in (arguments.pred, arguments.weight) if name is not None]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"a column has one role; {twice[0]} was given two")
     columns = read_columns(arguments.file, names)
     data = score_data(
         columns[arguments.label],
@@ -97,7 +100,7 @@ def read_columns(path: str, names: Sequence[str]) -> dict[str, list[str]]:
         binary: Any = gzip.GzipFile(fileobj=raw) if magic == b"\x1f\x8b" else raw
         try:
             lines = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
-            return _columns(path, csv.reader(lines), names)
+            return _columns(path, csv.reader(lines, strict=True), names)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{path} is not a whole gzip file: {error}") from error
         except UnicodeDecodeError as error:
@@ -127,7 +130,8 @@ def _columns(path: str, reader: Any, names: Sequence[str]) -> dict[str, list[str
     for name in names:
         if header.count(name) != 1:
             how = "no column" if name not in header else "more than one column"
-            raise ValueError(f"{path} has {how} {name}; its columns are {', '.join(header)}")
+            hint = "; cells must be separated by commas" if len(header) == 1 else ""
+            raise ValueError(f"{path} has {how} {name}; its columns are {', '.join(header)}{hint}")
     places = {name: header.index(name) for name in names}
     columns: dict[str, list[str]] = {name: [] for name in places}
     for line in reader:
@@ -135,8 +139,8 @@ def _columns(path: str, reader: Any, names: Sequence[str]) -> dict[str, list[str
             continue
         if len(line) != len(header):
             raise ValueError(
-                f"{path} has {len(line)} cells in line {reader.line_num}, but its header has "
-                f"{len(header)}"
+                f"{path} must have as many cells in each line as in its header, {len(header)}; "
+                f"got {len(line)} in line {reader.line_num}"
             )
         for name, place in places.items():
             columns[name].append(line[place])
@@ -239,9 +243,6 @@ class _Progress:
 
 
 class _Parser(argparse.ArgumentParser):
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, allow_abbrev=False, **options)
-
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one sentence, without the usage."""
         print(f"lightfair: error: {message}; see {self.prog} --help", file=sys.stderr)
@@ -251,11 +252,12 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="lightfair",
+        allow_abbrev=False,
         description="Group fairness of a binary classifier from few labels and many scores.",
     )
     parser.add_argument("--version", action="version", version=f"lightfair {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    assess = commands.add_parser("assess", help="assess the rows of a CSV file")
+    assess = commands.add_parser("assess", help="assess the rows of a CSV file", allow_abbrev=False)
     assess.add_argument("file", metavar="FILE", help="CSV or CSV.gz with a header; - is stdin")
     rows = assess.add_argument_group("columns and rows")
     rows.add_argument("--label", required=True, metavar="COL", help="labels; empty = unlabeled")
@@ -284,7 +286,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     _add_common(assess)
     assess.set_defaults(command=assess_file)
-    show = commands.add_parser("demo", help="assess simulated rows whose truth is known")
+    show = commands.add_parser(
+        "demo", help="assess simulated rows whose truth is known", allow_abbrev=False
+    )
     show.add_argument("--rows", type=int, default=10_000, help="rows (10000)")
     show.add_argument("--labeled", type=int, default=200, help="labeled rows (200)")
     _add_common(show)

@@ -260,7 +260,7 @@ def cornish_fisher(moments: Floats, normal: Floats, total: Floats, *, whole: boo
 
 
 def _is_rare(moments: Floats, rows: float) -> npt.NDArray[np.bool_]:
-    """Where the rarer label is rare enough for `matched_binomial`, whose mass at 0 must not vanish."""
+    """Where `matched_binomial` serves: one label is rare, and its mass at 0 does not vanish."""
     mean = np.minimum(moments[:, 0], rows - moments[:, 0])
     variance = np.maximum(moments[:, 1], 1e-300)
     safe = mean * np.log(np.maximum(mean, 1e-300) / variance) < 600.0

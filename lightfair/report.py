@@ -56,6 +56,11 @@ def to_text(result: Assessment) -> str:
     return "\n".join(lines)
 
 
+def counted(n: int, noun: str) -> str:
+    """Show a count with its noun: 1 row, 2,056 rows."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def number(value: float | None, digits: int = 3) -> str:
     """Show a number, or a dash for an undefined one; never -0.000."""
     if value is None or not math.isfinite(value):
@@ -201,7 +206,7 @@ def _plain(value: float | None) -> float | None:
 def _head(result: Assessment) -> list[str]:
     data, settings = result.data, result.settings
     known = int((data.label >= 0).sum())
-    many = f"{len(data.groups)} groups" if len(data.groups) > 1 else "1 group"
+    many = counted(len(data.groups), "group")
     threshold = settings.threshold
     if threshold is None:
         decided = "decisions given"
@@ -212,7 +217,8 @@ def _head(result: Assessment) -> list[str]:
     prior = "hierarchical" if settings.hierarchical else "independent groups"
     return [
         f"lightfair {__version__}",
-        f"{len(data.label):,} rows, {known:,} labeled, {len(data.label) - known:,} unlabeled; "
+        f"{counted(len(data.label), 'row')}, {known:,} labeled, {len(data.label) - known:,} "
+        "unlabeled; "
         f"{many} by {' and '.join(data.attributes)}; {decided}",
         f"target {settings.target}: {TARGET_WORDS[settings.target]}",
         f"{settings.family} calibration, {prior}; {100 * settings.prob:g} % credible intervals",
@@ -291,7 +297,7 @@ def _tail(result: Assessment) -> list[str]:
     verdict = result.gate
     draws = result.posterior.phi.shape[1]
     state = "converged" if verdict.ok else "NOT CONVERGED"
-    parts = [f"{result.settings.chains} chains of {draws:,} draws"]
+    parts = [f"{counted(result.settings.chains, 'chain')} of {draws:,} draws"]
     for label, value in (
         ("largest R-hat", verdict.rhat_max),
         ("smallest bulk ESS", verdict.ess_bulk_min),

@@ -254,10 +254,11 @@ def test_numbers():
         ("y,s,g\n1,.5,A\n2,.5,A\n3,.5,A\n", "y_true must hold two classes; got 3 values"),
         ("y,s,g\nyes,.5,A\nno,.5,A\n", "pass positive_label="),
         ("y,s,g\n1,.5,A\n0,.5,\n", "sensitive_features has 1 missing value (row 1)"),
-        ("y,s,g\n1,.5,A\n0,.5\n", "has 2 cells in line 3, but its header has 3"),
-        ("y,s,g\n1,.5,A,9\n", "has 4 cells in line 2, but its header has 3"),
+        ("y,s,g\n1,.5,A\n0,.5\n", "as many cells in each line as in its header, 3; got 2 in line 3"),
+        ("y,s,g\n1,.5,A,9\n", "as many cells in each line as in its header, 3; got 4 in line 2"),
         ("y,s,g,s\n1,.5,A,.6\n", "has more than one column s; its columns are y, s, g, s"),
-        ("y;s;g\n1;.5;A\n", "has no column y; its columns are y;s;g"),
+        ("y;s;g\n1;.5;A\n", "has no column y; its columns are y;s;g; cells must be separated by"),
+        ('y,s,g\n1,.5,"A\n0,.5,B\n', "unexpected end of data"),
         (b"\x89PNG\r\n\x1a\n\xff\xfe\x00\x01", "is not UTF-8 text"),
         ("y,s,g\n1,.5,größer\n".encode("latin-1"), "is not UTF-8 text"),
         (b"\x1f\x8b not gzip at all, nor long", "is not a whole gzip file"),
@@ -327,8 +328,8 @@ def test_a_missing_column_lists_those_that_exist(path, fail):
         (["--subsample-labels", "-1"], "--subsample-labels must lie in [0, 60]"),
         (["--subsample-labels", "61"], "--subsample-labels must lie in [0, 60]"),
         (["--subsample-labels", "x"], "--subsample-labels: invalid int value: 'x'"),
-        (["--pred", "s"], "y_pred must hold 0 and 1"),
-        (["--weight", "g"], "column g must hold numbers"),
+        (["--pred", "w"], "y_pred must hold 0 and 1"),
+        (["--weight", "g"], "a column has one role; g was given two"),
         (["--positive-label", "yes"], "positive_label must be a value of y_true"),
         (["--missing", "ignore"], "argument --missing: invalid choice: 'ignore'"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
@@ -366,3 +367,10 @@ def test_failures_of_a_process(tmp_path, child_env):
 def test_a_wrong_switch_of_compilation_is_said_in_one_line(path, fail, monkeypatch):
     monkeypatch.setenv("LIGHTFAIR_JIT", "yes")
     assert "LIGHTFAIR_JIT must be 0, 1 or unset; got 'yes'" in fail("assess", path, *COLUMNS)
+
+
+@pytest.mark.parametrize("roles", [("y", "y", "g"), ("y", "s", "s"), ("y", "s", "y")])
+def test_a_column_has_one_role(roles, path, fail):
+    label, score, group = roles
+    message = fail("assess", path, "--label", label, "--score", score, "--group", group)
+    assert "a column has one role" in message
