@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .model import Floats
+from .wording import lies_in
 
 UNDEFINED_LIMIT = 0.05  # share of undefined draws above which a number is not reported
 
@@ -96,13 +97,13 @@ def difference(draws: Floats, group: int, reference: int, lack: str) -> Estimate
 
 def check_prob(prob: float) -> float:
     """Raise ValueError unless prob lies in (0, 1)."""
-    if not 0.0 < prob < 1.0:
+    if not lies_in(prob, 0.0, 1.0):
         raise ValueError(f"prob must lie in (0, 1); got {prob!r}; 0.95 is 95 %")
     return float(prob)
 
 
 def check_epsilon(epsilon: float) -> float:
     """Raise ValueError unless epsilon lies in (0, 1)."""
-    if not 0.0 < epsilon < 1.0:
+    if not lies_in(epsilon, 0.0, 1.0):
         raise ValueError(f"epsilon must lie in (0, 1); got {epsilon!r}")
     return float(epsilon)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .model import Floats
+from .wording import lies_in
 
 
 class BetaSummary(NamedTuple):
@@ -25,10 +26,10 @@ class BetaSummary(NamedTuple):
 
 def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
     """Return the parameters of a beta prior; raise ValueError unless both are above 0."""
-    a, b = (float(value) for value in prior)
-    if not (0.0 < a < np.inf and 0.0 < b < np.inf):
-        raise ValueError(f"a beta prior needs two finite numbers above 0; got {tuple(prior)!r}")
-    return a, b
+    pair = tuple(prior) if isinstance(prior, (tuple, list, np.ndarray)) else ()
+    if len(pair) != 2 or not all(lies_in(value, 0.0, np.inf) for value in pair):
+        raise ValueError(f"a beta prior needs two finite numbers above 0; got {prior!r}")
+    return float(pair[0]), float(pair[1])
 
 
 def beta_binomial(

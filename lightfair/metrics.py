@@ -46,12 +46,13 @@ SHARES: dict[str, Share] = {
     "f1": Share(_sum(TP, TP), _sum(TP, TP, FP, FN), "rows labelled or predicted positive"),
 }
 METRICS: tuple[str, ...] = (*SHARES, "balanced_accuracy")
+LABEL_FREE = ("selection_rate",)  # facts of the predictions
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr", "selection_rate")
 
 
 def check_metrics(names: Any) -> tuple[str, ...]:
     """Return metric names as a tuple without repeats; raise ValueError for an unknown one."""
-    given = (names,) if isinstance(names, str) else tuple(names)
+    given = (names,) if isinstance(names, str) else tuple(names or ())
     if not given:
         raise ValueError(f"metrics must name at least one metric; known: {', '.join(METRICS)}")
     for name in given:

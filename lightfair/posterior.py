@@ -97,8 +97,10 @@ def draw_posterior(
             jit=chains.jit,
         )
         parts.append(fresh)
-        # rounded, so that what no label changes is one number in every draw
-        metrics.append({name: np.round(theta(name, counts), 14) for name in settings.metrics})
+        metrics.append({name: theta(name, counts) for name in settings.metrics})
+        for name in settings.label_free:  # one number in every draw, not one up to rounding
+            known = theta(name, table.sums("weight").sum(-1)[..., None] * [1.0, 0.0])
+            metrics[-1][name] = np.broadcast_to(known, metrics[-1][name].shape)
         posterior = Posterior(
             *(
                 np.concatenate([getattr(p, n) for p in parts], axis=1)

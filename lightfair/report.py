@@ -135,7 +135,7 @@ def _data(result: Assessment) -> dict[str, Any]:
 
 def _metric(result: Assessment, name: str) -> dict[str, Any]:
     labels = result.labels[name]
-    exact = _needs_no_labels(result, name)
+    exact = name in result.settings.label_free
     groups = []
     for index, group in enumerate(result.groups):
         entry = {"name": group, **_summary(result, result.metric(name, group))}
@@ -191,11 +191,6 @@ def _labels_difference(
     low, high = np.quantile(delta, [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)])
     means = result.labels[name].mean
     return float(means[group] - means[reference]), float(low), float(high)
-
-
-def _needs_no_labels(result: Assessment, name: str) -> bool:
-    """Whether the metric is a fact of the predictions: the selection rate of these very rows."""
-    return name == "selection_rate" and result.settings.target != "population"
 
 
 def _plain(value: float | None) -> float | None:

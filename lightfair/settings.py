@@ -12,9 +12,10 @@ from .compare import check_epsilon, check_prob
 from .conjugate import check_prior
 from .data import ScoreData
 from .imputation import TARGETS
-from .metrics import DEFAULT_METRICS, check_metrics
+from .metrics import DEFAULT_METRICS, LABEL_FREE, check_metrics
 from .model import FAMILIES, Prior
-from .wording import level_name, show
+from .table import check_clip
+from .wording import level_name, lies_in, show
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,9 @@ class Settings:
         _check_count("warmup", self.warmup, 0)
         if not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be a lightfair.Prior; got {self.prior!r}")
-        if self.log_odds_cap is not None and not 0.0 < self.log_odds_cap < math.inf:
+        if self.log_odds_cap is not None and not lies_in(self.log_odds_cap, 0.0, math.inf):
             raise ValueError(f"log_odds_cap must be above 0, or None; got {self.log_odds_cap!r}")
+        check_clip(self.clip)
         check_prob(self.prob)
         check_epsilon(self.epsilon)
         object.__setattr__(self, "metrics", check_metrics(self.metrics))
@@ -83,6 +85,12 @@ class Settings:
             threshold=data.threshold,
             seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         )
+
+    @property
+    def label_free(self) -> tuple[str, ...]:
+        """Metrics that are known without labels: of these very rows, not of a population."""
+        some = () if self.target == "population" else LABEL_FREE
+        return tuple(name for name in self.metrics if name in some)
 
     @property
     def cap(self) -> float:

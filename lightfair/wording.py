@@ -28,6 +28,12 @@ def level_name(value: Any) -> str:
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
+def lies_in(value: Any, low: float, high: float) -> bool:
+    """Whether a value is a real number strictly between two bounds."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return bool(real and low < value < high)
+
+
 def show(value: Any) -> str:
     text = repr(str(value)) if isinstance(value, str) else level_name(value)
     return text if len(text) <= 60 else text[:57] + "..."
