@@ -91,8 +91,11 @@ class Estimate:
 
 
 def difference(draws: Floats, group: int, reference: int, lack: str) -> Estimate:
-    """Return theta_group - theta_reference of draws (chain, draw, group)."""
-    return Estimate(draws[..., group] - draws[..., reference], lack)
+    """Return theta_group - theta_reference of draws (chain, draw, group).
+
+    Rounded at 1e-14, so that two rates that differ by rounding alone do not differ.
+    """
+    return Estimate(np.round(draws[..., group] - draws[..., reference], 14), lack)
 
 
 def check_prob(prob: float) -> float:
