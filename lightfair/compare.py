@@ -93,9 +93,10 @@ class Estimate:
 def difference(draws: Floats, group: int, reference: int, lack: str) -> Estimate:
     """Return theta_group - theta_reference of draws (chain, draw, group).
 
-    Rounded at 1e-14, so that two rates that differ by rounding alone do not differ.
+    Below 1e-14 it is 0: two rates that differ by rounding alone do not differ.
     """
-    return Estimate(np.round(draws[..., group] - draws[..., reference], 14), lack)
+    delta = draws[..., group] - draws[..., reference]
+    return Estimate(np.where(np.abs(delta) < 1e-14, 0.0, delta), lack)
 
 
 def check_prob(prob: float) -> float:
