@@ -117,7 +117,8 @@ def from_csv(path: Path, label: str, attributes: list[str], positive: str | None
         inputs,
         np.array([values is not None for values in numbers]),
         _labels(columns[label], label, positive),
-        {name: np.array(columns[name]) for name in attributes},
+        # a file is named DATASET_ATTRIBUTE, so neither may hold an underscore
+        {name.replace("_", "-"): np.array(columns[name]) for name in attributes},
     )
 
 

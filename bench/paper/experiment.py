@@ -1,0 +1,233 @@
+"""One configuration: hide all labels but n, estimate the difference between groups, many times.
+
+Every run shuffles the rows of a data set, moves one row of every group to the front and shows the
+labels of the first n, as the released program does; all models and methods see the same sets, and
+larger n contain the smaller ones. What is estimated is
+
+    delta = theta of the privileged group - mean of the other groups' theta, weighted by their rows
+
+for accuracy, TPR and FPR. The truth is that same number from all labels, shown ones included. Every
+run has random generators of its own, so its numbers depend on nothing but the seed: not on the
+batch it is in, nor on the number of processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+from zlib import crc32
+
+import numpy as np
+from methods import CURVES, LABELS_ONLY
+from scores import Case, privileged, rows
+
+from lightfair.conjugate import beta_draws
+from lightfair.data import ScoreData
+from lightfair.evidence import table_evidence
+from lightfair.imputation import confusion_counts
+from lightfair.metrics import successes_failures, theta
+from lightfair.model import Floats, tie
+from lightfair.sampler import take_draws, warm_up
+from lightfair.table import ScoreTable, score_table
+
+METRICS = ("accuracy", "tpr", "fpr")
+BATCH = 25  # runs fitted at once
+CHAINS, WARMUP = 2, 150
+DRAWS = 250  # of each chain; against 4 x 2500 draws estimates differ by 1 % of an interval's width
+DRAWS_FOR_MEANS = 150  # where no interval is asked for
+BLOCK = 50  # draws at a time: more would make the sampler cut its noise by the size of the batch
+BETA_DRAWS = 1000
+TAIL = 0.025
+
+
+class Configuration(NamedTuple):
+    """A cell of a table; alpha multiplies the scales of the prior."""
+
+    case: Case
+    model: str
+    n_labeled: int
+    method: str
+    alpha: float = 1.0
+    turn: bool = True
+    seed: int = 0
+
+
+class Answer(NamedTuple):
+    """Of one metric: float64 (run,). NaN where it is not estimable; intervals hold 95 %.
+
+    Those of calibration are for its two targets, "expected" and "sample".
+    """
+
+    truth: float
+    estimate: Floats
+    low: Floats
+    high: Floats
+    sample_low: Floats
+    sample_high: Floats
+
+
+class Streams:
+    """A generator for each data set of a batch, behind the two calls that the sampler makes."""
+
+    def __init__(self, generators: list[np.random.Generator]) -> None:
+        self.generators = generators
+
+    def standard_normal(self, size: tuple[int, ...]) -> Floats:
+        return np.stack([g.standard_normal(size[1:]) for g in self.generators])
+
+    def random(self, size: tuple[int, ...]) -> Floats:
+        return np.stack([g.random(size[1:]) for g in self.generators])
+
+
+def run(configuration: Configuration, runs: list[int]) -> dict[str, Answer]:
+    """Answer for each metric, in the runs of the given numbers."""
+    data = rows(configuration.case, configuration.model, configuration.turn)
+    shown = [shown_rows(configuration, data, number) for number in runs]
+    if configuration.method in LABELS_ONLY:
+        return _labels_only(configuration, data, shown, runs)
+    parts = [
+        _calibrated(configuration, data, shown[i : i + BATCH], runs[i : i + BATCH])
+        for i in range(0, len(runs), BATCH)
+    ]
+    return {
+        name: Answer(
+            parts[0][name].truth,
+            *(np.concatenate(c) for c in zip(*(p[name][1:] for p in parts), strict=True)),
+        )
+        for name in METRICS
+    }
+
+
+def shown_rows(configuration: Configuration, data: ScoreData, number: int) -> np.ndarray:
+    """Return the rows whose labels are shown in a run: int64 (n_labeled,)."""
+    case = configuration.case
+    order = _rng(configuration.seed, f"{case.dataset} {case.attribute}", number).permutation(
+        len(data.label)
+    )
+    _, first = np.unique(data.group[order], return_index=True)
+    return np.concatenate([order[first], np.delete(order, first)])[: configuration.n_labeled]
+
+
+def delta(values: Floats, data: ScoreData, defined: np.ndarray) -> Floats:
+    """Privileged group minus the mean of the others: (..., group) -> (...).
+
+    Groups where the truth is 0 / 0 are left out, such as three rows without a positive label.
+    """
+    chosen = privileged(data)
+    weight = np.bincount(data.group, minlength=len(data.groups)) * defined
+    weight[chosen] = 0
+    others = np.flatnonzero(weight)
+    mean = values[..., others] @ (weight[others] / weight.sum())
+    return np.asarray(values[..., chosen] - mean)
+
+
+def truth(data: ScoreData, name: str) -> tuple[float, np.ndarray]:
+    """Return the true difference, and in which groups the metric is defined."""
+    by_group = theta(name, _confusion(data, np.arange(len(data.label))[None])[0])
+    defined = ~np.isnan(by_group)
+    return float(delta(by_group, data, defined)), defined
+
+
+def _labels_only(
+    configuration: Configuration, data: ScoreData, shown: list[np.ndarray], runs: list[int]
+) -> dict[str, Answer]:
+    prior = LABELS_ONLY[configuration.method]
+    counts = _confusion(data, np.stack(shown))
+    nothing = np.full(len(runs), np.nan)
+    answers = {}
+    for name in METRICS:
+        true, defined = truth(data, name)
+        hits, misses = successes_failures(name, counts)
+        if prior is None:
+            with np.errstate(invalid="ignore"):
+                answers[name] = Answer(
+                    true, delta(hits / (hits + misses), data, defined), *[nothing] * 4
+                )
+            continue
+        mean = (hits + prior) / (hits + misses + 2.0 * prior)
+        drawn = [
+            beta_draws(h, m, draws=BETA_DRAWS, rng=rng, prior=(prior, prior))
+            for h, m, rng in zip(hits, misses, _streams(configuration, runs, name), strict=True)
+        ]
+        low, high = np.quantile(delta(np.stack(drawn), data, defined), [TAIL, 1.0 - TAIL], axis=1)
+        answers[name] = Answer(true, delta(mean, data, defined), low, high, nothing, nothing)
+    return answers
+
+
+def _calibrated(
+    configuration: Configuration, data: ScoreData, shown: list[np.ndarray], runs: list[int]
+) -> dict[str, Answer]:
+    tables = []
+    for mine in shown:
+        label = np.full(len(data.label), -1, dtype=np.int8)
+        label[mine] = data.label[mine]
+        tables.append(score_table(replace(data, label=label)))
+    intervals = configuration.method == "calibration" and configuration.alpha == 1.0
+    phi = fit(configuration, tables, runs, DRAWS if intervals else DRAWS_FOR_MEANS)
+    counts = [
+        np.stack(
+            [
+                confusion_counts(curves, table, target=target, rng=rng, jit=True)
+                for curves, table, rng in zip(
+                    phi, tables, _streams(configuration, runs, target), strict=True
+                )
+            ]
+        )
+        for target in (("expected", "sample") if intervals else ("expected",))
+    ]
+    answers = {}
+    for name in METRICS:
+        true, defined = truth(data, name)
+        drawn = [delta(theta(name, c), data, defined).reshape(len(runs), -1) for c in counts]
+        ends = [np.full(len(runs), np.nan)] * 4
+        if intervals:
+            ends = [np.nanquantile(d, tail, axis=1) for d in drawn for tail in (TAIL, 1.0 - TAIL)]
+        answers[name] = Answer(true, np.nanmean(drawn[0], axis=1), *ends)
+    return answers
+
+
+def fit(
+    configuration: Configuration, tables: list[ScoreTable], runs: list[int], draws: int
+) -> Floats:
+    """Draw curves for a batch of tables: float64 (run, chain, draw, group, 3)."""
+    family, hierarchical, prior = CURVES[configuration.method]
+    groups = len(tables[0].groups)
+    names = ["fit"] if hierarchical else [f"fit {g}" for g in range(groups)]
+    by_name = [_streams(configuration, runs, name) for name in names]
+    streams = [stream for of_run in zip(*by_name, strict=True) for stream in of_run]
+    chains = warm_up(
+        table_evidence(tables, family=family, hierarchical=hierarchical),
+        prior.scaled(configuration.alpha),
+        chains=CHAINS,
+        warmup=WARMUP,
+        rng=Streams(streams),
+    )
+    parts = []
+    for _ in range(draws // BLOCK):
+        chains, drawn = take_draws(chains, BLOCK)
+        parts.append(drawn.phi)
+    phi = np.concatenate(parts, axis=2)
+    if not hierarchical:  # every group was a data set of one group
+        phi = np.moveaxis(phi.reshape(len(runs), groups, CHAINS, draws, 3), 1, 3)
+    return tie(phi, family)
+
+
+def _confusion(data: ScoreData, shown: np.ndarray) -> Floats:
+    """Count rows: (run, row) -> float64 (run, group, predicted, label)."""
+    groups = len(data.groups)
+    cell = (data.group.astype(np.int64) * 2 + data.predicted) * 2 + data.label
+    where = cell[shown] + 4 * groups * np.arange(len(shown))[:, None]
+    counts = np.bincount(where.ravel(), minlength=4 * groups * len(shown))
+    return counts.reshape(len(shown), groups, 2, 2).astype(np.float64)
+
+
+def _streams(
+    configuration: Configuration, runs: list[int], purpose: str
+) -> list[np.random.Generator]:
+    case, model, n_labeled, method, alpha, *_ = configuration
+    name = f"{case.dataset} {case.attribute} {model} {n_labeled} {method} {alpha:g} {purpose}"
+    return [_rng(configuration.seed, name, number) for number in runs]
+
+
+def _rng(seed: int, name: str, number: int) -> np.random.Generator:
+    return np.random.default_rng([seed, crc32(name.encode()), number])
