@@ -6,6 +6,7 @@ effective draws, so the errors are mostly ours.
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from functools import cache
@@ -14,12 +15,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from lightfair.data import score_data
 from lightfair.diagnostics import diagnose, gate, mcse_mean
 from lightfair.evidence import evidence
 from lightfair.model import Prior, features, logit_of
+from lightfair.posterior import draw_posterior
 from lightfair.sampler import take_draws, warm_up
+from lightfair.settings import Settings
+from lightfair.table import CELL_WIDTH, Cells, ScoreTable, score_table
 
 FIXTURES = Path(__file__).parent / "fixtures"
+SHARED = Path(__file__).parents[2] / "shared" / "reference"
 LABELS = [10, 100, 1000]
 PROBS = {"q2.5": 0.025, "q50": 0.5, "q97.5": 0.975}
 ERRORS = 4.0
@@ -108,3 +114,56 @@ def test_other_scales_disagree():
     far = distances(fit(100, Prior(**roots), draws=500), 100)
     assert far["mu_a", "sd"] > ERRORS
     assert far["sigma_a", "mean"] > 4 * ERRORS
+
+
+def labelled_table():
+    rows = fixture(100)
+    data = score_data(rows["label"], rows["score"], sensitive_features=rows["group"])
+    return score_table(data, clip=0.0)
+
+
+def unlabelled_table():
+    """The 10,000 unlabelled rows of L100, stored as cells."""
+    stored = json.loads((FIXTURES / "unlabelled_L100.json").read_text())
+    assert stored["cell_width"] == CELL_WIDTH
+    stratum, cell = (np.array(stored[name], dtype=np.int64) for name in ("stratum", "cell"))
+    rows, *powers = (
+        np.array(stored[name], dtype=float) for name in ("rows", "power1", "power2", "power3")
+    )
+    empty = labelled_table().points._replace(stratum=stratum[:0])
+    none = type(empty)(*(column[:0] for column in empty))
+    return ScoreTable(("0", "1"), 0.0, 0, none, Cells(stratum, cell, rows, rows, rows, *powers))
+
+
+def metric_draws(table, labels):
+    settings = Settings(metrics=("accuracy", "tpr", "fpr"), target="expected", clip=0.0, draws=1500)
+    streams = [np.random.default_rng([labels, i]) for i in range(2)]
+    theta = draw_posterior(table, settings, streams, None)[1]
+    result = {}
+    for ours, theirs in (("accuracy", "acc"), ("tpr", "tpr"), ("fpr", "fpr")):
+        for g in range(2):
+            result[f"{theirs}[{g}]"] = theta[ours][..., g]
+        result[f"delta_{theirs}"] = theta[ours][..., 1] - theta[ours][..., 0]
+    return result
+
+
+def test_metrics_agree():
+    far = distances(metric_draws(labelled_table() + unlabelled_table(), 100), 100)
+    assert len(far) == 45
+    assert {key: value for key, value in far.items() if value > ERRORS} == {}
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_metrics_agree_on_the_whole_files(labels):
+    file = SHARED / f"L{labels}_U1e4_G2.csv"
+    if not file.exists():
+        pytest.skip("the folder of reference data is not there")
+    with file.open(newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    data = score_data(
+        [row["label"] for row in rows],
+        [float(row["score"]) for row in rows],
+        sensitive_features=[row["group"] for row in rows],
+    )
+    far = distances(metric_draws(score_table(data, clip=0.0), labels), labels)
+    assert {key: value for key, value in far.items() if value > ERRORS} == {}
