@@ -125,7 +125,7 @@ def frequency_boxplots(found: list[Case], runs: int | None) -> Drawn:
             Line2D([], [], label="samples without an estimate", **number("5%")),
         ],
         loc="outside upper center",
-        ncols=4,
+        ncols=len(chosen),
         title=f"Neural network, {runs or 1000:,} samples of labelled rows",
     )
     yield "frequency_boxplots", figure
@@ -192,7 +192,7 @@ def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
             Line2D([], [], color=GREY, ls=":", label="label chance = score"),
         ],
         loc="outside upper center",
-        ncols=5,
+        ncols=5 if len(chosen) == SHOWN else len(chosen),
         title=f"Neural network, one sample of {labels} labelled rows",
     )
     yield "calibration_curves", figure
@@ -293,7 +293,7 @@ def mae_against_labels(found: list[Case], runs: int | None) -> Drawn:
                 for method, style in METHODS.items():
                     points = np.array(errors.get((metric, row, model, method), []))
                     if len(points):
-                        axis.plot(*points.T, ms=4, lw=1.4, **style)
+                        axis.plot(*points.T, ms=4, lw=1.4, clip_on=False, **style)
                 axis.set_xscale("log")
                 axis.set_xticks(sizes, [str(n) for n in sizes])
                 axis.minorticks_off()
