@@ -8,7 +8,6 @@ one way: 0 never compiles, 1 always does. The choice depends on the work alone, 
 from __future__ import annotations
 
 import os
-from importlib.util import find_spec
 
 WORTHWHILE = 2.0  # seconds of NumPy
 
@@ -41,8 +40,9 @@ def compiles(seconds: float) -> bool:
 
 
 def available() -> bool:
-    """Whether numba can be imported."""
+    """Whether numba can be imported; an installed one may be broken."""
     try:
-        return find_spec("numba") is not None
-    except ValueError:  # a None in sys.modules hides it
+        import numba  # noqa: F401
+    except Exception:
         return False
+    return True

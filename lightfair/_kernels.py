@@ -136,7 +136,7 @@ def sweeps(
     weights,
     walk,
     accept,
-    stretch,
+    late,
     nodes,
     start,
     offset,
@@ -150,10 +150,11 @@ def sweeps(
     """Run the sweeps of one chain, in place, and keep the state after each.
 
     x (4 G + 7,): the packed state; candidates (round, 4 G + 7), weights (round,): the proposals;
-    walk (round, 3 G + 3), accept (round, 1 + G), stretch (sweep, 6): the noise; nodes (4, node):
-    up, down, positive, total, with start (G + 1,); bends (G, 12): [H | h] row by row; scales (5,
-    3): of mu and sigma, centre and width of the proposal of sigma, step of log sigma; kept
-    (sweep, 4 G + 7); accepted (1 + G + 3,): counts of moves 1, 2 and 4, added to; scratch (24,).
+    walk (round, 3 G + 3), accept (round, 1 + G), late (sweep, 10), that is shift and stretch: the
+    noise; nodes (4, node): up, down, positive, total, with start (G + 1,); bends (G, 12): [H | h]
+    row by row; scales (5, 3): of mu and sigma, centre and width of the proposal of sigma, step of
+    log sigma; kept (sweep, 4 G + 7); accepted (1 + G + 1 + 3,): counts of moves 1, 2, 4 and 5,
+    added to; scratch, at least 24 or G numbers.
     """
     groups = bends.shape[0]
     m = 3 * groups
@@ -205,23 +206,49 @@ def sweeps(
             variance = x[s + j] * x[s + j]
             precision = groups / variance + 1.0 / (scales[0, j] * scales[0, j])
             x[m + j] = middle / variance / precision + walk[t, m + j] / math.sqrt(precision)
-        # 4. log sigma given phi and mu
         if (t + 1) % rounds == 0:
             sweep = t // rounds
+            # 4. a common shift of mu and all phi
+            ratio = 0.0
+            for g in range(groups):
+                i = 3 * g
+                scratch[g] = _segment_loglik(
+                    x[i] + late[sweep, 0],
+                    x[i + 1] + late[sweep, 1],
+                    x[i + 2] + late[sweep, 2],
+                    nodes,
+                    offset,
+                    cap,
+                    start[g],
+                    start[g + 1],
+                )
+                ratio += scratch[g] - x[h + g]
+            for j in range(3):
+                push = late[sweep, j]
+                ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (scales[0, j] * scales[0, j])
+            if math.log(late[sweep, 9]) < ratio:
+                accepted[1 + groups] += 1.0
+                for g in range(groups):
+                    x[h + g] = scratch[g]
+                    for j in range(3):
+                        x[3 * g + j] += late[sweep, j]
+                for j in range(3):
+                    x[m + j] += late[sweep, j]
+            # 5. log sigma given phi and mu
             for j in range(3):
                 squares = 0.0
                 for g in range(groups):
                     far = x[3 * g + j] - x[m + j]
                     squares += far * far
                 old = x[s + j]
-                push = scales[4, j] * stretch[sweep, j]
+                push = scales[4, j] * late[sweep, 3 + j]
                 new = old * math.exp(push)
                 ratio = (1.0 - groups) * push - 0.5 * (
                     squares / (new * new) - squares / (old * old)
                 )
                 ratio -= 0.5 * (new * new - old * old) / (scales[1, j] * scales[1, j])
-                if math.log(stretch[sweep, 3 + j]) < ratio:
-                    accepted[1 + groups + j] += 1.0
+                if math.log(late[sweep, 6 + j]) < ratio:
+                    accepted[2 + groups + j] += 1.0
                     x[s + j] = new
             x[last] = _level(x, s, bends, scales, scratch)
             for i in range(last + 1):

@@ -24,7 +24,7 @@ from .model import Floats, Prior
 from .posterior import Posterior, Progress, draw_posterior
 from .settings import Settings
 from .table import UNLABELLED, ScoreTable, score_table
-from .warn import data_warnings, result_warnings
+from .warn import coarse_interval, data_warnings, result_warnings
 from .wording import Note, level_name
 
 
@@ -75,12 +75,14 @@ class Assessment:
 
     def metric(self, metric: str, group: Any) -> Estimate:
         """Return the estimate of a metric in a group."""
-        return Estimate(self.draws(metric)[..., self._index(group)], lack(metric))
+        at = self._index(group)
+        return Estimate(self.draws(metric)[..., at], lack(metric), self._known(metric, at))
 
     def difference(self, metric: str, group: Any, reference: Any) -> Estimate:
         """Return the estimate of the metric in `group` minus the metric in `reference`."""
+        at, base = self._index(group), self._index(reference)
         return difference(
-            self.draws(metric), self._index(group), self._index(reference), lack(metric)
+            self.draws(metric), at, base, lack(metric), exact=self._known(metric, at, base)
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +95,13 @@ class Assessment:
         from .report import to_text
 
         return to_text(self)
+
+    def _known(self, metric: str, *groups: int) -> bool:
+        """Whether a metric is a fact of the rows: free of labels, or of groups with all labels."""
+        if self.settings.target == "population":
+            return False
+        unlabelled = self.table.sums("rows")[list(groups), :, UNLABELLED]
+        return metric in self.settings.label_free or not unlabelled.any()
 
     def _index(self, group: Any) -> int:
         name = level_name(group)
@@ -263,7 +272,8 @@ def assess_data(
         warnings=(
             *data.notes,
             *data_warnings(data, table),
-            *result_warnings(theta_draws, data.groups, verdict, posterior.phi.shape[1]),
+            *coarse_interval(settings.prob, posterior.phi.shape[:2]),
+            *result_warnings(theta_draws, data.groups, verdict, posterior.phi.shape[:2]),
         ),
         truth=None if truth is None else frequencies(truth, settings.metrics),
     )
@@ -277,7 +287,8 @@ def frequencies(data: ScoreData, metrics: tuple[str, ...]) -> dict[str, Floats]:
 
 def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
     """Independent generators for the sampler, the imputation and the labels-only simulation."""
-    if rng is not None and not isinstance(rng, (int, np.integer, np.random.Generator)):
+    plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
+    if rng is not None and not plain:
         raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")
     try:
         source = np.random.default_rng(rng)

@@ -22,6 +22,7 @@ from typing import IO, Any, NoReturn
 from ._version import __version__
 
 PROGRESS_AFTER = 2.0  # seconds
+UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # labels that say that there is none
 
 
 def run() -> NoReturn:
@@ -65,7 +66,7 @@ def assess_file(arguments: argparse.Namespace) -> Any:
         raise ValueError(f"a column has one role; {twice[0]} was given two")
     columns = read_columns(arguments.file, names)
     data = score_data(
-        columns[arguments.label],
+        ["" if text.lower() in UNLABELED else text for text in columns[arguments.label]],
         numbers(arguments.score, columns[arguments.score]),
         sensitive_features={name: columns[name] for name in arguments.group},
         y_pred=None if arguments.pred is None else numbers(arguments.pred, columns[arguments.pred]),
@@ -87,7 +88,11 @@ def demo(arguments: argparse.Namespace) -> Any:
     from .data import score_data
     from .simulation import simulate
 
-    rows = simulate(arguments.rows, arguments.rows, arguments.seed)
+    if not 0 <= arguments.labeled <= arguments.rows or arguments.rows < 1:
+        raise ValueError(
+            f"--labeled must lie in [0, --rows]; got {arguments.labeled} and {arguments.rows}"
+        )
+    rows = simulate(arguments.rows, arguments.rows, _seed(arguments.seed))
     arguments.subsample_labels = arguments.labeled
     data = score_data(rows.y_all, rows.y_score, sensitive_features={"group": rows.group})
     return _assess(arguments, data)
@@ -143,7 +148,7 @@ def _columns(path: str, reader: Any, names: Sequence[str]) -> dict[str, list[str
                 f"got {len(line)} in line {reader.line_num}"
             )
         for name, place in places.items():
-            columns[name].append(line[place])
+            columns[name].append(line[place].strip())
     if not columns[names[0]]:
         raise ValueError(f"{path} has a header but no rows")
     return columns
@@ -212,6 +217,8 @@ def _threshold(values: list[str] | None) -> Any:
         raise ValueError("--threshold takes one number, or GROUP=NUMBER for every group")
     found = {}
     for name, _, text in pairs:
+        if name in found:
+            raise ValueError(f"--threshold names {name} twice")
         try:
             found[name] = float(text)
         except ValueError:
@@ -222,7 +229,20 @@ def _threshold(values: list[str] | None) -> Any:
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror.lower()}"
-    return " ".join(str(error).split())
+    text = " ".join(str(error).split())
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
+    return text
+
+
+OPTIONS = {  # how an argument of the library is given on the command line
+    "positive_label=": "--positive-label ",
+    "unlabeled=": "--unlabeled ",
+    'missing="': "--missing ",
+    'drop" or': "drop or",
+    'group"': "group",
+    "Prior.mu_a_sd": "--alpha times a scale of the prior",
+}
 
 
 class _Progress:
@@ -260,7 +280,7 @@ def _parser() -> argparse.ArgumentParser:
     assess = commands.add_parser("assess", help="assess the rows of a CSV file", allow_abbrev=False)
     assess.add_argument("file", metavar="FILE", help="CSV or CSV.gz with a header; - is stdin")
     rows = assess.add_argument_group("columns and rows")
-    rows.add_argument("--label", required=True, metavar="COL", help="labels; empty = unlabeled")
+    rows.add_argument("--label", required=True, metavar="COL", help="labels; empty, NA = unlabeled")
     rows.add_argument("--score", required=True, metavar="COL", help="scores in [0, 1]")
     rows.add_argument(
         "--group", required=True, action="append", metavar="COL", help="attribute; more are crossed"

@@ -26,10 +26,13 @@ class Estimate:
         NaN where the number is undefined, such as a rate of 0 rows.
     lack : str
         What is missing where it is undefined.
+    exact : bool
+        Whether the number is a fact of the rows: there is nothing to be unsure of.
     """
 
     draws: Floats
     lack: str = "rows"
+    exact: bool = False
 
     @property
     def undefined(self) -> float:
@@ -53,23 +56,27 @@ class Estimate:
         return self.draws[~np.isnan(self.draws)]
 
     @property
-    def exact(self) -> bool:
-        """Whether all draws are the same number up to rounding: nothing to be unsure of."""
-        return bool(np.ptp(self.draws) < 1e-12)
-
-    @property
     def mean(self) -> float:
         """Posterior mean; NaN where `reason` is set."""
-        if self.exact:
+        if self._constant:
             return float(self.draws.flat[0])
         return float(self.defined.mean()) if self.reason is None else float("nan")
 
     @property
     def sd(self) -> float:
         """Posterior standard deviation; NaN where `reason` is set."""
-        if self.exact:
+        if self._constant:
             return 0.0
         return float(self.defined.std()) if self.reason is None else float("nan")
+
+    @property
+    def _constant(self) -> bool:
+        """Whether all draws are one number up to rounding, so that sums over them add no noise."""
+        return bool(np.ptp(self.draws) < 1e-12)
+
+    def prob_equal(self) -> float:
+        """Return the posterior probability that the number is 0, as counts of rows can be."""
+        return float((self.defined == 0.0).mean()) if self.reason is None else float("nan")
 
     def interval(self, prob: float = 0.95) -> tuple[float, float]:
         """Return the central interval of mass `prob`, in (0, 1)."""
@@ -90,13 +97,15 @@ class Estimate:
         return float(near.mean()) if self.reason is None else float("nan")
 
 
-def difference(draws: Floats, group: int, reference: int, lack: str) -> Estimate:
+def difference(
+    draws: Floats, group: int, reference: int, lack: str, *, exact: bool = False
+) -> Estimate:
     """Return theta_group - theta_reference of draws (chain, draw, group).
 
     Below 1e-14 it is 0: two rates that differ by rounding alone do not differ.
     """
     delta = draws[..., group] - draws[..., reference]
-    return Estimate(np.where(np.abs(delta) < 1e-14, 0.0, delta), lack)
+    return Estimate(np.where(np.abs(delta) < 1e-14, 0.0, delta), lack, exact)
 
 
 def check_prob(prob: float) -> float:

@@ -170,17 +170,12 @@ def score_data(
         cut = _thresholds(threshold, groups, empty)
         each = [cut[name] if isinstance(cut, dict) else cut for name in groups]
         cut_of_row = np.array(each)[group]
+        if columns["y_score"].dtype.kind == "f":  # 0.7 in float32 ties with 0.7
+            cut_of_row = cut_of_row.astype(columns["y_score"].dtype).astype(np.float64)
         predicted = score >= cut_of_row
         if ties := int(np.count_nonzero(score == cut_of_row)):
             message = f"rows with a score equal to the threshold, counted as positive: {ties}"
             notes.append(Note("ties_with_threshold", message))
-    labels_seen = np.unique(label[label >= 0])
-    if labels_seen.size == 0:
-        message = "no row is labelled; all but selection rates rest on the prior alone"
-        notes.append(Note("no_labels", message))
-    elif labels_seen.size == 1:
-        which = "positive" if labels_seen[0] else "negative"
-        notes.append(Note("one_class", f"every labelled row is {which}"))
     return ScoreData(
         label=label,
         score=score,

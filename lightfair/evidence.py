@@ -22,6 +22,7 @@ from .model import Features, Floats, features
 from .table import UNLABELLED, Points, ScoreTable, gauss_rule, to_cells
 
 MERGE_ABOVE = 200  # labelled nodes of a group
+MERGE_WIDTH = 0.1  # of their cells; 1e-7 a row at most, nothing beside a log likelihood
 
 
 class Evidence(NamedTuple):
@@ -128,8 +129,8 @@ def _labelled(
         of_group = group == g
         rows = total[of_group]
         key = np.zeros(len(rows), dtype=np.int64)
-        cells = to_cells(Points(key, nodes.logit[mine][of_group], rows, rows, rows))
-        ruled = gauss_rule(cells)
+        points = Points(key, nodes.logit[mine][of_group], rows, rows, rows)
+        ruled = gauss_rule(to_cells(points, MERGE_WIDTH), MERGE_WIDTH)
         shared = features(ruled.logit, family)
         zeros = np.zeros(len(ruled.logit))
         parts.append((np.full(len(zeros), g), shared.up, shared.down, zeros, ruled.weight))

@@ -31,6 +31,17 @@ SMALL = 32  # rows up to which a sum of Bernoullis is drawn exactly
 BLOCK = 1_000_000  # numbers in a temporary array
 
 
+class Counts(NamedTuple):
+    """Confusion counts, float64 (chain, draw, group, predicted, label).
+
+    drawn: those of the target; expected: those whose unlabelled part is a sum of probabilities, a
+    smooth function of the curves, by which convergence is judged. Sums of row weights.
+    """
+
+    drawn: Floats
+    expected: Floats
+
+
 class Unlabelled(NamedTuple):
     """Unlabelled nodes, sorted by stratum (group * 2 + predicted).
 
@@ -70,7 +81,7 @@ def confusion_counts(
     rng: np.random.Generator,
     cap: float = np.inf,
     jit: bool = False,
-) -> Floats:
+) -> Counts:
     """Draw the confusion counts of every group.
 
     Parameters
@@ -88,29 +99,30 @@ def confusion_counts(
 
     Returns
     -------
-    float64 (chain, draw, group, predicted, label), sums of row weights; for "population" up to
-    a factor of each group and draw.
+    Counts. For "population" the drawn ones are up to a factor of each group and draw, and stand
+    for the expected ones too.
     """
-    chains, draws, groups, _ = phi.shape
+    flat = phi.reshape(-1, *phi.shape[2:])
     nodes = unlabelled(table)
-    flat = phi.reshape(-1, groups, 3)
     known = table.sums("weight")
-    counts = np.empty((len(flat), groups, 2, 2))
+    shape = (*phi.shape[:3], 2, 2)
     if target == "population":
-        positive, total = _bootstrapped(flat, nodes, cap, rng)
-        shape = _rows_of(known, table.sums("weight_sq"))[..., :UNLABELLED]
-        size = np.divide(known[..., :2], shape, out=np.ones_like(shape), where=shape > 0.0)
-        counts[:] = rng.standard_gamma(shape, (len(flat), *shape.shape)) * size
-    else:
-        moments = cumulants(flat, nodes, cap, jit=jit)
-        total = known[..., UNLABELLED]
-        positive = moments[..., 0]
-        if target == "sample":
-            positive = _sums_of_bernoullis(flat, nodes, moments, total, cap, rng)
-        counts[:] = known[..., :UNLABELLED]
-    counts[..., 1] += positive
-    counts[..., 0] += total - positive
-    return counts.reshape(chains, draws, groups, 2, 2)
+        counts = _bootstrapped(flat, nodes, known, table.sums("weight_sq"), cap, rng)
+        return Counts(counts.reshape(shape), counts.reshape(shape))
+    moments = cumulants(flat, nodes, cap, jit=jit)
+    expected = _with_labelled(moments[..., 0], known).reshape(shape)
+    if target == "expected":
+        return Counts(expected, expected)
+    positive = _sums_of_bernoullis(flat, nodes, moments, cap, rng)
+    return Counts(_with_labelled(positive, known).reshape(shape), expected)
+
+
+def _with_labelled(positive: Floats, known: Floats) -> Floats:
+    """Add unlabelled positives (n, group, predicted), and the negatives, to the labelled."""
+    counts = np.empty((*positive.shape, 2))
+    counts[..., 1] = known[..., 1] + positive
+    counts[..., 0] = known[..., 0] + (known[..., UNLABELLED] - positive)
+    return counts
 
 
 def cumulants(phi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) -> Floats:
@@ -150,15 +162,21 @@ def _rates(phi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
 
 
 def _bootstrapped(
-    phi: Floats, nodes: Unlabelled, cap: float, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
-    """Positive and total mass of unlabelled rows under Exp(1) weights, (n, group, predicted).
+    phi: Floats,
+    nodes: Unlabelled,
+    known: Floats,
+    known_sq: Floats,
+    cap: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """Confusion counts under Exp(1) weights of all rows, (n, group, predicted, label).
 
     The total weight of k rows is Gamma(k); a node that stands for k rows gets that, k whole or not.
     """
     n, groups, _ = phi.shape
-    positive = np.zeros((n, groups, 2))
-    total = np.zeros((n, groups, 2))
+    rows = _rows_of(known, known_sq)[..., :UNLABELLED]
+    size = np.divide(known[..., :UNLABELLED], rows, out=np.ones_like(rows), where=rows > 0.0)
+    counts = np.asarray(rng.standard_gamma(rows, (n, groups, 2, 2)) * size)
     for stratum in range(2 * groups):
         part = slice(nodes.start[stratum], nodes.start[stratum + 1])
         scale = nodes.scale[part]
@@ -166,41 +184,46 @@ def _bootstrapped(
         for block in _blocks(n, len(scale)):
             rate = _rates(phi[block], nodes, stratum, cap)
             mass = rng.standard_gamma(shape, rate.shape) * scale
-            positive[block, stratum // 2, stratum % 2] = (rate * mass).sum(axis=1)
-            total[block, stratum // 2, stratum % 2] = mass.sum(axis=1)
-    return positive, total
+            mine = counts[block, stratum // 2, stratum % 2]
+            mine[:, 1] += (rate * mass).sum(axis=1)
+            mine[:, 0] += ((1.0 - rate) * mass).sum(axis=1)
+    return counts
 
 
 def _sums_of_bernoullis(
-    phi: Floats,
-    nodes: Unlabelled,
-    moments: Floats,
-    total: Floats,
-    cap: float,
-    rng: np.random.Generator,
+    phi: Floats, nodes: Unlabelled, moments: Floats, cap: float, rng: np.random.Generator
 ) -> Floats:
-    """Draw the number of unlabelled positives, (n, group, predicted)."""
+    """Draw the weight of the unlabelled positives, (n, group, predicted).
+
+    Where all rows of a stratum weigh the same, their number is drawn. Where weights differ, the sum
+    is drawn from a continuous distribution with its first three cumulants; with a handful of rows
+    that is rough.
+    """
     uniform = rng.random(moments.shape[:-1])
     normal = rng.standard_normal(moments.shape[:-1])
-    plain = bool((nodes.scale == 1.0).all())
-    counts = cornish_fisher(moments, normal, total, whole=plain)
+    positive = np.empty(moments.shape[:-1])
     for stratum in range(2 * moments.shape[1]):
-        g, predicted = divmod(stratum, 2)
-        rows = nodes.total[stratum]
-        if not plain or rows == 0.0:
+        at = (slice(None), *divmod(stratum, 2))
+        part = slice(nodes.start[stratum], nodes.start[stratum + 1])
+        scale = nodes.scale[part]
+        total = nodes.total[stratum]
+        if total == 0.0 or np.ptp(scale) > 1e-12 * scale[0]:
+            positive[at] = cornish_fisher(moments[at], normal[at], total, whole=False)
             continue
-        mine = moments[:, g, predicted]
-        chosen = uniform[:, g, predicted]
+        size = scale[0]
+        rows = float(np.rint(total / size))
+        per_row = moments[at] / size ** np.arange(1.0, 4.0)
         if rows <= SMALL:
             rate = _rates(phi, nodes, stratum, cap)
-            part = slice(nodes.start[stratum], nodes.start[stratum + 1])
-            repeat = np.rint(nodes.weight[part]).astype(np.int64)
-            counts[:, g, predicted] = exact_sum(np.repeat(rate, repeat, axis=1), chosen)
+            repeat = np.rint(nodes.weight[part] / size).astype(np.int64)
+            count = exact_sum(np.repeat(rate, repeat, axis=1), uniform[at])
         else:
-            rare = _is_rare(mine, rows)
+            count = cornish_fisher(per_row, normal[at], rows, whole=True)
+            rare = _is_rare(per_row, rows)
             if rare.any():
-                counts[rare, g, predicted] = matched_binomial(mine[rare, :2], rows, chosen[rare])
-    return counts
+                count[rare] = matched_binomial(per_row[rare, :2], rows, uniform[at][rare])
+        positive[at] = count * size
+    return positive
 
 
 def exact_sum(rate: Floats, uniform: Floats) -> Floats:
@@ -243,7 +266,7 @@ def matched_binomial(moments: Floats, rows: float, uniform: Floats) -> Floats:
     return np.where(flip, rows - count, count)
 
 
-def cornish_fisher(moments: Floats, normal: Floats, total: Floats, *, whole: bool) -> Floats:
+def cornish_fisher(moments: Floats, normal: Floats, total: float, *, whole: bool) -> Floats:
     """A normal with the skewness of the count (..., 3 cumulants), rounded where rows count once.
 
     Rounding adds a variance of 1/12, which is taken off first.
@@ -260,11 +283,13 @@ def cornish_fisher(moments: Floats, normal: Floats, total: Floats, *, whole: boo
 
 
 def _is_rare(moments: Floats, rows: float) -> npt.NDArray[np.bool_]:
-    """Where `matched_binomial` serves: one label is rare, and its mass at 0 does not vanish."""
+    """Where `matched_binomial` serves: the rarer label is rare, and each row's chance of it small.
+
+    With a variance far below the mean the matched chance is large and the number of trials not
+    whole: no binomial then.
+    """
     mean = np.minimum(moments[:, 0], rows - moments[:, 0])
-    variance = np.maximum(moments[:, 1], 1e-300)
-    safe = mean * np.log(np.maximum(mean, 1e-300) / variance) < 600.0
-    return np.asarray((variance < 16.0) & (mean < 64.0) & safe)
+    return np.asarray((moments[:, 1] < 16.0) & (moments[:, 1] > 0.5 * mean))
 
 
 def _rows_of(weight: Floats, weight_sq: Floats) -> Floats:

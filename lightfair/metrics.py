@@ -6,6 +6,7 @@ as columns of the fairness literature: tp (label 1, predicted 1), fp (0, 1), fn 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -52,7 +53,10 @@ DEFAULT_METRICS = ("accuracy", "tpr", "fpr", "selection_rate")
 
 def check_metrics(names: Any) -> tuple[str, ...]:
     """Return metric names as a tuple without repeats; raise ValueError for an unknown one."""
-    given = (names,) if isinstance(names, str) else tuple(names or ())
+    given = (names,) if isinstance(names, str) else names or ()
+    if not isinstance(given, Iterable):
+        raise ValueError(f"metrics must be names; got {names!r}; known: {', '.join(METRICS)}")
+    given = tuple(given)
     if not given:
         raise ValueError(f"metrics must name at least one metric; known: {', '.join(METRICS)}")
     for name in given:

@@ -18,7 +18,6 @@ odds are c + a logit(s). `temperature` sets a = b and c = 0.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -29,6 +28,7 @@ Floats = npt.NDArray[np.float64]
 Family = Literal["beta", "llo", "temperature"]
 FAMILIES: tuple[str, ...] = get_args(Family)
 PARAMETERS = ("log_a", "log_b", "c")
+LARGEST_SD = 50.0  # exp of a log slope this wide is still a number
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,11 @@ class Prior:
         for field in fields(self):
             value = getattr(self, field.name)
             number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if not number or not math.isfinite(value) or value <= 0:
+            if not number or not 0 < value <= LARGEST_SD:
                 raise ValueError(
-                    f"Prior.{field.name} must be a finite number above 0; got {value!r}; "
-                    "it is a standard deviation, not a variance or a precision"
+                    f"Prior.{field.name} must be a finite number above 0; got {value!r}; it is a "
+                    "standard deviation, not a variance or a precision, and at most "
+                    f"{LARGEST_SD:g}"
                 )
 
     def scaled(self, alpha: float) -> Prior:

@@ -84,6 +84,7 @@ def draw_posterior(
     )
     parts: list[Posterior] = []
     metrics: list[dict[str, Floats]] = []
+    smooth: list[dict[str, Floats]] = []
     missing = settings.draws
     while True:
         chains, block = take_draws(chains, missing, progress=told("draws"))
@@ -97,20 +98,23 @@ def draw_posterior(
             jit=chains.jit,
         )
         parts.append(fresh)
-        metrics.append({name: theta(name, counts) for name in settings.metrics})
+        metrics.append({name: theta(name, counts.drawn) for name in settings.metrics})
+        smooth.append({name: theta(name, counts.expected) for name in settings.metrics})
         for name in settings.label_free:  # one number in every draw, not one up to rounding
             known = theta(name, table.sums("weight").sum(-1)[..., None] * [1.0, 0.0])
             metrics[-1][name] = np.broadcast_to(known, metrics[-1][name].shape)
+            smooth[-1][name] = metrics[-1][name]
         posterior = Posterior(
             *(
                 np.concatenate([getattr(p, n) for p in parts], axis=1)
                 for n in ("phi", "mu", "sigma")
             )
         )
-        theta_draws = {
-            name: np.concatenate([m[name] for m in metrics], axis=1) for name in settings.metrics
-        }
-        verdict = gate(diagnose(_quantities(posterior, theta_draws, table, settings)))
+        theta_draws, judged = (
+            {name: np.concatenate([m[name] for m in parts], axis=1) for name in settings.metrics}
+            for parts in (metrics, smooth)
+        )
+        verdict = gate(diagnose(_quantities(posterior, judged, table, settings)))
         taken = posterior.phi.shape[1]
         missing = min(taken, MAX_DRAWS * settings.draws - taken)
         if verdict.ok or missing == 0:
@@ -130,7 +134,11 @@ def _named(block: Draws, family: str, hierarchical: bool) -> Posterior:
 def _quantities(
     posterior: Posterior, theta_draws: dict[str, Floats], table: ScoreTable, settings: Settings
 ) -> Floats:
-    """Everything whose convergence is checked: (chain, draw, quantity)."""
+    """Everything whose convergence is checked: (chain, draw, quantity).
+
+    Metrics are taken at their expected counts. What the drawn labels of the target `sample` add is
+    independent noise, and where few rows are left it makes a metric 0 in most draws.
+    """
     free = active(settings.family)
     shape = posterior.phi.shape[:2]
     reference = None if settings.reference is None else table.groups.index(settings.reference)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ._version import __version__
 from .compare import Estimate
+from .metrics import lack
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -88,22 +89,27 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
         return f"{pair}: undefined, {estimate.reason}."
     low, high = estimate.interval(result.settings.prob)
     size = f"{number(estimate.mean)} [{number(low)}, {number(high)}]"
+    chances = {
+        "higher": estimate.prob_greater(0.0),
+        "lower": float((estimate.defined < 0.0).mean()),
+        "the same": estimate.prob_equal(),
+    }
+    word = max(chances, key=chances.__getitem__)
+    between = (
+        f"for {group} and {reference}"
+        if word == "the same"
+        else f"for {group} than for {reference}"
+    )
     if estimate.exact:
-        if low == 0.0:
-            return (
-                f"{metric} is the same for {group} and {reference}; no label is needed to know it."
-            )
-        word = "higher" if low > 0.0 else "lower"
-        return (
-            f"{metric} is {word} for {group} than for {reference} by {number(abs(low))}; no label "
-            "is needed to know it."
-        )
-    above = estimate.prob_greater(0.0)
-    below = float((estimate.defined < 0.0).mean())
-    word, chance = ("higher", above) if above >= below else ("lower", below)
+        free = metric in result.settings.label_free
+        why = "no label is needed to know it" if free else "every row of both is labeled"
+        by = "" if word == "the same" else f" by {number(abs(low))}"
+        return f"{metric} is {word} {between}{by}; {why}."
+    also = ""
+    if word != "the same" and chances["the same"] >= 0.001:
+        also = f", the same with probability {probability(chances['the same'])}"
     return (
-        f"{metric} is {word} for {group} than for {reference} with probability "
-        f"{probability(chance)}: {size}."
+        f"{metric} is {word} {between} with probability {probability(chances[word])}{also}: {size}."
     )
 
 
@@ -127,6 +133,7 @@ def _data(result: Assessment) -> dict[str, Any]:
         "labeled": int(known.sum()),
         "unlabeled": int((~known).sum()),
         "clipped": result.table.clipped,
+        "weighted": data.weight is not None,
         "attributes": list(data.attributes),
         "groups": groups,
         "empty_groups": list(data.empty_groups),
@@ -148,7 +155,7 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
             }
         )
         if result.truth is not None:
-            entry["truth"] = _plain(result.truth[name][index])
+            entry |= _truth(result.truth[name][index], name)
         groups.append(entry)
     differences = []
     reference = result.settings.reference
@@ -170,7 +177,7 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
             mean, low, high = _labels_difference(result, name, index, base)
             entry["labels_only"] = {"mean": mean, "interval": [low, high]}
         if result.truth is not None:
-            entry["truth"] = _plain(result.truth[name][index] - result.truth[name][base])
+            entry |= _truth(result.truth[name][index] - result.truth[name][base], name)
         differences.append(entry)
     return {"groups": groups, "differences": differences}
 
@@ -178,8 +185,18 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
 def _summary(result: Assessment, estimate: Estimate) -> dict[str, Any]:
     low, high = estimate.interval(result.settings.prob)
     interval = None if estimate.reason is not None else [_plain(low), _plain(high)]
-    values = {"mean": _plain(estimate.mean), "sd": _plain(estimate.sd), "interval": interval}
+    values = {
+        "mean": _plain(estimate.mean),
+        "sd": _plain(estimate.sd),
+        "interval": interval,
+        "exact": estimate.exact and estimate.reason is None,
+    }
     return values if estimate.reason is None else {**values, "reason": estimate.reason}
+
+
+def _truth(value: float, name: str) -> dict[str, Any]:
+    truth = _plain(value)
+    return {"truth": truth, **({} if truth is not None else {"truth_reason": f"no {lack(name)}"})}
 
 
 def _labels_difference(
@@ -213,7 +230,7 @@ def _head(result: Assessment) -> list[str]:
     return [
         f"lightfair {__version__}",
         f"{counted(len(data.label), 'row')}, {known:,} labeled, {len(data.label) - known:,} "
-        "unlabeled; "
+        f"unlabeled{', weighted' if data.weight is not None else ''}; "
         f"{many} by {' and '.join(data.attributes)}; {decided}",
         f"target {settings.target}: {TARGET_WORDS[settings.target]}",
         f"{settings.family} calibration, {prior}; {100 * settings.prob:g} % credible intervals",
@@ -245,7 +262,7 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
     rows = [[f"  minus {settings.reference}", "lightfair", "labels only", "P(>0)", small, *truth]]
     for entry in values["differences"]:
         chances = [
-            probability(entry[key], exact=entry["sd"] == 0.0)
+            probability(entry[key], exact=entry["exact"])
             for key in ("prob_positive", "prob_within")
         ]
         rows.append(
@@ -268,7 +285,7 @@ def _with_interval(entry: dict[str, Any]) -> str:
     if entry["interval"] is None:
         return "-" if entry["reason"] == KNOWN else f"- ({entry['reason']})"
     low, high = entry["interval"]
-    if entry.get("sd") == 0.0:
+    if entry.get("exact"):
         return f"{number(entry['mean'])} (exact)"
     return f"{number(entry['mean'])} [{number(low)}, {number(high)}]"
 

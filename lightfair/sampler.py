@@ -1,13 +1,15 @@
 """The sampler: Metropolis-within-Gibbs for the hierarchical calibration model.
 
-A sweep is three rounds of moves 1 to 3, then move 4.
+A sweep is three rounds of moves 1 to 3, then moves 4 and 5.
 
 1. A whole new state is proposed from the Gaussian surrogate of the posterior (`surrogate`) and
    accepted with the ratio of the posterior to the proposal.
 2. A random-walk step of each group's phi, shaped by the surrogate. It covers the tails where the
    surrogate is thin; without it the chain sticks there.
 3. The exact conditional draw of mu given phi and sigma.
-4. A random-walk step of each log sigma given phi and mu.
+4. A random-walk step of mu and all phi together, by one common shift. Groups that lean on each
+   other cannot walk far one by one: without it one chain in thirty sticks in the tail of log a.
+5. A random-walk step of each log sigma given phi and mu.
 
 The proposals of move 1 do not depend on the state, so those of many sweeps are made at once,
 before the chain runs through them. Warm-up adapts step sizes and the surrogate; draws adapt
@@ -40,6 +42,7 @@ from .surrogate import (
     marginal,
     quadratic,
     refit,
+    shift_shape,
     walk_shape,
 )
 
@@ -70,14 +73,15 @@ class Noise(NamedTuple):
 
     For move 1, in rounds: normal (data set, chain, round, 6 + 3 G) and uniform (data set, chain,
     round). For moves 1 to 3, in rounds: walk (data set, chain, round, 3 G + 3) and accept (...,
-    round, 1 + G). For move 4, in sweeps: stretch (data set, chain, sweep, 6), 3 normals and 3
-    uniforms.
+    round, 1 + G). For moves 4 and 5, in sweeps: shift (data set, chain, sweep, 3), and stretch
+    (..., sweep, 7), which is 3 normals and 3 uniforms for sigma and 1 uniform for the shift.
     """
 
     normal: Floats
     uniform: Floats
     walk: Floats
     accept: Floats
+    shift: Floats
     stretch: Floats
 
 
@@ -89,17 +93,23 @@ class Candidates(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Step sizes: phi (data set, group), of `walk_shape`; sigma (data set, 3), of log sigma."""
+    """Step sizes of moves 2, 4 and 5.
+
+    phi: (data set, group), in units of `walk_shape`; shift: (data set, 1), in units of
+    `shift_shape`; sigma: (data set, 3), of log sigma.
+    """
 
     phi: Floats
+    shift: Floats
     sigma: Floats
 
 
 class Accepted(NamedTuple):
-    """Rates of acceptance: joint (data set,), phi (data set, group), sigma (data set, 3)."""
+    """Rates of acceptance: joint, shift (data set, 1), phi (data set, group), sigma (.., 3)."""
 
     joint: Floats
     phi: Floats
+    shift: Floats
     sigma: Floats
 
 
@@ -214,8 +224,9 @@ def make_noise(rng: np.random.Generator, shape: tuple[int, int], sweeps: int, gr
         rng.random((*shape, rounds)),
         rng.standard_normal((*shape, rounds, 3 * groups + 3)),
         rng.random((*shape, rounds, 1 + groups)),
+        rng.standard_normal((*shape, sweeps, 3)),
         np.concatenate(
-            [rng.standard_normal((*shape, sweeps, 3)), rng.random((*shape, sweeps, 3))], axis=-1
+            [rng.standard_normal((*shape, sweeps, 3)), rng.random((*shape, sweeps, 4))], axis=-1
         ),
     )
 
@@ -256,7 +267,7 @@ def sweep(
     packed
         States, float64 (data set, chain, 4 G + 7).
     candidates, noise
-        Those of one sweep; `noise.walk` holds steps of phi, already scaled and shaped.
+        Those of one sweep; `noise.walk` and `noise.shift` are already scaled and shaped.
 
     Returns
     -------
@@ -290,18 +301,30 @@ def sweep(
         precision = groups / variance + 1.0 / location_sd**2
         fresh = noise.walk[:, :, i, 3 * groups :] / np.sqrt(precision)
         mu[...] = phi.sum(axis=2) / variance / precision + fresh
-    # 4. log sigma given phi and mu; the target is that of log sigma, its Jacobian is in it
-    phi, mu, sigma, _, ladder = unpack(packed, groups)
+    # 4. a common shift of mu and all phi
+    phi, mu, sigma, height, ladder = unpack(packed, groups)
+    shift = noise.shift[:, :, 0]
+    new = phi + shift[:, :, None]
+    new_height = loglik(new, evidence)
+    pull = (shift * (shift + 2.0 * mu) / location_sd**2).sum(-1)
+    moved = np.log(noise.stretch[:, :, 0, 6]) < (new_height - height).sum(-1) - 0.5 * pull
+    phi[...] = np.where(moved[..., None, None], new, phi)
+    mu[...] = np.where(moved[..., None], mu + shift, mu)
+    height[...] = np.where(moved[..., None], new_height, height)
+    # 5. log sigma given phi and mu; the target is that of log sigma, its Jacobian is in it
     far = phi - mu[:, :, None]
     squares = (far * far).sum(axis=2)
     wide = sigma * np.exp(step.sigma[:, None] * noise.stretch[:, :, 0, :3])
     ratio = _sigma_target(wide, squares, groups, spread_sd)
     ratio = ratio - _sigma_target(sigma, squares, groups, spread_sd)
-    accept = np.log(noise.stretch[:, :, 0, 3:]) < ratio
+    accept = np.log(noise.stretch[:, :, 0, 3:6]) < ratio
     sigma[...] = np.where(accept, wide, sigma)
     ladder[...] = level(sigma, marginal(sigma, surrogate, prior).value, surrogate, prior)
     return packed, Accepted(
-        np.asarray(joint_count), np.asarray(walk_count), np.asarray(accept.sum(axis=1))
+        np.asarray(joint_count)[:, None],
+        np.asarray(walk_count),
+        np.asarray(moved.sum(axis=1))[:, None],
+        np.asarray(accept.sum(axis=1)),
     )
 
 
@@ -315,8 +338,8 @@ def _begin(evidence: Evidence, prior: Prior, chains: int, rng: np.random.Generat
     mu, phi = draw(at, sigma, for_mu, 1.5 * rng.standard_normal((sets, chains, groups, 3)))
     ladder = level(sigma, at.value, surrogate, prior)
     packed = pack(State(phi, mu, sigma, loglik(phi, evidence), ladder))
-    step = Step(np.full((sets, groups), 1.0), np.full((sets, 3), 1.2))
-    nothing = Accepted(np.zeros(sets), np.zeros((sets, groups)), np.zeros((sets, 3)))
+    step = Step(np.full((sets, groups), 1.0), np.full((sets, 1), 1.0), np.full((sets, 3), 1.2))
+    nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, 1, 3)))
     jit = compiles(_numpy_seconds(evidence, sets, chains))
     return Chains(packed, evidence, prior, surrogate, step, nothing, rng, jit)
 
@@ -325,6 +348,7 @@ def _adapted(step: Step, rate: Accepted) -> Step:
     """Lengthen steps that are accepted too often, shorten those that are not (0.3 and 0.4)."""
     return Step(
         step.phi * np.exp(np.clip(2.0 * (rate.phi - 0.3), -0.7, 0.7)),
+        step.shift * np.exp(np.clip(2.0 * (rate.shift - 0.3), -0.7, 0.7)),
         step.sigma * np.exp(np.clip(2.0 * (rate.sigma - 0.4), -0.7, 0.7)),
     )
 
@@ -350,13 +374,23 @@ def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
     noise = make_noise(chains.rng, (sets, count), sweeps, groups)
     jit = chains.jit
     candidates = propose(noise, chains.evidence, chains.surrogate, chains.prior, jit=jit)
+    step_shift = chains.step.shift
     shape = chains.step.phi[..., None, None] * walk_shape(chains.surrogate)
     walk = noise.walk[..., : 3 * groups].reshape(sets, count, -1, groups, 3)
     walk = (shape[:, None, None] @ walk[..., None])[..., 0].reshape(sets, count, -1, 3 * groups)
-    noise = noise._replace(walk=np.concatenate([walk, noise.walk[..., 3 * groups :]], axis=-1))
+    across = step_shift[..., None] * shift_shape(chains.surrogate, chains.prior)
+    noise = noise._replace(
+        walk=np.concatenate([walk, noise.walk[..., 3 * groups :]], axis=-1),
+        shift=(across[:, None, None] @ noise.shift[..., None])[..., 0],
+    )
     packed, kept, counts = (_compiled if jit else _plain)(chains, candidates, noise, sweeps)
     rounds = count * sweeps * ROUNDS
-    rates = Accepted(counts.joint / rounds, counts.phi / rounds, counts.sigma / (count * sweeps))
+    rates = Accepted(
+        counts.joint / rounds,
+        counts.phi / rounds,
+        counts.shift / (count * sweeps),
+        counts.sigma / (count * sweeps),
+    )
     return chains._replace(packed=packed, accepted=rates), kept
 
 
@@ -373,6 +407,7 @@ def _plain(
             noise.uniform[:, :, rounds],
             noise.walk[:, :, rounds],
             noise.accept[:, :, rounds],
+            noise.shift[:, :, t : t + 1],
             noise.stretch[:, :, t : t + 1],
         )
         at_hand = Candidates(*(values[:, :, rounds] for values in candidates))
@@ -400,11 +435,12 @@ def _compiled(
     groups = rows.groups
     packed = chains.packed.copy()
     kept = np.empty((sets, count, sweeps, size))
-    accepted = np.zeros((sets, 1 + groups + 3))
+    accepted = np.zeros((sets, 1 + groups + 1 + 3))
     nodes = np.stack([rows.up, rows.down, rows.positive, rows.total])
     bends = np.concatenate([quadratics.curvature, quadratics.linear[..., None]], axis=-1).reshape(
         sets, groups, 12
     )
+    late = np.concatenate([noise.shift, noise.stretch], axis=-1)
     for r in range(sets):
         scales = np.stack(
             [
@@ -419,12 +455,12 @@ def _compiled(
         for k in range(count):
             _kernels.sweeps(
                 *(packed[r, k], candidates.packed[r, k], candidates.weight[r, k]),
-                *(noise.walk[r, k], noise.accept[r, k], noise.stretch[r, k]),
+                *(noise.walk[r, k], noise.accept[r, k], late[r, k]),
                 *(nodes, begin, rows.offset, rows.cap),
                 *(bends[r], scales),
-                *(kept[r, k], accepted[r], np.empty(24)),
+                *(kept[r, k], accepted[r], np.empty(24 + groups)),
             )
-    counts = Accepted(accepted[:, 0], accepted[:, 1 : 1 + groups], accepted[:, 1 + groups :])
+    counts = Accepted(*np.split(accepted, [1, 1 + groups, 2 + groups], axis=1))
     return packed, kept, counts
 
 

@@ -60,6 +60,13 @@ class Settings:
         check_clip(self.clip)
         check_prob(self.prob)
         check_epsilon(self.epsilon)
+        for name in ("chains", "draws", "warmup"):
+            object.__setattr__(self, name, int(getattr(self, name)))
+        for name in ("prob", "epsilon", "clip"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        if self.log_odds_cap is not None:
+            object.__setattr__(self, "log_odds_cap", float(self.log_odds_cap))
+        object.__setattr__(self, "hierarchical", bool(self.hierarchical))
         object.__setattr__(self, "metrics", check_metrics(self.metrics))
         object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
 

@@ -152,6 +152,15 @@ def walk_shape(surrogate: Surrogate) -> Floats:
     return np.asarray(sigma[..., :, None] * root)
 
 
+def shift_shape(surrogate: Surrogate, prior: Prior) -> Floats:
+    """Shape of a walk of mu and all phi together: a root of the inverse precision of mu.
+
+    With xi = (phi - mu) / sigma held, that precision is the sum of the curvatures plus the prior's.
+    """
+    precision = surrogate.curvature.sum(axis=1) + np.diag(1.0 / prior.location_sd**2)
+    return np.asarray(np.swapaxes(np.linalg.inv(np.linalg.cholesky(precision)), -1, -2))
+
+
 def expand(evidence: Evidence, prior: Prior) -> Surrogate:
     """Expand the log likelihood to second order at the joint mode, sigma at its prior median.
 

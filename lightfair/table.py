@@ -29,7 +29,7 @@ from .wording import lies_in
 
 Ints = npt.NDArray[np.int64]
 
-CELL_WIDTH = 0.08  # of the logit; the error of the rule grows with the fourth power
+CELL_WIDTH = 0.05  # of the logit; the error of the rule grows with the fourth power
 EXACT_LIMIT = 128  # distinct scores that a stratum keeps
 UNLABELLED = 2  # labels in a stratum's code: 0, 1, unlabelled
 
@@ -172,12 +172,12 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
     """
     check_clip(clip)
     score = data.score
-    if clip == 0.0:
+    if 1.0 - clip == 1.0:
         edge = np.flatnonzero((score == 0.0) | (score == 1.0))
         if edge.size:
             raise ValueError(
-                f"clip=0 needs scores strictly between 0 and 1; got {score[edge[0]]:g} at row "
-                f"{edge[0]} ({edge.size} such rows); pass a clip above 0, such as 0.01"
+                f"clip={clip:g} needs scores strictly between 0 and 1; got {score[edge[0]]:g} "
+                f"at row {edge[0]} ({edge.size} such rows); pass a clip above 0, such as 0.01"
             )
     known = np.where(data.label < 0, UNLABELLED, data.label).astype(np.int64)
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + known
@@ -196,10 +196,10 @@ def check_clip(clip: Any) -> None:
         raise ValueError(f"clip must lie in [0, 0.5); got {clip!r}")
 
 
-def to_cells(points: Points) -> Cells:
-    """Move points into cells; the points of a cell are merged."""
-    cell = np.floor(points.logit / CELL_WIDTH).astype(np.int64)
-    away = points.logit - (cell + 0.5) * CELL_WIDTH
+def to_cells(points: Points, width: float = CELL_WIDTH) -> Cells:
+    """Move points into cells of a width; the points of a cell are merged."""
+    cell = np.floor(points.logit / width).astype(np.int64)
+    away = points.logit - (cell + 0.5) * width
     mass = np.where(points.stratum % 3 != UNLABELLED, points.rows, points.weight)
     powers = [mass * away, mass * away * away, mass * away * away * away]
     return _merged_cells(
@@ -207,7 +207,7 @@ def to_cells(points: Points) -> Cells:
     )
 
 
-def gauss_rule(cells: Cells) -> Nodes:
+def gauss_rule(cells: Cells, width: float = CELL_WIDTH) -> Nodes:
     """Return the two nodes of each cell that have its count and first three moments."""
     mass = np.where(cells.stratum % 3 != UNLABELLED, cells.rows, cells.weight)
     some = mass > 0.0
@@ -215,12 +215,12 @@ def gauss_rule(cells: Cells) -> Nodes:
     mean = cells.power1 / safe
     variance = cells.power2 / safe - mean * mean
     third = cells.power3 / safe - mean * (3.0 * cells.power2 / safe - 2.0 * mean * mean)
-    spread = variance > 1e-12 * CELL_WIDTH**2  # below, the rows of the cell are one point
+    spread = variance > 1e-12 * width**2  # below, the rows of the cell are one point
     variance = np.where(spread, variance, 1.0)
     tilt = np.where(spread, third / (2.0 * variance), 0.0)
     root = np.sqrt(tilt * tilt + variance)
     share = np.where(spread, 0.5 * (1.0 + tilt / root), 0.0)  # of the lower node
-    centre = (cells.cell + 0.5) * CELL_WIDTH + mean
+    centre = (cells.cell + 0.5) * width + mean
     lower = np.where(spread, centre + tilt - root, centre)
     upper = np.where(spread, centre + tilt + root, centre)
     scale = _ratio(cells.weight_sq, cells.weight)

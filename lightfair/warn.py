@@ -6,6 +6,7 @@ Each is a Note: a stable code for programs and a sentence for people. Nothing he
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from .compare import UNDEFINED_LIMIT
 from .data import ScoreData
@@ -16,23 +17,29 @@ from .wording import Note
 
 CLIPPED_LIMIT = 0.05
 REVERSED_Z = -3.0
+CLASSES = ("negative", "positive")
 
 
 def data_warnings(data: ScoreData, table: ScoreTable) -> list[Note]:
     """Look at the rows: groups without labels, scores at the edge, scores against the labels."""
     notes = []
-    rows = table.sums("rows")
-    labelled = rows[..., :UNLABELLED].sum(axis=(1, 2))
-    if labelled.any():
-        for name, count in zip(table.groups, labelled, strict=True):
-            if count == 0.0:
-                notes.append(
-                    Note(
-                        "unlabelled_group",
-                        f"group {name} has no labels: its numbers rest on the other groups and "
-                        "the prior",
-                    )
-                )
+    labelled = table.sums("rows")[..., :UNLABELLED].sum(axis=1)
+    both = labelled.sum(axis=0)
+    if not both.any():
+        message = "no row is labelled; all but selection rates rest on the prior alone"
+        notes.append(Note("no_labels", message))
+    elif not both.all():
+        notes.append(Note("one_class", f"every labelled row is {CLASSES[int(both[1] > 0)]}"))
+    for name, counts in zip(table.groups, labelled if both.any() else (), strict=both.any()):
+        if not counts.any():
+            message = (
+                f"group {name} has no labels: its numbers rest on the other groups and the prior"
+            )
+            notes.append(Note("unlabelled_group", message))
+        elif not counts.all() and both.all():
+            only = CLASSES[int(counts[1] > 0)]
+            message = f"group {name} has only {only} labels ({counts.sum():,.0f} of them)"
+            notes.append(Note("one_class_group", message))
     share = table.clipped / len(data.score)
     if share > CLIPPED_LIMIT:
         notes.append(
@@ -42,15 +49,7 @@ def data_warnings(data: ScoreData, table: ScoreTable) -> list[Note]:
                 "were clipped: inside each end they all get one calibrated probability",
             )
         )
-    z = rank_z(data)
-    if z < REVERSED_Z:
-        notes.append(
-            Note(
-                "reversed_scores",
-                "higher scores go with fewer positive labels: the curve cannot fall, so nothing "
-                "below can be trusted; check positive_label, or whether 1 - score was meant",
-            )
-        )
+    notes += _reversed(data)
     if len(data.groups) == 1:
         notes.append(
             Note("one_group", f"there is only one group, {data.groups[0]}: no differences")
@@ -59,14 +58,14 @@ def data_warnings(data: ScoreData, table: ScoreTable) -> list[Note]:
 
 
 def result_warnings(
-    theta: dict[str, Floats], groups: tuple[str, ...], verdict: Gate, draws: int
+    theta: dict[str, Floats], groups: tuple[str, ...], verdict: Gate, shape: tuple[int, ...]
 ) -> list[Note]:
     """Look at the draws: undefined numbers and chains that have not converged."""
     notes = []
     for name, values in theta.items():
         undefined = np.isnan(values).mean(axis=(0, 1))
         some = [
-            f"{group} ({share:.0%})"
+            f"{group} ({share:.0%})" if share >= 0.01 else f"{group} (<1%)"
             for group, share in zip(groups, undefined, strict=True)
             if 0.0 < share <= UNDEFINED_LIMIT
         ]
@@ -82,20 +81,53 @@ def result_warnings(
         notes.append(
             Note(
                 "not_converged",
-                f"the chains have not converged after {draws} draws each: {verdict.reason}; "
+                f"the chains have not converged after {shape[1]} draws each: {verdict.reason}; "
                 "do not use the numbers; more draws or labels may help",
             )
         )
     return notes
 
 
-def rank_z(data: ScoreData) -> float:
-    """Return the Mann-Whitney z of the labelled scores: negative where positives score lower.
+def coarse_interval(prob: float, shape: tuple[int, ...]) -> list[Note]:
+    """Warn where an end of the interval rests on fewer than 10 draws."""
+    beyond = 0.5 * (1.0 - prob) * shape[0] * shape[1]
+    if beyond >= 10.0:
+        return []
+    message = (
+        f"the ends of a {100 * prob:.10g} % interval rest on fewer than 10 of "
+        f"{shape[0] * shape[1]:,} draws; ask for more draws"
+    )
+    return [Note("coarse_interval", message)]
+
+
+def _reversed(data: ScoreData) -> list[Note]:
+    """Look for labels that fall as scores rise, in all rows and in each group."""
+    known = data.label >= 0
+    if rank_z(data.score[known], data.label[known]) < REVERSED_Z:
+        where = ""
+    else:
+        against = [
+            name
+            for index, name in enumerate(data.groups)
+            if rank_z(data.score[mine := known & (data.group == index)], data.label[mine])
+            < REVERSED_Z
+        ]
+        if not against:
+            return []
+        where = f"in {', '.join(against)} "
+    message = (
+        f"{where}higher scores go with fewer positive labels: a curve cannot fall, so these "
+        "numbers cannot be trusted; check positive_label, or whether 1 - score was meant"
+    )
+    return [Note("reversed_scores", message)]
+
+
+def rank_z(score: Floats, labels: npt.NDArray[np.int8]) -> float:
+    """Return the Mann-Whitney z of labelled scores: negative where positives score lower.
 
     0 where a class is missing. Ties count half.
     """
-    known = data.label >= 0
-    score, label = data.score[known], data.label[known] == 1
+    label = labels == 1
     positives, negatives = int(label.sum()), int((~label).sum())
     if positives == 0 or negatives == 0:
         return 0.0

@@ -582,6 +582,9 @@ def test_progress_is_told(rows):
         ({"metrics": "recall"}, "unknown metric 'recall'; known: accuracy, tpr"),
         ({"metrics": []}, "at least one metric"),
         ({"metrics": None}, "at least one metric"),
+        ({"metrics": 5}, "metrics must be names; got 5; known: accuracy, tpr"),
+        ({"rng": True}, "rng must be a seed, a numpy Generator or None; got True"),
+        ({"clip": 1e-17, "y_score": [1.0] * 400}, "clip=1e-17 needs scores strictly between"),
         ({"prob": "x"}, r"prob must lie in \(0, 1\); got 'x'"),
         ({"prob": None}, r"prob must lie in \(0, 1\); got None"),
         ({"epsilon": None}, r"epsilon must lie in \(0, 1\); got None"),
@@ -619,3 +622,43 @@ def test_progress_is_told(rows):
 def test_errors_name_the_argument_the_rule_and_the_value(rows, options, message):
     with pytest.raises(ValueError, match=message):
         ask(rows, **options)
+
+
+def test_a_number_that_the_draws_never_vary_is_not_called_exact():
+    """One unlabelled row of score 0.0002: not known, whatever the draws say."""
+    rows = lf.simulate(200, 100, rng=5)
+    y_true = [*rows.y_true, 1.0, 0.0, NAN]
+    score = [*rows.y_score, 0.9, 0.1, 0.0002]
+    group = ["A"] * 200 + ["B"] * 3
+    result = lf.assess(y_true, score, sensitive_features=group, metrics="accuracy", **QUICK)
+    assert not result.metric("accuracy", "B").exact
+    assert "exact" not in str(result) and "no label is needed" not in str(result)
+
+
+def test_every_row_labelled_is_said_so(rows):
+    text = str(ask(rows, y_true=rows.y_all, metrics="tpr"))
+    assert "(exact)" in text and "every row of both is labeled." in text
+
+
+def test_a_rare_metric_does_not_look_like_a_stuck_chain():
+    """Two unlabelled rows with a small chance of a positive: most chains never see one."""
+    rows = lf.simulate(400, 200, rng=6)
+    y_true = [*rows.y_true, 0.0, 0.0, NAN, NAN]
+    score = [*rows.y_score, 0.02, 0.03, 0.011, 0.012]
+    group = ["A"] * 400 + ["B"] * 4
+    for seed in range(3):
+        result = lf.assess(y_true, score, sensitive_features=group, rng=seed)
+        assert result.gate.ok and result.posterior.phi.shape[1] == 1000
+
+
+def test_equal_numbers_are_named_the_same():
+    draws = np.zeros((2, 50))
+    draws[0, :5] = 0.1
+    draws[1, :2] = -0.1
+    estimate = lf.Estimate(draws)
+    assert estimate.prob_equal() == 0.93
+
+
+def test_numpy_numbers_are_settings(rows):
+    options = {"chains": np.int64(2), "prob": np.float32(0.9), "draws": np.int32(50)}
+    as_json(ask(rows, **options))

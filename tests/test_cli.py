@@ -252,7 +252,7 @@ def test_numbers():
         ("y,s,g\n1,high,A\n0,low,A\n", "column s must hold numbers; got 'high' at row 0"),
         ("y,s,g\n1,.5,A\n0,nan,A\n0,,A\n", "y_score has 2 missing values (rows 1, 2)"),
         ("y,s,g\n1,.5,A\n2,.5,A\n3,.5,A\n", "y_true must hold two classes; got 3 values"),
-        ("y,s,g\nyes,.5,A\nno,.5,A\n", "pass positive_label="),
+        ("y,s,g\nyes,.5,A\nno,.5,A\n", "pass --positive-label"),
         ("y,s,g\n1,.5,A\n0,.5,\n", "sensitive_features has 1 missing value (row 1)"),
         (
             "y,s,g\n1,.5,A\n0,.5\n",
@@ -377,3 +377,35 @@ def test_a_column_has_one_role(roles, path, fail):
     label, score, group = roles
     message = fail("assess", path, "--label", label, "--score", score, "--group", group)
     assert "a column has one role" in message
+
+
+def test_cells_are_stripped_and_na_is_unlabeled(tmp_path, ask):
+    file = tmp_path / "rows.csv"
+    file.write_text("y,s,g\n1,.9, A\nNA, .2 ,A \nnan,.3,B\n ,.4,B\n0,.1,B\n")
+    values = json.loads(ask("assess", str(file), *COLUMNS, *QUICK, "--json"))
+    assert [g["name"] for g in values["data"]["groups"]] == ["A", "B"]
+    assert values["data"]["labeled"] == 2
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--labeled", "20000"], "--labeled must lie in [0, --rows]; got 20000 and 10000"),
+        (["--rows", "0", "--labeled", "0"], "--labeled must lie in [0, --rows]"),
+        (["--seed", "-1"], "--seed must be at least 0; got -1"),
+    ],
+)
+def test_bad_demos(options, message, fail):
+    assert message in fail("demo", *options)
+
+
+def test_errors_speak_of_options(tmp_path, fail):
+    file = tmp_path / "rows.csv"
+    file.write_text("y,s,g\nyes,.9,A\nno,.2,\n")
+    assert "pass --positive-label" in fail("assess", str(file), *COLUMNS)
+    message = fail("assess", str(file), *COLUMNS, "--positive-label", "yes")
+    assert message.endswith("pass --missing drop or --missing group\n")
+
+
+def test_subsampling_to_nothing_warns(path, ask):
+    assert "no_labels" in ask("assess", path, *COLUMNS, *QUICK, "--subsample-labels", "0")

@@ -52,9 +52,9 @@ def test_within_and_greater_are_strict():
 
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 0.7])
-def test_an_exact_number_is_itself(value):
+def test_a_constant_number_is_itself(value):
     estimate = Estimate(np.full((4, 250), value))
-    assert estimate.exact
+    assert not estimate.exact  # that the draws never saw another number does not make it known
     assert estimate.interval(0.9) == (value, value)
     assert (estimate.mean, estimate.sd) == (value, 0.0)
 

@@ -208,11 +208,22 @@ def test_order_of_categories_is_not_a_meaning(categories):
     assert door(g=group).groups == ("no", "yes")
 
 
-@pytest.mark.parametrize(
-    "y, code", [([None] * 4, "no_labels"), ([-1] * 4, "no_labels"), ([1, 1, NAN, 1], "one_class")]
-)
-def test_none_or_one_class_of_labels_is_legal(y, code):
-    assert codes(door(y)) == ["ties_with_threshold", code]
+@pytest.mark.parametrize("y", [[None] * 4, [-1] * 4, [1, 1, NAN, 1]])
+def test_none_or_one_class_of_labels_is_legal(y):
+    assert codes(door(y)) == ["ties_with_threshold"]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_ties_are_those_of_the_scores_own_precision(dtype):
+    data = (
+        score_data([1, 0], np.array([0.7, 0.1], dtype), sensitive_features="aa", threshold=0.7)
+        if False
+        else score_data(
+            [1, 0], np.array([0.7, 0.1], dtype), sensitive_features=["a", "a"], threshold=0.7
+        )
+    )
+    assert data.predicted.tolist() == [True, False]
+    assert codes(data) == ["ties_with_threshold"]
 
 
 AMBIGUOUS = "only -1 and 1, .* positive_label=1 for the first or unlabeled=-1 for the second"

@@ -48,7 +48,7 @@ def build(columns):
 def impute(table, target, phi=PHI, n=1, **options):
     stack = np.broadcast_to(phi, (1, n, *phi.shape))
     rng = np.random.default_rng(1)
-    return confusion_counts(stack, table, target=target, rng=rng, **options)[0]
+    return confusion_counts(stack, table, target=target, rng=rng, **options).drawn[0]
 
 
 def rates(columns, phi=PHI):
@@ -109,7 +109,7 @@ def test_expected_with_a_cap():
 def test_expected_for_each_draw_is_that_of_the_draw_alone():
     table = build(simulated(800))
     phi = np.random.default_rng(2).normal(0.0, 0.5, (2, 5, 2, 3))
-    got = confusion_counts(phi, table, target="expected", rng=np.random.default_rng(0))
+    got = confusion_counts(phi, table, target="expected", rng=np.random.default_rng(0)).drawn
     assert got.shape == (2, 5, 2, 2, 2)
     for chain in range(2):
         for i in range(5):
@@ -210,6 +210,39 @@ def test_matched_binomial_is_close_to_the_exact_sum(rows, top, mirror):
     assert 0.5 * abs(frequency - poisson_binomial(rate)).sum() < 0.005
     assert abs(got.mean() - mean) < 0.002
     assert got.var() == pytest.approx(variance, rel=0.01)
+
+
+@pytest.mark.parametrize("shape", [(0.05, 0.05), (0.02, 0.2), (0.2, 0.02), (0.5, 0.5)])
+@pytest.mark.parametrize("rows", [40, 200])
+def test_sums_of_sharp_rates(rows, shape):
+    """Many rates near 0 and near 1: the variance is far below the mean."""
+    score = np.random.default_rng(rows).beta(*shape, rows).clip(1e-4, 1.0 - 1e-4)
+    for predicted in (0, 1):
+        rate = score[(score >= 0.5) == predicted]
+        data = lf.score_data([None] * len(rate), rate, sensitive_features=["g"] * len(rate))
+        n = 20_000
+        got = impute(lf.score_table(data, clip=1e-5), "sample", np.zeros((1, 3)), n=n)
+        count = got[:, 0, predicted, 1].astype(int)
+        frequency = np.bincount(count, minlength=len(rate) + 1) / n
+        assert 0.5 * abs(frequency - poisson_binomial(rate)).sum() < 0.05
+
+
+def test_one_weight_for_all_rows_changes_no_metric():
+    rows = lf.simulate(60, 10, rng=4)
+    tables = [
+        lf.score_table(
+            lf.score_data(
+                rows.y_true,
+                rows.y_score,
+                sensitive_features=rows.group,
+                sample_weight=None if weight is None else np.full(60, weight),
+            )
+        )
+        for weight in (None, 2.0, 0.3)
+    ]
+    plain, *scaled = (impute(table, "sample", np.zeros((2, 3)), n=500) for table in tables)
+    for weight, counts in zip((2.0, 0.3), scaled, strict=True):
+        np.testing.assert_allclose(counts, weight * plain, rtol=1e-9)
 
 
 @pytest.mark.parametrize("rows", [33, 1_000_000])

@@ -10,7 +10,8 @@ from scipy import stats
 
 import lightfair as lf
 from lightfair.diagnostics import Gate
-from lightfair.warn import data_warnings, rank_z, result_warnings
+from lightfair.warn import coarse_interval, data_warnings, result_warnings
+from lightfair.warn import rank_z as rank_z_of
 
 GOOD = Gate(1.0, 1000.0, 900.0, True, None)
 
@@ -32,8 +33,8 @@ def labelled(seed, count=60, levels=None):
 
 
 def test_nothing_to_warn_of():
-    assert data_codes([1, 0, 1, 0], [0.9, 0.2, 0.7, 0.4]) == []
-    assert result_warnings({"tpr": np.zeros((4, 10, 2))}, ("A", "B"), GOOD, 10) == []
+    assert data_codes([1, 1, 0, 0], [0.9, 0.7, 0.2, 0.4]) == []
+    assert result_warnings({"tpr": np.zeros((4, 10, 2))}, ("A", "B"), GOOD, (4, 10)) == []
 
 
 @pytest.mark.parametrize("clipped, warned", [(5, False), (6, True)])
@@ -50,7 +51,7 @@ def test_an_unlabelled_group_is_named():
 
 
 def test_without_any_label_no_group_is_named():
-    assert data_codes([None] * 4, [0.8, 0.3, 0.4, 0.6]) == []
+    assert data_codes([None] * 4, [0.8, 0.3, 0.4, 0.6]) == ["no_labels"]
 
 
 def test_one_group():
@@ -63,6 +64,11 @@ def test_reversed_scores():
     assert "reversed_scores" in data_codes(label, score)
     assert "reversed_scores" not in data_codes(1 - label, score)
     assert "reversed_scores" not in data_codes(label[:4], score[:4])
+
+
+def rank_z(data):
+    known = data.label >= 0
+    return rank_z_of(data.score[known], data.label[known])
 
 
 @pytest.mark.parametrize("levels", [None, 3])
@@ -99,7 +105,7 @@ def test_partly_undefined(share, warned):
     """A few undefined draws are warned of; with more, the number is not reported at all."""
     draws = np.full((4, 100, 2), 0.5)
     draws[:, : round(100 * share), 1] = np.nan
-    notes = result_warnings({"tpr": draws}, ("A", "B"), GOOD, 100)
+    notes = result_warnings({"tpr": draws}, ("A", "B"), GOOD, (4, 100))
     assert [note.code for note in notes] == ["partly_undefined"] * warned
     if warned:
         assert f"B ({share:.0%})" in notes[0].message and "A (" not in notes[0].message
@@ -107,6 +113,30 @@ def test_partly_undefined(share, warned):
 
 def test_not_converged_is_one_message():
     bad = Gate(1.2, 30.0, 20.0, False, "bulk ESS is below 400 for 5 of 7 quantities (smallest 30)")
-    notes = result_warnings({"tpr": np.zeros((4, 8, 1))}, ("A",), bad, 8)
+    notes = result_warnings({"tpr": np.zeros((4, 8, 1))}, ("A",), bad, (4, 8))
     assert [note.code for note in notes] == ["not_converged"]
     assert "after 8 draws each: bulk ESS is below 400" in notes[0].message
+
+
+def test_labels_of_one_class():
+    """F27: a group with one label, or with constant labels, is flagged."""
+    rows = lf.simulate(400, 100, rng=1)
+    label = np.where((rows.group == "B") & (rows.y_true == 0), np.nan, rows.y_true)
+    data = lf.score_data(label, rows.y_score, sensitive_features=rows.group)
+    notes = data_warnings(data, lf.score_table(data))
+    assert [note.code for note in notes] == ["one_class_group"]
+    count = int(((rows.group == "B") & (rows.y_true == 1)).sum())
+    assert notes[0].message == f"group B has only positive labels ({count} of them)"
+
+
+def test_scores_against_the_labels_of_one_group():
+    rows = lf.simulate(4000, 1000, rng=2)
+    score = np.where(rows.group == "B", 1.0 - rows.y_score, rows.y_score)
+    data = lf.score_data(rows.y_true, score, sensitive_features=rows.group)
+    notes = [n for n in data_warnings(data, lf.score_table(data)) if n.code == "reversed_scores"]
+    assert len(notes) == 1 and notes[0].message.startswith("in B higher scores")
+
+
+@pytest.mark.parametrize("prob, codes", [(0.95, []), (0.999, ["coarse_interval"])])
+def test_ends_that_rest_on_few_draws(prob, codes):
+    assert [note.code for note in coarse_interval(prob, (4, 1000))] == codes
