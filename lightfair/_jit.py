@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-WORTHWHILE = 2.0  # seconds of NumPy
+WORTHWHILE = 1.9  # seconds of NumPy; 100 labels take less, 1,000 take more
 
 
 def compiles(seconds: float) -> bool:

@@ -271,7 +271,7 @@ def cumulants(phi, nodes, start, cap, out):
                 odds = shift + a * nodes[0, i] + b * nodes[1, i]
                 if odds > cap:
                     odds = cap
-                rate = 0.5 + 0.5 * math.tanh(0.5 * odds)
+                rate = 1.0 / (1.0 + math.exp(-odds))
                 noise = nodes[2, i] * rate * (1.0 - rate)
                 mean += nodes[2, i] * rate
                 variance += noise * nodes[3, i]

@@ -133,8 +133,8 @@ def assess(
     log_odds_cap: float | None = None,
     labels_only_prior: tuple[float, float] = (1.0, 1.0),
     chains: int = 4,
-    draws: int = 1000,
-    warmup: int = 300,
+    draws: int = 800,
+    warmup: int = 200,
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> Assessment:

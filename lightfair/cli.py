@@ -338,6 +338,6 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--alpha", type=float, default=1.0, help="factor on the prior's scales (1)")
     how.add_argument("--clip", type=float, default=0.01, help="clip scores (0.01)")
     how.add_argument("--chains", type=int, default=4, help="chains (4)")
-    how.add_argument("--draws", type=int, default=1000, help="draws of each chain (1000)")
-    how.add_argument("--warmup", type=int, default=300, help="sweeps of warm-up (300)")
+    how.add_argument("--draws", type=int, default=800, help="draws of each chain (800)")
+    how.add_argument("--warmup", type=int, default=200, help="sweeps of warm-up (200)")
     how.add_argument("--seed", type=int, default=0, help="seed (0)")

@@ -483,13 +483,14 @@ def _logliks(phi: Floats, evidence: Evidence, jit: bool) -> Floats:
 
 
 def _numpy_seconds(evidence: Evidence, sets: int, chains: int) -> float:
-    """Estimate what 1,500 sweeps would take the NumPy form: calls, proposals and nodes.
+    """Estimate what 1,000 sweeps would take the NumPy form: calls, proposals and nodes.
 
     Always of a whole fit, not of the run at hand, so that one fit uses one form throughout.
     """
-    proposals = 2e-6 * sets * chains * evidence.groups
-    nodes = 1e-7 * chains * len(evidence.up)
-    return float(1500 * (2.5e-4 + ROUNDS * (2e-4 + proposals + nodes)))
+    calls = 1.5e-3
+    proposals = ROUNDS * 2e-6 * sets * chains * evidence.groups
+    nodes = (2 * ROUNDS + 1) * 5e-8 * chains * len(evidence.up)
+    return float(1000 * (calls + proposals + nodes))
 
 
 def _sigma_target(sigma: Floats, squares: Floats, groups: int, scale: Floats) -> Floats:

@@ -42,8 +42,8 @@ class Settings:
     log_odds_cap: float | None = None
     labels_only_prior: tuple[float, float] = (1.0, 1.0)
     chains: int = 4
-    draws: int = 1000
-    warmup: int = 300
+    draws: int = 800
+    warmup: int = 200
     threshold: float | dict[str, float] | None = None
     seed: int | None = None
 
