@@ -167,7 +167,7 @@ def _calibrated(
     counts = [
         np.stack(
             [
-                confusion_counts(curves, table, target=target, rng=rng, jit=True)
+                confusion_counts(curves, table, target=target, rng=rng, jit=True).drawn
                 for curves, table, rng in zip(
                     phi, tables, _streams(configuration, runs, target), strict=True
                 )

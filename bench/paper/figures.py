@@ -20,7 +20,6 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,17 +30,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that a checko
 
 import matplotlib.pyplot as plt
 import numpy as np
-from experiment import Configuration, Floats, delta, fit, run, shown_rows, truth
+from experiment import Configuration, delta, run, shown_rows, truth
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 from scipy.special import ndtr, ndtri
 from scores import MODELS, Case, cases, privileged, rows
 
-from lightfair import ScoreTable, beta_binomial, calibrate, score_table
-from lightfair.conjugate import beta_draws
-from lightfair.imputation import confusion_counts
-from lightfair.metrics import successes_failures, theta
+from lightfair import Assessment, assess, beta_binomial, calibrate
+from lightfair.model import Floats
 from lightfair.table import UNLABELLED
 
 WORDS = {
@@ -143,8 +140,8 @@ def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
     for column, case in enumerate(chosen):
         data = rows(case, "mlp")
         asked = Configuration(case, "mlp", labels, "calibration")
-        table = labelled_table(asked, 0)
-        phi = fit(asked, [table], [0])[0].reshape(-1, len(data.groups), 3)
+        result = assessed(asked)
+        phi = result.posterior.phi.reshape(-1, len(data.groups), 3)
         size = np.bincount(data.group)
         first = privileged(data)
         size[first] = 0
@@ -176,7 +173,7 @@ def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
                     fontsize=8,
                     color=GREY,
                 )
-            shown = int(table.sums("rows")[group, :, :UNLABELLED].sum())
+            shown = int(result.table.sums("rows")[group, :, :UNLABELLED].sum())
             axis.set_title(f"{title(case)}: {data.groups[group]}\n{shown} of the {labels} labels")
             axis.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.2), yticks=np.linspace(0, 1, 6))
             axis.spines.left.set_bounds(0, 1)
@@ -427,26 +424,23 @@ def one_per_dataset(found: list[Case]) -> list[Case]:
     return [case for _, _, case in order[:SHOWN]]
 
 
-def labelled_table(asked: Configuration, number: int) -> ScoreTable:
-    """Return the table of a run: all rows, of which few show their labels."""
+def assessed(asked: Configuration) -> Assessment:
+    """Assess the rows of run 0, of which few show their labels, with the default settings."""
     data = rows(asked.case, asked.model)
-    shown = shown_rows(asked, data, number)
-    label = np.full(len(data.label), -1, dtype=np.int8)
+    shown = shown_rows(asked, data, 0)
+    label = np.full(len(data.label), -1)
     label[shown] = data.label[shown]
-    return score_table(replace(data, label=label))
+    group = np.array(data.groups)[data.group]
+    return assess(label, data.score, sensitive_features=group, metrics="accuracy", rng=asked.seed)
 
 
 def accuracy_draws(asked: Configuration) -> Floats:
     """Draw the difference in accuracy from its posterior in run 0: float64 (draw,)."""
     data = rows(asked.case, asked.model)
-    table = labelled_table(asked, 0)
-    rng = np.random.default_rng(asked.seed)
+    result = assessed(asked)
+    values = result.labels["accuracy"].draws
     if asked.method == "calibration":
-        phi = fit(asked, [table] * 8, list(range(8))).reshape(1, -1, len(data.groups), 3)
-        values = theta("accuracy", confusion_counts(phi, table, target="sample", rng=rng))
-    else:
-        hits, misses = successes_failures("accuracy", table.sums("weight")[..., :UNLABELLED])
-        values = beta_draws(hits, misses, draws=4000, rng=rng)
+        values = result.draws("accuracy")
     return delta(values, data, truth(data, "accuracy")[1]).ravel()
 
 

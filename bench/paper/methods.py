@@ -3,7 +3,9 @@
 Labels alone: `frequency`, and the beta-binomial under Beta(1, 1) as the paper's text has it,
 under Beta(1/2, 1/2), which the printed columns fit better, and under Beta(2, 2), which the
 released accuracy program has. Labels and scores: `calibration` (the paper's BC), `nhbc` (no
-sharing between groups), `llo` (linear in log odds, with the released scales of its prior).
+sharing between groups: each group its own prior, locations and all), `nhbc_zero` (the same with the
+locations mu held at 0; the printed column fits this better), `llo` (linear in log odds, with the
+released scales of its prior).
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ class Curves(NamedTuple):
 CURVES = {
     "calibration": Curves("beta", True, Prior()),
     "nhbc": Curves("beta", False, Prior()),
+    "nhbc_zero": Curves("beta", False, Prior(mu_a_sd=1e-3, mu_b_sd=1e-3, mu_c_sd=1e-3)),
     "llo": Curves("llo", True, llo_prior()),
 }
 
@@ -39,6 +42,6 @@ PRINTED = {
     "freq": ("frequency",),
     "bb": ("beta_binomial_half", "beta_binomial_1", "beta_binomial_2"),
     "bc": ("calibration",),
-    "nhbc": ("nhbc",),
+    "nhbc": ("nhbc_zero", "nhbc"),
     "llo": ("llo",),
 }

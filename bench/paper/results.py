@@ -26,9 +26,11 @@ COLUMNS = {
     "beta_binomial_2": "beta(2)",
     "calibration": "calibration",
     "calibration sample": "calibration, sample",
+    "nhbc_zero": "NHBC, mu = 0",
     "nhbc": "NHBC",
     "llo": "LLO",
 }
+OTHER_DATA = ("bank", "age")  # released with another split of age than the paper's
 VERDICTS = ("lower", "equal", "higher")
 NOTES = Path(__file__).resolve().parent / "notes"
 
@@ -64,8 +66,8 @@ def _section(name: str, cells: list[Cell]) -> str:
     lines = [f"Runs of each cell: {' to '.join(str(r) for r in {runs[0]: 0, runs[-1]: 0})}.\n"]
     lines.append(_shares(cells))
     if not TABLES[name].metric_is_share:
-        lines.append(_against(cells))
-    if name in ("accuracy", "tpr", "fpr"):
+        lines.append(_against(cells, TABLES[name].rounding))
+    if name not in ("coverage", "sensitivity"):
         lines.append(_pairs(cells))
     if name == "coverage":
         lines.append(_coverage(cells))
@@ -99,11 +101,11 @@ def _count_empty(cells: list[Cell]) -> str:
     return f"both {both}, only ours {ours}, only printed {theirs}"
 
 
-def _against(cells: list[Cell]) -> str:
+def _against(cells: list[Cell], rounding: float) -> str:
     """Who has the smaller mean error, cell by cell, in ours and in the printed table."""
     found = {(*c[:4], c.method, c.alpha): c for c in cells}
     lines = []
-    bayes = [m for m in ("calibration", "nhbc", "llo") if m in _methods(cells)]
+    bayes = [m for m in ("calibration", "nhbc_zero", "nhbc", "llo") if m in _methods(cells)]
     pairs = [(m, b) for m in bayes for b in ("beta_binomial_half", "beta_binomial_1")]
     pairs += [("calibration", m) for m in bayes[1:]]
     for left, right in pairs:
@@ -124,11 +126,21 @@ def _against(cells: list[Cell]) -> str:
         )
     for method in bayes:
         mine = [c for c in cells if c.method == method and c.printed is not None]
-        near = sum(c.value <= 1.1 * c.printed + 0.05 for c in mine)
+        strict = sum(c.value <= 1.1 * c.printed for c in mine)
+        near = [c for c in mine if c.value <= 1.1 * (c.printed + rounding)]
+        rest = [c for c in mine if c[:2] != OTHER_DATA]
+        kept = sum(c[:2] != OTHER_DATA for c in near)
         if mine:
             lines.append(
                 f"- {COLUMNS[method]} is within 10 % of the printed mean error, or below it, in "
-                f"{near} of {len(mine)} cells ({near / len(mine):.0%})."
+                f"{strict} of {len(mine)} cells ({strict / len(mine):.0%}); counting the rounding "
+                f"of the printed number in {len(near)} ({len(near) / len(mine):.0%})"
+                + (
+                    f"; without {' '.join(OTHER_DATA)} in {kept} of {len(rest)} "
+                    f"({kept / len(rest):.0%})."
+                    if len(rest) < len(mine)
+                    else "."
+                )
             )
         marks = sum(c.best for c in mine)
         lines.append(
@@ -140,7 +152,7 @@ def _against(cells: list[Cell]) -> str:
 
 def _pairs(cells: list[Cell]) -> str:
     """Agreement with the printed table by data set and attribute."""
-    methods = ("frequency", "beta_binomial_half", "beta_binomial_1", "calibration")
+    methods = [m for m in _methods(cells) if m != "beta_binomial_2"]
     rows = []
     for pair in dict.fromkeys(c[:2] for c in cells):
         row = [" ".join(pair)]
@@ -162,7 +174,7 @@ def _coverage(cells: list[Cell]) -> str:
     for method in _methods(cells):
         row = [COLUMNS[method]]
         for n in sizes:
-            mine = [c for c in cells if c.method == method and c.n_labeled == n]
+            mine = [c for c in cells if c.method == method and c.n_labeled == n and c.verdict]
             ours = sum(c.value for c in mine) / len(mine)
             row.append(f"{ours:.1f} / {sum(c.printed for c in mine) / len(mine):.1f}")
         rows.append(row)
