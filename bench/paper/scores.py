@@ -95,5 +95,6 @@ def _columns(path: str) -> dict[str, np.ndarray]:
 
 
 def privileged(data: ScoreData) -> int:
-    """Return the index of the group that the others are compared with."""
-    return next(i for i, name in enumerate(data.groups) if name in PRIVILEGED)
+    """Return the index of the group that the others are compared with; the largest if unknown."""
+    largest = int(np.argmax(np.bincount(data.group)))
+    return next((i for i, name in enumerate(data.groups) if name in PRIVILEGED), largest)
