@@ -27,7 +27,6 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Family = Literal["beta", "llo", "temperature"]
 FAMILIES: tuple[str, ...] = get_args(Family)
-PARAMETERS = ("log_a", "log_b", "c")
 LARGEST_SD = 50.0  # exp of a log slope this wide is still a number
 
 

@@ -117,14 +117,11 @@ def _data(result: Assessment) -> dict[str, Any]:
     data = result.data
     known = data.label >= 0
     groups = []
-    for index, name in enumerate(data.groups):
-        mine = data.group == index
+    for index, (name, counts) in enumerate(zip(data.groups, _counts(result), strict=True)):
         groups.append(
             {
                 "name": name,
-                "rows": int(mine.sum()),
-                "labeled": int((mine & known).sum()),
-                "positives": int((mine & (data.label == 1)).sum()),
+                **counts,
                 "parts": dict(zip(data.attributes, data.parts[index], strict=True)),
             }
         )
@@ -138,6 +135,15 @@ def _data(result: Assessment) -> dict[str, Any]:
         "groups": groups,
         "empty_groups": list(data.empty_groups),
     }
+
+
+def _counts(result: Assessment) -> list[dict[str, int]]:
+    """Rows, labeled rows and positive ones of each group, from the table."""
+    rows = result.table.sums("rows").sum(axis=1)
+    return [
+        {"rows": int(total), "labeled": int(negative + positive), "positives": int(positive)}
+        for total, (negative, positive, _) in zip(rows.sum(axis=1), rows, strict=True)
+    ]
 
 
 def _metric(result: Assessment, name: str) -> dict[str, Any]:
@@ -238,20 +244,18 @@ def _head(result: Assessment) -> list[str]:
 
 
 def _metric_text(result: Assessment, name: str) -> list[str]:
-    settings, data = result.settings, result.data
+    settings = result.settings
     values = _metric(result, name)
     truth = ["truth"] if result.truth is not None else []
     head = [name, "lightfair", "labels only", "labeled", "positive", *truth]
     rows = [head]
-    for index, entry in enumerate(values["groups"]):
-        mine = data.group == index
-        counts = [int((mine & (data.label >= 0)).sum()), int((mine & (data.label == 1)).sum())]
+    for entry, counts in zip(values["groups"], _counts(result), strict=True):
         rows.append(
             [
                 f"  {entry['name']}",
                 _with_interval(entry),
                 _with_interval(entry["labels_only"]),
-                *(f"{count:,}" for count in counts),
+                *(f"{counts[key]:,}" for key in ("labeled", "positives")),
                 *([number(entry["truth"])] if truth else []),
             ]
         )

@@ -374,11 +374,10 @@ def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
     noise = make_noise(chains.rng, (sets, count), sweeps, groups)
     jit = chains.jit
     candidates = propose(noise, chains.evidence, chains.surrogate, chains.prior, jit=jit)
-    step_shift = chains.step.shift
     shape = chains.step.phi[..., None, None] * walk_shape(chains.surrogate)
     walk = noise.walk[..., : 3 * groups].reshape(sets, count, -1, groups, 3)
     walk = (shape[:, None, None] @ walk[..., None])[..., 0].reshape(sets, count, -1, 3 * groups)
-    across = step_shift[..., None] * shift_shape(chains.surrogate, chains.prior)
+    across = chains.step.shift[..., None] * shift_shape(chains.surrogate, chains.prior)
     noise = noise._replace(
         walk=np.concatenate([walk, noise.walk[..., 3 * groups :]], axis=-1),
         shift=(across[:, None, None] @ noise.shift[..., None])[..., 0],
