@@ -19,7 +19,11 @@ import time
 
 import numpy as np
 
-from lightfair import assess, simulate
+# this folder goes: numba imports whatever is called coverage, and would find coverage.py
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
+
+from lightfair import assess, simulate  # noqa: E402
 
 FRESH = """
 import lightfair as lf

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .simulation import simulate as simulate
     from .table import ScoreTable as ScoreTable
     from .table import score_table as score_table
+    from .trust import Trust as Trust
 
 _HOMES = {
     "assessment": ("Assessment", "assess"),
@@ -31,6 +32,7 @@ _HOMES = {
     "posterior": ("Posterior",),
     "simulation": ("simulate",),
     "table": ("ScoreTable", "score_table"),
+    "trust": ("Trust",),
 }
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 

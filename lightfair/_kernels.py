@@ -3,8 +3,8 @@
 Importing this module imports numba; it is imported where work is large enough to pay for that.
 Every kernel takes its noise as an argument and makes the same moves in the same order as its
 NumPy form, so that both give the same draws up to rounding. Arguments are few, arrays are of low
-dimension, there are no slices, tuples or numpy functions inside: that makes compilation three
-times faster. Where no cache folder can be written the kernels are compiled afresh in each
+dimension, there are no tuples or numpy functions inside: that makes compilation three times
+faster. Where no cache folder can be written the kernels are compiled afresh in each
 process.
 """
 
@@ -29,104 +29,194 @@ def _jit(function: F) -> F:
 
 
 @_jit
-def _segment_loglik(la, lb, c, nodes, offset, cap, begin, end):
-    a = math.exp(la)
-    b = math.exp(lb)
-    shift = offset * c
+def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
+    """Log likelihood of one group, psi[at : at + 3 + J]; its pieces are first .. last - 1."""
+    a = math.exp(psi[at])
+    b = math.exp(psi[at + 1])
     value = 0.0
-    for i in range(begin, end):
-        odds = shift + a * nodes[0, i] + b * nodes[1, i]
-        if odds > cap:
-            odds = cap
-        far = odds if odds > 0.0 else -odds
-        soft = 0.5 * (odds + far) + math.log1p(math.exp(-far))
-        value += nodes[2, i] * odds - nodes[3, i] * soft
+    for p in range(first, last):
+        shift = columns[p, 1]
+        shift += columns[p, 0] * psi[at + 2]
+        for j in range(2, columns.shape[1]):
+            shift += columns[p, j] * psi[at + 1 + j]
+        for i in range(start[p], start[p + 1]):
+            odds = shift + a * nodes[0, i] + b * nodes[1, i]
+            if odds > cap:
+                odds = cap
+            far = odds if odds > 0.0 else -odds
+            soft = 0.5 * (odds + far) + math.log1p(math.exp(-far))
+            value += nodes[2, i] * odds - nodes[3, i] * soft
     return value
 
 
 @_jit
-def logliks(phi, nodes, start, offset, cap, heights):
-    """Log likelihoods (n, group) of phi (n, 3 group); nodes (4, node) and start (group + 1,)."""
-    for n in range(heights.shape[0]):
-        for g in range(heights.shape[1]):
-            heights[n, g] = _segment_loglik(
-                phi[n, 3 * g],
-                phi[n, 3 * g + 1],
-                phi[n, 3 * g + 2],
-                nodes,
-                offset,
-                cap,
-                start[g],
-                start[g + 1],
-            )
+def _cholesky(matrix, row, size):
+    """Factor the size x size matrix in matrix[row] in place, lower half; return log of its det."""
+    value = 0.0
+    for i in range(size):
+        for j in range(i + 1):
+            dot = matrix[row, i, j]
+            for k in range(j):
+                dot -= matrix[row, i, k] * matrix[row, j, k]
+            if i == j:
+                dot = math.sqrt(dot)
+                value += math.log(dot)
+                matrix[row, i, i] = dot
+            else:
+                matrix[row, i, j] = dot / matrix[row, j, j]
+    return value
 
 
 @_jit
-def _level(x, at, bends, scales, scratch):
-    """Twin of `surrogate.level` of `surrogate.marginal`, for sigma = x[at : at + 3].
+def _marginal(x, at, bends, ratios, of, factor, half, sums):
+    """Twin of `surrogate.marginal` for sigma = x[at : at + S]; returns its value.
 
-    scratch (24,): 12 numbers for [H | h] of mu, 12 for L^-1 S [H | h] of a group.
+    bends (G, D, D + 1): [H | h]; ratios, of (2, D): own and common. Filled in: factor (G + 1, D,
+    D), the factors of the groups and of mu; half (G + 1, D, D + 1), those of the groups, and the
+    pull of mu in the last column; sums (D, D + 3): [W | w], spread and location.
     """
-    s0 = x[at]
-    s1 = x[at + 1]
-    s2 = x[at + 2]
+    size = ratios.shape[1]
+    wide = size + 1
+    groups = bends.shape[0]
+    for i in range(size):
+        sums[i, size + 1] = ratios[0, i] * x[at + of[0, i]] if of[0, i] >= 0 else ratios[0, i]
+        sums[i, size + 2] = ratios[1, i] * x[at + of[1, i]] if of[1, i] >= 0 else ratios[1, i]
+        for j in range(wide):
+            sums[i, j] = 0.0
     value = 0.0
-    for i in range(12):
-        scratch[i] = 0.0
-    for g in range(bends.shape[0] + 1):
-        if g < bends.shape[0]:
-            m00 = 1.0 + s0 * bends[g, 0] * s0
-            m10 = s1 * bends[g, 4] * s0
-            m11 = 1.0 + s1 * bends[g, 5] * s1
-            m20 = s2 * bends[g, 8] * s0
-            m21 = s2 * bends[g, 9] * s1
-            m22 = 1.0 + s2 * bends[g, 10] * s2
-        else:
-            m00 = scratch[0] + 1.0 / (scales[0, 0] * scales[0, 0])
-            m10 = scratch[4]
-            m11 = scratch[5] + 1.0 / (scales[0, 1] * scales[0, 1])
-            m20 = scratch[8]
-            m21 = scratch[9]
-            m22 = scratch[10] + 1.0 / (scales[0, 2] * scales[0, 2])
-        l00 = math.sqrt(m00)
-        l10 = m10 / l00
-        l20 = m20 / l00
-        l11 = math.sqrt(m11 - l10 * l10)
-        l21 = (m21 - l20 * l10) / l11
-        l22 = math.sqrt(m22 - l20 * l20 - l21 * l21)
-        value -= math.log(l00 * l11 * l22)
-        if g < bends.shape[0]:
-            for j in range(4):
-                scratch[12 + j] = s0 * bends[g, j] / l00
-                scratch[16 + j] = (s1 * bends[g, 4 + j] - l10 * scratch[12 + j]) / l11
-                scratch[20 + j] = (
-                    s2 * bends[g, 8 + j] - l20 * scratch[12 + j] - l21 * scratch[16 + j]
-                ) / l22
-            for i in range(3):
-                for j in range(4):
-                    dot = 0.0
-                    for k in range(12, 24, 4):
-                        dot += scratch[k + i] * scratch[k + j]
-                    scratch[4 * i + j] += bends[g, 4 * i + j] - dot
-                value += 0.5 * scratch[15 + 4 * i] * scratch[15 + 4 * i]
-        else:
-            p0 = scratch[3] / l00
-            p1 = (scratch[7] - l10 * p0) / l11
-            p2 = (scratch[11] - l20 * p0 - l21 * p1) / l22
-            value += 0.5 * (p0 * p0 + p1 * p1 + p2 * p2)
-    prior = 1.5 * math.log(2.0 / math.pi)
-    fitted = -1.5 * math.log(2.0 * math.pi)
-    for j in range(3):
-        ratio = x[at + j] / scales[1, j]
-        prior -= 0.5 * ratio * ratio + math.log(scales[1, j])
+    for g in range(groups):
+        for i in range(size):
+            spread = sums[i, size + 1]
+            for j in range(wide):
+                half[g, i, j] = spread * bends[g, i, j]
+            for j in range(i + 1):
+                factor[g, i, j] = half[g, i, j] * sums[j, size + 1]
+            factor[g, i, i] += 1.0
+        value -= _cholesky(factor, g, size)
+        for i in range(size):
+            for k in range(i):
+                over = factor[g, i, k]
+                for j in range(wide):
+                    half[g, i, j] -= over * half[g, k, j]
+            over = 1.0 / factor[g, i, i]
+            for j in range(wide):
+                half[g, i, j] *= over
+            value += 0.5 * half[g, i, size] * half[g, i, size]
+        for i in range(size):
+            for j in range(wide):
+                sums[i, j] += bends[g, i, j]
+            for k in range(size):
+                over = half[g, k, i]
+                for j in range(wide):
+                    sums[i, j] -= over * half[g, k, j]
+    for i in range(size):
+        for j in range(i + 1):
+            factor[groups, i, j] = sums[i, size + 2] * sums[i, j] * sums[j, size + 2]
+        factor[groups, i, i] += 1.0
+    value -= _cholesky(factor, groups, size)
+    for i in range(size):
+        dot = sums[i, size + 2] * sums[i, size]
+        for k in range(i):
+            dot -= factor[groups, i, k] * half[groups, k, size]
+        dot = dot / factor[groups, i, i]
+        half[groups, i, size] = dot
+        value += 0.5 * dot * dot
+    return value
+
+
+@_jit
+def _level(x, at, value, scales):
+    """Twin of `surrogate.level` for sigma = x[at : at + S]; scales (4, S): sd, centre, width, step.
+
+    value: its log marginal likelihood.
+    """
+    size = scales.shape[1]
+    prior = 0.5 * size * math.log(2.0 / math.pi)
+    fitted = -0.5 * size * math.log(2.0 * math.pi)
+    for j in range(size):
+        ratio = x[at + j] / scales[0, j]
+        prior -= 0.5 * ratio * ratio + math.log(scales[0, j])
         log_sigma = math.log(x[at + j])
-        far = (log_sigma - scales[2, j]) / scales[3, j]
-        fitted -= 0.5 * far * far + math.log(scales[3, j]) + log_sigma
+        far = (log_sigma - scales[1, j]) / scales[2, j]
+        fitted -= 0.5 * far * far + math.log(scales[2, j]) + log_sigma
     if prior > fitted:
         both = prior + math.log1p(math.exp(fitted - prior))
     else:
         both = fitted + math.log1p(math.exp(prior - fitted))
     return value + prior - both
+
+
+@_jit
+def _surplus(x, bends, heights):
+    """Log likelihood less its quadratic, over all groups; psi begins x, heights at x[heights]."""
+    side = bends.shape[1]
+    value = 0.0
+    for g in range(bends.shape[0]):
+        value += x[heights + g]
+        for i in range(side):
+            bend = 0.0
+            for j in range(side):
+                bend += bends[g, i, j] * x[side * g + j]
+            value -= x[side * g + i] * (bends[g, i, side] - 0.5 * bend)
+    return value
+
+
+@_jit
+def proposals(
+    packed,
+    weight,
+    normal,
+    nodes,
+    start,
+    owner,
+    columns,
+    cap,
+    bends,
+    ratios,
+    of,
+    scales,
+    factor,
+    half,
+    sums,
+    spare,
+):
+    """Twin of `sampler.propose` for one data set.
+
+    packed (n, state): sigma is in place, the rest is filled in, and weight (n,) too; normal (n, S +
+    D + G D): noise of sigma, mu and psi; the rest as in `sweeps`.
+    """
+    size = ratios.shape[1]
+    groups = bends.shape[0]
+    count = scales.shape[1]
+    m = size * groups
+    s = m + size
+    h = s + count
+    last = h + groups
+    for n in range(packed.shape[0]):
+        x = packed[n]
+        value = _marginal(x, s, bends, ratios, of, factor, half, sums)
+        for i in range(size - 1, -1, -1):
+            dot = half[groups, i, size] + normal[n, count + i]
+            for k in range(i + 1, size):
+                dot -= factor[groups, k, i] * sums[k, 0]
+            sums[i, 0] = dot / factor[groups, i, i]
+        for i in range(size):
+            x[m + i] = sums[i, size + 2] * sums[i, 0]
+        for g in range(groups):
+            for i in range(size - 1, -1, -1):
+                dot = half[g, i, size] + normal[n, count + size + size * g + i]
+                for k in range(size):
+                    dot -= half[g, i, k] * x[m + k]
+                for k in range(i + 1, size):
+                    dot -= factor[g, k, i] * sums[k, 1]
+                sums[i, 1] = dot / factor[g, i, i]
+            for i in range(size):
+                x[size * g + i] = x[m + i] + sums[i, size + 1] * sums[i, 1]
+            x[h + g] = _group_loglik(
+                x, size * g, nodes, start, columns, owner[g], owner[g + 1], cap
+            )
+        x[last] = _level(x, s, value, scales)
+        weight[n] = _surplus(x, bends, h) + x[last]
 
 
 @_jit
@@ -139,143 +229,153 @@ def sweeps(
     late,
     nodes,
     start,
-    offset,
+    owner,
+    columns,
     cap,
     bends,
+    ratios,
+    of,
     scales,
     kept,
     accepted,
-    scratch,
+    factor,
+    half,
+    sums,
+    spare,
 ):
     """Run the sweeps of one chain, in place, and keep the state after each.
 
-    x (4 G + 7,): the packed state; candidates (round, 4 G + 7), weights (round,): the proposals;
-    walk (round, 3 G + 3), accept (round, 1 + G), late (sweep, 10), that is shift and stretch: the
-    noise; nodes (4, node): up, down, positive, total, with start (G + 1,); bends (G, 12): [H | h]
-    row by row; scales (5, 3): of mu and sigma, centre and width of the proposal of sigma, step of
-    log sigma; kept (sweep, 4 G + 7); accepted (1 + G + 1 + 3,): counts of moves 1, 2, 4 and 5,
-    added to; scratch, at least 24 or G numbers.
+    x (state,): packed as psi (G D), mu (D), sigma (S), log likelihoods (G), level; candidates
+    (round, state), weights (round,): the proposals; walk (round, G D + D), accept (round, 1 + G),
+    late (sweep, D + 2 S + 1), that is shift and stretch: the noise; nodes (4, node): up, down,
+    positive, total; start, owner, columns: `evidence.Pieces`; bends, ratios, of, factor, half, sums
+    as in `_marginal`; scales (4, S): sd, centre, width, step of log sigma; kept (sweep, state);
+    accepted (1 + G + 1 + S,): counts of moves 1, 2, 4 and 5, added to; spare (2, max(D, G)):
+    scratch.
     """
+    size = ratios.shape[1]
     groups = bends.shape[0]
-    m = 3 * groups
-    s = m + 3
-    h = m + 6
+    count = scales.shape[1]
+    m = size * groups
+    s = m + size
+    h = s + count
     last = h + groups
     rounds = weights.shape[0] // kept.shape[0]
+    trial = spare[0]
     for t in range(weights.shape[0]):
         # 1. a whole new state from the surrogate
-        weight = x[last]
-        for g in range(groups):
-            weight += x[h + g]
-            for i in range(3):
-                bend = 0.0
-                for j in range(3):
-                    bend += bends[g, 4 * i + j] * x[3 * g + j]
-                weight -= x[3 * g + i] * (bends[g, 4 * i + 3] - 0.5 * bend)
-        if math.log(accept[t, 0]) < weights[t] - weight:
+        if math.log(accept[t, 0]) < weights[t] - _surplus(x, bends, h) - x[last]:
             accepted[0] += 1.0
             for i in range(last + 1):
                 x[i] = candidates[t, i]
+        for i in range(size):
+            sums[i, size + 1] = ratios[0, i] * x[s + of[0, i]] if of[0, i] >= 0 else ratios[0, i]
+            sums[i, size + 2] = ratios[1, i] * x[s + of[1, i]] if of[1, i] >= 0 else ratios[1, i]
         # 2. a random walk of each group
         for g in range(groups):
-            i = 3 * g
-            height = _segment_loglik(
-                x[i] + walk[t, i],
-                x[i + 1] + walk[t, i + 1],
-                x[i + 2] + walk[t, i + 2],
-                nodes,
-                offset,
-                cap,
-                start[g],
-                start[g + 1],
-            )
+            at = size * g
             pull = 0.0
-            for j in range(3):
-                push = walk[t, i + j]
-                pull += push * (push + 2.0 * (x[i + j] - x[m + j])) / (x[s + j] * x[s + j])
+            for j in range(size):
+                push = walk[t, at + j]
+                trial[j] = x[at + j] + push
+                spread = sums[j, size + 1]
+                pull += push * (push + 2.0 * (x[at + j] - x[m + j])) / (spread * spread)
+            height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
             if math.log(accept[t, 1 + g]) < height - x[h + g] - 0.5 * pull:
                 accepted[1 + g] += 1.0
                 x[h + g] = height
-                for j in range(3):
-                    x[i + j] += walk[t, i + j]
-        # 3. mu given phi and sigma
-        for j in range(3):
+                for j in range(size):
+                    x[at + j] = trial[j]
+        # 3. mu given psi and sigma
+        for j in range(size):
             middle = 0.0
             for g in range(groups):
-                middle += x[3 * g + j]
-            variance = x[s + j] * x[s + j]
-            precision = groups / variance + 1.0 / (scales[0, j] * scales[0, j])
+                middle += x[size * g + j]
+            variance = sums[j, size + 1] * sums[j, size + 1]
+            precision = groups / variance + 1.0 / (sums[j, size + 2] * sums[j, size + 2])
             x[m + j] = middle / variance / precision + walk[t, m + j] / math.sqrt(precision)
         if (t + 1) % rounds == 0:
             sweep = t // rounds
-            # 4. a common shift of mu and all phi
+            # 4. a common shift of mu and all psi
             ratio = 0.0
-            for g in range(groups):
-                i = 3 * g
-                scratch[g] = _segment_loglik(
-                    x[i] + late[sweep, 0],
-                    x[i + 1] + late[sweep, 1],
-                    x[i + 2] + late[sweep, 2],
-                    nodes,
-                    offset,
-                    cap,
-                    start[g],
-                    start[g + 1],
-                )
-                ratio += scratch[g] - x[h + g]
-            for j in range(3):
+            for j in range(size):
                 push = late[sweep, j]
-                ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (scales[0, j] * scales[0, j])
-            if math.log(late[sweep, 9]) < ratio:
+                location = sums[j, size + 2]
+                ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (location * location)
+            for g in range(groups):
+                for j in range(size):
+                    trial[j] = x[size * g + j] + late[sweep, j]
+                height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
+                spare[1, g] = height
+                ratio += height - x[h + g]
+            if math.log(late[sweep, size + 2 * count]) < ratio:
                 accepted[1 + groups] += 1.0
                 for g in range(groups):
-                    x[h + g] = scratch[g]
-                    for j in range(3):
-                        x[3 * g + j] += late[sweep, j]
-                for j in range(3):
+                    x[h + g] = spare[1, g]
+                    for j in range(size):
+                        x[size * g + j] += late[sweep, j]
+                for j in range(size):
                     x[m + j] += late[sweep, j]
-            # 5. log sigma given phi and mu
-            for j in range(3):
+            # 5. log sigma given psi and mu
+            for k in range(count):
                 squares = 0.0
-                for g in range(groups):
-                    far = x[3 * g + j] - x[m + j]
-                    squares += far * far
-                old = x[s + j]
-                push = scales[4, j] * late[sweep, 3 + j]
+                normals = 0.0
+                for j in range(size):
+                    if of[0, j] == k:
+                        normals += groups
+                        for g in range(groups):
+                            far = (x[size * g + j] - x[m + j]) / ratios[0, j]
+                            squares += far * far
+                    if of[1, j] == k:
+                        normals += 1.0
+                        far = x[m + j] / ratios[1, j]
+                        squares += far * far
+                old = x[s + k]
+                push = scales[3, k] * late[sweep, size + k]
                 new = old * math.exp(push)
-                ratio = (1.0 - groups) * push - 0.5 * (
+                ratio = (1.0 - normals) * push - 0.5 * (
                     squares / (new * new) - squares / (old * old)
                 )
-                ratio -= 0.5 * (new * new - old * old) / (scales[1, j] * scales[1, j])
-                if math.log(late[sweep, 6 + j]) < ratio:
-                    accepted[2 + groups + j] += 1.0
-                    x[s + j] = new
-            x[last] = _level(x, s, bends, scales, scratch)
+                ratio -= 0.5 * (new * new - old * old) / (scales[0, k] * scales[0, k])
+                if math.log(late[sweep, size + count + k]) < ratio:
+                    accepted[2 + groups + k] += 1.0
+                    x[s + k] = new
+            value = _marginal(x, s, bends, ratios, of, factor, half, sums)
+            x[last] = _level(x, s, value, scales)
             for i in range(last + 1):
                 kept[sweep, i] = x[i]
 
 
 @_jit
-def cumulants(phi, nodes, start, cap, out):
-    """Twin of `imputation.cumulants`: phi (n, 3 G), nodes (4, node), out (n, 6 G)."""
-    for n in range(phi.shape[0]):
-        for stratum in range(start.shape[0] - 1):
-            g = 3 * (stratum // 2)
-            a = math.exp(phi[n, g])
-            b = math.exp(phi[n, g + 1])
-            shift = phi[n, g + 2]
+def cumulants(psi, nodes, start, strata, columns, cap, out):
+    """Twin of `imputation.cumulants`: psi (n, G D), nodes (4, node), out (n, 6 G).
+
+    start (piece + 1,) and columns (piece, 2 + J): runs of one stratum and region; strata (2 G +
+    1,): first piece of each stratum.
+    """
+    size = columns.shape[1] + 1
+    for n in range(psi.shape[0]):
+        for stratum in range(strata.shape[0] - 1):
+            g = size * (stratum // 2)
+            a = math.exp(psi[n, g])
+            b = math.exp(psi[n, g + 1])
             mean = 0.0
             variance = 0.0
             third = 0.0
-            for i in range(start[stratum], start[stratum + 1]):
-                odds = shift + a * nodes[0, i] + b * nodes[1, i]
-                if odds > cap:
-                    odds = cap
-                rate = 1.0 / (1.0 + math.exp(-odds))
-                noise = nodes[2, i] * rate * (1.0 - rate)
-                mean += nodes[2, i] * rate
-                variance += noise * nodes[3, i]
-                third += noise * nodes[3, i] * nodes[3, i] * (1.0 - 2.0 * rate)
+            for p in range(strata[stratum], strata[stratum + 1]):
+                shift = columns[p, 1]
+                shift += columns[p, 0] * psi[n, g + 2]
+                for j in range(2, columns.shape[1]):
+                    shift += columns[p, j] * psi[n, g + 1 + j]
+                for i in range(start[p], start[p + 1]):
+                    odds = shift + a * nodes[0, i] + b * nodes[1, i]
+                    if odds > cap:
+                        odds = cap
+                    rate = 1.0 / (1.0 + math.exp(-odds))
+                    noise = nodes[2, i] * rate * (1.0 - rate)
+                    mean += nodes[2, i] * rate
+                    variance += noise * nodes[3, i]
+                    third += noise * nodes[3, i] * nodes[3, i] * (1.0 - 2.0 * rate)
             out[n, 3 * stratum] = mean
             out[n, 3 * stratum + 1] = variance
             out[n, 3 * stratum + 2] = third

@@ -20,11 +20,14 @@ from .data import ScoreData, score_data
 from .diagnostics import Gate
 from .labels_only import LabelsOnly, labels_only
 from .metrics import DEFAULT_METRICS, lack, theta
+from .misfit import Misfit, misfit_check, misfit_notes
 from .model import Floats, Prior
 from .posterior import Posterior, Progress, draw_posterior
+from .prediction_powered import PredictionPowered, prediction_powered
 from .settings import Settings
 from .table import UNLABELLED, ScoreTable, score_table
-from .warn import coarse_interval, data_warnings, result_warnings
+from .trust import Trust
+from .warn import coarse_interval, data_warnings, disagreements, result_warnings
 from .wording import Note, level_name
 
 
@@ -42,6 +45,10 @@ class Assessment:
         Draws of each metric.
     labels : dict of str to LabelsOnly
         What labels alone say of each metric.
+    anchored : dict of str to PredictionPowered
+        What labels say with the help of scores, without a model.
+    misfit : Misfit
+        Labels held against what the curve and the model predict, by group and region of scores.
     gate : Gate
         Whether the chains have converged.
     warnings : tuple of Note
@@ -56,6 +63,8 @@ class Assessment:
     posterior: Posterior
     theta: dict[str, Floats]
     labels: dict[str, LabelsOnly]
+    anchored: dict[str, PredictionPowered]
+    misfit: Misfit
     gate: Gate
     warnings: tuple[Note, ...]
     truth: dict[str, Floats] | None = field(default=None)
@@ -126,6 +135,7 @@ def assess(
     family: str = "beta",
     hierarchical: bool = True,
     prior: Prior | None = None,
+    trust: bool | Trust = True,
     target: str = "sample",
     prob: float = 0.95,
     epsilon: float = 0.05,
@@ -156,6 +166,10 @@ def assess(
         False gives each group a prior of its own, and shares nothing between groups.
     prior : Prior, optional
         The six scales. `Prior().scaled(alpha)` is the paper's sensitivity analysis.
+    trust : bool or Trust
+        True lets the rate of positives deviate from the curve, region by region of the scores, as
+        far as the labels ask for (`trust`). False is the paper's model: the curve alone. A Trust
+        sets the scales.
     target : {"sample", "expected", "population"}
         What is estimated: the metric that these rows would show if all were labelled; its expected
         value given the curves; or the metric of the population that the rows were drawn from.
@@ -215,6 +229,7 @@ def assess(
         family=family,
         hierarchical=bool(hierarchical),
         prior=Prior() if prior is None else prior,
+        trust=trust,
         target=target,
         prob=prob,
         epsilon=epsilon,
@@ -261,6 +276,11 @@ def assess_data(
         )
         for name in settings.metrics
     }
+    anchored = {
+        name: prediction_powered(name, table, prob=settings.prob, target=settings.target)
+        for name in settings.metrics
+    }
+    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap)
     return Assessment(
         settings=settings,
         data=data,
@@ -268,11 +288,15 @@ def assess_data(
         posterior=posterior,
         theta=theta_draws,
         labels=labels,
+        anchored=anchored,
+        misfit=misfit,
         gate=verdict,
         warnings=(
             *data.notes,
             *data_warnings(data, table),
             *coarse_interval(settings.prob, posterior.phi.shape[:2]),
+            *misfit_notes(misfit, data.groups),
+            *disagreements(theta_draws, anchored, settings.reference, data.groups),
             *result_warnings(theta_draws, data.groups, verdict, posterior.phi.shape[:2]),
         ),
         truth=None if truth is None else frequencies(truth, settings.metrics),
@@ -286,7 +310,7 @@ def frequencies(data: ScoreData, metrics: tuple[str, ...]) -> dict[str, Floats]:
 
 
 def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
-    """Independent generators for the sampler, the imputation and the labels-only simulation."""
+    """Independent generators: sampler, imputation, labels-only simulation, misfit check."""
     plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
     if rng is not None and not plain:
         raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")
@@ -294,4 +318,4 @@ def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]
         source = np.random.default_rng(rng)
     except ValueError as error:
         raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
-    return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=3)]
+    return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=4)]

@@ -190,6 +190,7 @@ def _assess(arguments: argparse.Namespace, data: Any) -> Any:
         family=arguments.family,
         hierarchical=arguments.hierarchical,
         prior=Prior().scaled(arguments.alpha),
+        trust=arguments.trust,
         target=arguments.target,
         prob=arguments.prob,
         epsilon=arguments.epsilon,
@@ -334,6 +335,9 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--family", default="beta", help="beta (default), llo, temperature")
     how.add_argument(
         "--no-hierarchical", dest="hierarchical", action="store_false", help="share no prior"
+    )
+    how.add_argument(
+        "--no-trust", dest="trust", action="store_false", help="the curve alone, as in the paper"
     )
     how.add_argument("--alpha", type=float, default=1.0, help="factor on the prior's scales (1)")
     how.add_argument("--clip", type=float, default=0.01, help="clip scores (0.01)")

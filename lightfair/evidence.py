@@ -1,12 +1,14 @@
 """The evidence: the labelled rows as the likelihood sees them.
 
-A labelled row enters the likelihood through its group, its score and its label alone. Nodes of
-equal score are rows together. A batch of data sets is one long list of nodes, cut into segments:
-data set by data set, and in each group by group.
+A labelled row enters the likelihood through its group, its score, its region (`trust`) and its
+label alone. Nodes of equal score are rows together. A batch of data sets is one long list of
+nodes, cut into segments: data set by data set, and in each group by group.
 
     log likelihood of a segment = sum over its nodes of positive * odds - total * log(1 + exp(odds))
 
-with odds = offset * c + a * up + b * down, bounded above by `cap`.
+with odds = base + offset * c + a * up + b * down + loadings . deviations, bounded above by `cap`;
+base, offset and loadings are those of the region. Without trust there are no deviations, and one
+region.
 """
 
 from __future__ import annotations
@@ -20,30 +22,47 @@ import numpy.typing as npt
 
 from .model import Features, Floats, features
 from .table import UNLABELLED, Points, ScoreTable, gauss_rule, to_cells
+from .trust import EDGE_GRID, Regions, no_regions
 
 MERGE_ABOVE = 200  # labelled nodes of a group
-MERGE_WIDTH = 0.1  # of their cells; 1e-7 a row at most, nothing beside a log likelihood
+MERGE_WIDTH = EDGE_GRID  # of their cells; 1e-7 a row at most, nothing beside a log likelihood
 
 
 class Evidence(NamedTuple):
     """Labelled nodes, sorted by segment.
 
-    up, down: float64 (node,), features of the scores (`model.features`); offset: 1.0 where the
-    family has a shift, else 0.0; positive, total: float64 (node,), labelled rows at the node that
-    are positive, and all; start: int64 (segment + 1,), first node of each segment; segment: int64
-    (node,); groups: groups in a data set; cap: upper bound on the log odds, inf for none. No
+    up, down: float64 (node,), features of the scores (`model.features`), 0 in a mass; positive,
+    total: float64 (node,), labelled rows at the node that are positive, and all; start: int64
+    (segment + 1,), first node of each segment; segment, region: int64 (node,); offset, base:
+    float64 (region,), factor of c and constant; loadings: float64 (region, J), the columns of the
+    deviations; groups: groups in a data set; cap: upper bound on the log odds, inf for none. No
     segment is empty: one without labels has a node of weight 0.
     """
 
     up: Floats
     down: Floats
-    offset: float
     positive: Floats
     total: Floats
     start: npt.NDArray[np.int64]
     segment: npt.NDArray[np.int64]
+    region: npt.NDArray[np.int64]
+    offset: Floats
+    base: Floats
+    loadings: Floats
     groups: int
     cap: float
+
+
+class Pieces(NamedTuple):
+    """Runs of nodes of one segment and one region, for the compiled form.
+
+    start: int64 (piece + 1,), first node of each; owner: int64 (segment + 1,), first piece of each
+    segment; columns: float64 (piece, 2 + J): offset, base and loadings.
+    """
+
+    start: npt.NDArray[np.int64]
+    owner: npt.NDArray[np.int64]
+    columns: Floats
 
 
 def evidence(
@@ -55,94 +74,135 @@ def evidence(
     segments: int,
     groups: int,
     cap: float = math.inf,
+    region: npt.NDArray[np.integer] | None = None,
+    regions: Regions | None = None,
 ) -> Evidence:
-    """Sort labelled nodes by segment and give every empty segment a node of weight 0."""
+    """Sort nodes by segment and region, and give every empty segment a node of weight 0."""
     empty = np.setdiff1d(np.arange(segments), segment)
     where = np.concatenate([segment, empty]).astype(np.int64)
-    order = np.argsort(where, kind="stable")
+    place = np.zeros(len(where), dtype=np.int64)
+    if region is not None:
+        place[: len(region)] = region
+    order = np.lexsort((place, where))
+    cut = no_regions() if regions is None else regions
+    holds = cut.on_curve[place[order]]
 
     def padded(values: Floats) -> Floats:
         return np.concatenate([values, np.zeros(len(empty))])[order]
 
     return Evidence(
-        up=padded(nodes.up),
-        down=padded(nodes.down),
-        offset=nodes.offset,
+        up=padded(nodes.up) * holds,
+        down=padded(nodes.down) * holds,
         positive=padded(positive),
         total=padded(total),
         start=np.searchsorted(where[order], np.arange(segments + 1)).astype(np.int64),
         segment=where[order],
+        region=place[order],
+        offset=nodes.offset * cut.on_curve,
+        base=cut.base,
+        loadings=cut.loadings,
         groups=groups,
         cap=cap,
     )
 
 
 def table_evidence(
-    tables: Sequence[ScoreTable], *, family: str, hierarchical: bool = True, cap: float = math.inf
+    tables: Sequence[ScoreTable],
+    *,
+    family: str,
+    hierarchical: bool = True,
+    cap: float = math.inf,
+    regions: Regions | None = None,
 ) -> Evidence:
     """Take the labelled rows out of the tables of one or more data sets with the same groups.
 
-    Without hierarchy every group is a data set of its own, so that nothing is shared.
+    Without hierarchy every group is a data set of its own, so that nothing is shared. The data
+    sets of a batch share their regions.
     """
+    where = no_regions() if regions is None else regions
     groups = len(tables[0].groups)
-    pieces = [_labelled(table, family, merge=math.isinf(cap)) for table in tables]
-    segment = np.concatenate([piece[0] + i * groups for i, piece in enumerate(pieces)])
+    pieces = [_labelled(table, family, where, merge=math.isinf(cap)) for table in tables]
+    segment = np.concatenate([piece.group + i * groups for i, piece in enumerate(pieces)])
     return evidence(
         segment,
         Features(
-            np.concatenate([piece[1].up for piece in pieces]),
-            np.concatenate([piece[1].down for piece in pieces]),
-            pieces[0][1].offset,
+            np.concatenate([piece.seen.up for piece in pieces]),
+            np.concatenate([piece.seen.down for piece in pieces]),
+            pieces[0].seen.offset,
         ),
-        np.concatenate([piece[2] for piece in pieces]),
-        np.concatenate([piece[3] for piece in pieces]),
+        np.concatenate([piece.positive for piece in pieces]),
+        np.concatenate([piece.total for piece in pieces]),
         segments=len(tables) * groups,
         groups=groups if hierarchical else 1,
         cap=cap,
+        region=np.concatenate([piece.region for piece in pieces]),
+        regions=where,
     )
 
 
-def _labelled(
-    table: ScoreTable, family: str, *, merge: bool
-) -> tuple[npt.NDArray[np.int64], Features, Floats, Floats]:
-    """Group, features, positive and total rows of the labelled nodes of a table.
+class _Labelled(NamedTuple):
+    """Labelled nodes of one table: group and region int64, the rest as in `Evidence`."""
+
+    group: npt.NDArray[np.int64]
+    region: npt.NDArray[np.int64]
+    seen: Features
+    positive: Floats
+    total: Floats
+
+
+def _labelled(table: ScoreTable, family: str, where: Regions, *, merge: bool) -> _Labelled:
+    """Take the labelled nodes of a table, fewer of them in groups with many.
 
     The likelihood is linear in the positive rows' log odds, and log(1 + exp(odds)) does not look
-    at the label: so in a group with many nodes, positive and negative rows share cells, and one
-    more node carries the mean features of the positive rows. With 1,000 labels that halves the
-    work.
+    at the label: so in a group with many nodes, positive and negative rows of a region share cells,
+    and one more node for each region carries the mean features of the positive rows. With 1,000
+    labels that halves the work.
     """
     nodes = table.nodes()
     mine = nodes.stratum % 3 != UNLABELLED
-    group = nodes.stratum[mine] // 6
-    total = nodes.weight[mine]
-    positive = np.where(nodes.stratum[mine] % 3 == 1, total, 0.0)
-    seen = features(nodes.logit[mine], family)
-    large = np.flatnonzero(np.bincount(group, minlength=1) > MERGE_ABOVE)
-    if not merge or not len(large):
-        return group, seen, positive, total
-    small = ~np.isin(group, large)
+    stratum, logit, total = nodes.stratum[mine], nodes.logit[mine], nodes.weight[mine]
+    group = stratum // 6
+    region = where.of(stratum, logit)
+    positive = np.where(stratum % 3 == 1, total, 0.0)
+    seen = features(logit, family)
+    large = np.bincount(group, minlength=1) > MERGE_ABOVE
+    if not merge or not large.any():
+        return _Labelled(group, region, seen, positive, total)
+    small = ~large[group]
     parts: list[tuple[Any, ...]] = [
-        (group[small], seen.up[small], seen.down[small], positive[small], total[small])
+        tuple(v[small] for v in (group, region, seen.up, seen.down, positive, total))
     ]
-    for g in large:
-        of_group = group == g
-        rows = total[of_group]
-        key = np.zeros(len(rows), dtype=np.int64)
-        points = Points(key, nodes.logit[mine][of_group], rows, rows, rows)
+    size = len(where.loadings)
+    for key in np.unique((group * size + region)[~small]):
+        here = group * size + region == key
+        rows = total[here]
+        points = Points(np.zeros(len(rows), dtype=np.int64), logit[here], rows, rows, rows)
         ruled = gauss_rule(to_cells(points, MERGE_WIDTH), MERGE_WIDTH)
         shared = features(ruled.logit, family)
         zeros = np.zeros(len(ruled.logit))
-        parts.append((np.full(len(zeros), g), shared.up, shared.down, zeros, ruled.weight))
-        hits = positive[of_group]
+        place = [np.full(len(zeros), code) for code in divmod(key, size)]
+        parts.append((*place, shared.up, shared.down, zeros, ruled.weight))
+        hits = positive[here]
         count = hits.sum()
         if count > 0.0:
-            means = [np.array([(hits * column[of_group]).sum() / count]) for column in seen[:2]]
-            parts.append((np.array([g]), *means, np.array([count]), np.zeros(1)))
-    segment, up, down, positive, total = (
-        np.concatenate(column) for column in zip(*parts, strict=True)
+            means = [np.array([(hits * column[here]).sum() / count]) for column in seen[:2]]
+            place = [np.array([code]) for code in divmod(key, size)]
+            parts.append((*place, *means, np.array([count]), np.zeros(1)))
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    group, region, up, down, positive, total = columns
+    return _Labelled(group, region, Features(up, down, seen.offset), positive, total)
+
+
+def pieces(evidence: Evidence) -> Pieces:
+    """Cut the nodes into runs of one segment and one region."""
+    new = np.ones(len(evidence.segment), dtype=bool)
+    new[1:] = (np.diff(evidence.segment) != 0) | (np.diff(evidence.region) != 0)
+    first = np.flatnonzero(new)
+    return Pieces(
+        np.append(first, len(new)).astype(np.int64),
+        np.searchsorted(first, evidence.start).astype(np.int64),
+        columns(evidence.region[first], evidence),
     )
-    return segment, Features(up, down, seen.offset), positive, total
 
 
 def by_segment(values: Floats, evidence: Evidence) -> Floats:
@@ -150,25 +210,41 @@ def by_segment(values: Floats, evidence: Evidence) -> Floats:
     return np.asarray(np.add.reduceat(values, evidence.start[:-1], axis=-1))
 
 
-def loglik(phi: Floats, evidence: Evidence) -> Floats:
+def columns(region: npt.NDArray[np.int64], of: Any) -> Floats:
+    """Stack offset, base and loadings of regions, (n, 2 + J)."""
+    heads = np.stack([of.offset, of.base], axis=1)
+    return np.ascontiguousarray(np.concatenate([heads, of.loadings], axis=1)[region])
+
+
+def log_odds(psi: Floats, evidence: Evidence) -> Floats:
+    """Return the log odds of every node: psi float64 (n, segment, 3 + J) -> (n, node)."""
+    segment = evidence.segment
+    curve = np.exp(psi[..., :2])
+    odds = (
+        evidence.offset[evidence.region] * psi[..., 2][:, segment]
+        + curve[..., 0][:, segment] * evidence.up
+        + curve[..., 1][:, segment] * evidence.down
+    )
+    if evidence.loadings.shape[1]:
+        lifts = psi[..., 3:] @ evidence.loadings.T
+        odds = odds + lifts[:, segment, evidence.region] + evidence.base[evidence.region]
+    return np.asarray(np.minimum(odds, evidence.cap))
+
+
+def loglik(psi: Floats, evidence: Evidence) -> Floats:
     """Return the log likelihood of each group.
 
     Parameters
     ----------
-    phi
-        float64 (data set, n, group, 3): log a, log b, c.
+    psi
+        float64 (data set, n, group, 3 + J): log a, log b, c, and the deviations.
 
     Returns
     -------
     float64 (data set, n, group)
     """
-    sets, n, groups, _ = phi.shape
-    flat = phi.transpose(1, 0, 2, 3).reshape(n, sets * groups, 3)
-    curve = np.exp(flat[..., :2])
-    a = curve[..., 0][:, evidence.segment]
-    b = curve[..., 1][:, evidence.segment]
-    c = (evidence.offset * flat[..., 2])[:, evidence.segment]
-    odds = np.minimum(c + a * evidence.up + b * evidence.down, evidence.cap)
+    sets, n, groups, size = psi.shape
+    odds = log_odds(psi.transpose(1, 0, 2, 3).reshape(n, sets * groups, size), evidence)
     soft = np.maximum(odds, 0.0) + np.log1p(np.exp(-np.abs(odds)))
     sums = by_segment(evidence.positive * odds - evidence.total * soft, evidence)
     return np.asarray(sums.reshape(n, sets, groups).transpose(1, 0, 2))

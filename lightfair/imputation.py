@@ -23,8 +23,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .evidence import columns
 from .model import Floats, features
 from .table import UNLABELLED, ScoreTable
+from .trust import Regions, no_regions
 
 TARGETS = ("expected", "sample", "population")
 SMALL = 32  # rows up to which a sum of Bernoullis is drawn exactly
@@ -43,51 +45,66 @@ class Counts(NamedTuple):
 
 
 class Unlabelled(NamedTuple):
-    """Unlabelled nodes, sorted by stratum (group * 2 + predicted).
+    """Unlabelled nodes, sorted by stratum (group * 2 + predicted) and region.
 
-    up, down: float64 (node,), features; weight, scale: as in `table.Nodes`; start: int64 (2 G +
-    1,), first node of each stratum; total: float64 (2 G,), weight of each stratum.
+    up, down: float64 (node,), features, 0 in a mass; weight, scale: as in `table.Nodes`; region:
+    int64 (node,); start: int64 (2 G + 1,), first node of each stratum; total: float64 (2 G,),
+    weight of each stratum; offset, base, loadings: as in `evidence.Evidence`.
     """
 
     up: Floats
     down: Floats
     weight: Floats
     scale: Floats
+    region: npt.NDArray[np.int64]
     start: npt.NDArray[np.int64]
     total: Floats
+    offset: Floats
+    base: Floats
+    loadings: Floats
 
 
-def unlabelled(table: ScoreTable) -> Unlabelled:
+def unlabelled(table: ScoreTable, regions: Regions | None = None) -> Unlabelled:
     """Take the unlabelled nodes out of a table."""
+    where = no_regions() if regions is None else regions
     nodes = table.nodes()
-    mine = nodes.stratum % 3 == UNLABELLED
+    mine = np.flatnonzero(nodes.stratum % 3 == UNLABELLED)
+    region = where.of(nodes.stratum[mine], nodes.logit[mine])
+    order = np.lexsort((region, nodes.stratum[mine]))
+    mine, region = mine[order], region[order]
     stratum = nodes.stratum[mine] // 3
     seen = features(nodes.logit[mine], "beta")
     return Unlabelled(
-        seen.up,
-        seen.down,
+        seen.up * where.on_curve[region],
+        seen.down * where.on_curve[region],
         nodes.weight[mine],
         nodes.scale[mine],
+        region,
         np.searchsorted(stratum, np.arange(2 * len(table.groups) + 1)).astype(np.int64),
         table.sums("weight")[..., UNLABELLED].ravel(),
+        where.on_curve,
+        where.base,
+        where.loadings,
     )
 
 
 def confusion_counts(
-    phi: Floats,
+    psi: Floats,
     table: ScoreTable,
     *,
     target: str,
     rng: np.random.Generator,
     cap: float = np.inf,
+    regions: Regions | None = None,
     jit: bool = False,
 ) -> Counts:
     """Draw the confusion counts of every group.
 
     Parameters
     ----------
-    phi
-        float64 (chain, draw, group, 3): log a, log b, c. Every family is a beta curve by now.
+    psi
+        float64 (chain, draw, group, 3 + J): log a, log b, c, and the deviations of the regions.
+        Every family is a beta curve by now.
     table
         Of all rows, labelled and unlabelled.
     cap
@@ -96,16 +113,18 @@ def confusion_counts(
         One of "expected", "sample", "population".
     rng
         Used by "sample" and "population".
+    regions
+        Where the deviations live; None where there are none.
 
     Returns
     -------
     Counts. For "population" the drawn ones are up to a factor of each group and draw, and stand
     for the expected ones too.
     """
-    flat = phi.reshape(-1, *phi.shape[2:])
-    nodes = unlabelled(table)
+    flat = psi.reshape(-1, *psi.shape[2:])
+    nodes = unlabelled(table, regions)
     known = table.sums("weight")
-    shape = (*phi.shape[:3], 2, 2)
+    shape = (*psi.shape[:3], 2, 2)
     if target == "population":
         counts = _bootstrapped(flat, nodes, known, table.sums("weight_sq"), cap, rng)
         return Counts(counts.reshape(shape), counts.reshape(shape))
@@ -125,26 +144,26 @@ def _with_labelled(positive: Floats, known: Floats) -> Floats:
     return counts
 
 
-def cumulants(phi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) -> Floats:
+def cumulants(psi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) -> Floats:
     """Mean, variance and third cumulant of the number of unlabelled positives.
 
-    phi (n, group, 3) -> float64 (n, group, predicted, 3).
+    psi (n, group, 3 + J) -> float64 (n, group, predicted, 3).
     """
-    n, groups, _ = phi.shape
+    n, groups, _ = psi.shape
     out = np.zeros((n, groups, 2, 3))
     if jit:
         from ._kernels import cumulants as kernel
 
         stack = np.stack([nodes.up, nodes.down, nodes.weight, nodes.scale])
-        curves = np.ascontiguousarray(phi.reshape(n, -1))
-        kernel(curves, stack, nodes.start, cap, out.reshape(n, -1))
+        curves = np.ascontiguousarray(psi.reshape(n, -1))
+        kernel(curves, stack, *_runs(nodes), cap, out.reshape(n, -1))
         return out
     for stratum in range(2 * groups):
         part = slice(nodes.start[stratum], nodes.start[stratum + 1])
         weight = nodes.weight[part]
         weights = np.stack([weight, weight * nodes.scale[part], weight * nodes.scale[part] ** 2], 1)
         for block in _blocks(n, len(weight)):
-            rate = _rates(phi[block], nodes, stratum, cap)
+            rate = _rates(psi[block], nodes, stratum, cap)
             noise = rate * (1.0 - rate)
             sums = out[block, stratum // 2, stratum % 2]
             sums[:, 0] = rate @ weights[:, 0]
@@ -153,16 +172,34 @@ def cumulants(phi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) 
     return out
 
 
-def _rates(phi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
-    """f at the nodes of a stratum, (n, node), for phi (n, group, 3)."""
+def _runs(nodes: Unlabelled) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
+    """Runs of one stratum and region: first nodes, first run of each stratum, columns."""
+    new = np.ones(len(nodes.region), dtype=bool)
+    new[1:] = np.diff(nodes.region) != 0
+    begins = nodes.start[:-1]
+    new[begins[begins < len(new)]] = True
+    first = np.flatnonzero(new)
+    return (
+        np.append(first, len(new)).astype(np.int64),
+        np.searchsorted(first, nodes.start).astype(np.int64),
+        columns(nodes.region[first], nodes),
+    )
+
+
+def _rates(psi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
+    """f at the nodes of a stratum, (n, node), for psi (n, group, 3 + J)."""
     part = slice(nodes.start[stratum], nodes.start[stratum + 1])
-    la, lb, c = (phi[:, stratum // 2, i, None] for i in range(3))
-    odds = c + np.exp(la) * nodes.up[part] + np.exp(lb) * nodes.down[part]
+    mine = psi[:, stratum // 2]
+    la, lb, c = (mine[:, i, None] for i in range(3))
+    region = nodes.region[part]
+    odds = nodes.offset[region] * c + np.exp(la) * nodes.up[part] + np.exp(lb) * nodes.down[part]
+    if nodes.loadings.shape[1]:
+        odds = odds + (mine[:, 3:] @ nodes.loadings.T)[:, region] + nodes.base[region]
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * np.minimum(odds, cap)))
 
 
 def _bootstrapped(
-    phi: Floats,
+    psi: Floats,
     nodes: Unlabelled,
     known: Floats,
     known_sq: Floats,
@@ -173,7 +210,7 @@ def _bootstrapped(
 
     The total weight of k rows is Gamma(k); a node that stands for k rows gets that, k whole or not.
     """
-    n, groups, _ = phi.shape
+    n, groups, _ = psi.shape
     rows = _rows_of(known, known_sq)[..., :UNLABELLED]
     size = np.divide(known[..., :UNLABELLED], rows, out=np.ones_like(rows), where=rows > 0.0)
     counts = np.asarray(rng.standard_gamma(rows, (n, groups, 2, 2)) * size)
@@ -182,7 +219,7 @@ def _bootstrapped(
         scale = nodes.scale[part]
         shape = nodes.weight[part] / scale
         for block in _blocks(n, len(scale)):
-            rate = _rates(phi[block], nodes, stratum, cap)
+            rate = _rates(psi[block], nodes, stratum, cap)
             mass = rng.standard_gamma(shape, rate.shape) * scale
             mine = counts[block, stratum // 2, stratum % 2]
             mine[:, 1] += (rate * mass).sum(axis=1)
@@ -191,7 +228,7 @@ def _bootstrapped(
 
 
 def _sums_of_bernoullis(
-    phi: Floats, nodes: Unlabelled, moments: Floats, cap: float, rng: np.random.Generator
+    psi: Floats, nodes: Unlabelled, moments: Floats, cap: float, rng: np.random.Generator
 ) -> Floats:
     """Draw the weight of the unlabelled positives, (n, group, predicted).
 
@@ -214,7 +251,7 @@ def _sums_of_bernoullis(
         rows = float(np.rint(total / size))
         per_row = moments[at] / size ** np.arange(1.0, 4.0)
         if rows <= SMALL:
-            rate = _rates(phi, nodes, stratum, cap)
+            rate = _rates(psi, nodes, stratum, cap)
             repeat = np.rint(nodes.weight[part] / size).astype(np.int64)
             count = exact_sum(np.repeat(rate, repeat, axis=1), uniform[at])
         else:

@@ -20,6 +20,7 @@ from .model import Floats, active, tie
 from .sampler import Draws, take_draws, warm_up
 from .settings import Settings
 from .table import ScoreTable
+from .trust import Regions, no_regions, regions, trusted_scales
 
 MAX_DRAWS = 8  # times the draws asked for, where the gate is not met
 
@@ -37,11 +38,27 @@ class Posterior:
     mu, sigma : float64 array, shape (chain, draw, 3)
         Common location and spread of the groups' log a, log b and c. Without hierarchy each group
         has its own: (chain, draw, group, 3).
+    deviations : float64 array, shape (chain, draw, group, J)
+        How far the log odds are from the curve, in the columns of `regions`; J is 0 without trust.
+    omega, tau : float64 array, shape (chain, draw), or None
+        Scales of the deviations, in log odds: of what groups share, and of what they do not.
+        Without hierarchy (chain, draw, group). None without trust.
+    regions : Regions
+        Where the deviations live.
     """
 
     phi: Floats
     mu: Floats
     sigma: Floats
+    deviations: Floats
+    omega: Floats | None
+    tau: Floats | None
+    regions: Regions
+
+    @property
+    def psi(self) -> Floats:
+        """All coordinates of the curves, float64 (chain, draw, group, 3 + J)."""
+        return np.concatenate([self.phi, self.deviations], axis=-1)
 
 
 def draw_posterior(
@@ -71,12 +88,17 @@ def draw_posterior(
             return None
         return lambda done, total: progress(stage, done, total)
 
+    where = no_regions() if settings.trust is None else regions(table)
     evidence = table_evidence(
-        [table], family=settings.family, hierarchical=settings.hierarchical, cap=settings.cap
+        [table],
+        family=settings.family,
+        hierarchical=settings.hierarchical,
+        cap=settings.cap,
+        regions=where,
     )
     chains = warm_up(
         evidence,
-        settings.prior,
+        trusted_scales(settings.prior, settings.trust, where),
         chains=settings.chains,
         warmup=settings.warmup,
         rng=streams[0],
@@ -88,13 +110,14 @@ def draw_posterior(
     missing = settings.draws
     while True:
         chains, block = take_draws(chains, missing, progress=told("draws"))
-        fresh = _named(block, settings.family, settings.hierarchical)
+        fresh = _named(block, settings, where)
         counts = confusion_counts(
-            fresh.phi,
+            fresh.psi,
             table,
             target=settings.target,
             rng=streams[1],
             cap=settings.cap,
+            regions=where,
             jit=chains.jit,
         )
         parts.append(fresh)
@@ -104,12 +127,7 @@ def draw_posterior(
             known = theta(name, table.sums("weight").sum(-1)[..., None] * [1.0, 0.0])
             metrics[-1][name] = np.broadcast_to(known, metrics[-1][name].shape)
             smooth[-1][name] = metrics[-1][name]
-        posterior = Posterior(
-            *(
-                np.concatenate([getattr(p, n) for p in parts], axis=1)
-                for n in ("phi", "mu", "sigma")
-            )
-        )
+        posterior = _joined(parts)
         theta_draws, judged = (
             {name: np.concatenate([m[name] for m in parts], axis=1) for name in settings.metrics}
             for parts in (metrics, smooth)
@@ -121,14 +139,29 @@ def draw_posterior(
             return posterior, theta_draws, verdict
 
 
-def _named(block: Draws, family: str, hierarchical: bool) -> Posterior:
+def _named(block: Draws, settings: Settings, where: Regions) -> Posterior:
     """Drop the axis of data sets, and fill in the parameters that the family derives."""
-    if hierarchical:
-        values = (block.phi[0], block.mu[0], block.sigma[0])
-    else:  # every group was a data set of one group
-        by_group = (block.phi[:, :, :, 0], block.mu, block.sigma)
-        values = tuple(np.moveaxis(v, 0, 2) for v in by_group)  # type: ignore[assignment]
-    return Posterior(*(tie(value, family) for value in values))
+    psi, mu, sigma = block.psi[0], block.mu[0], block.sigma[0]
+    if not settings.hierarchical:  # every group was a data set of one group
+        by_group = (block.psi[:, :, :, 0], block.mu, block.sigma)
+        psi, mu, sigma = (np.moveaxis(values, 0, 2) for values in by_group)
+    phi, mu, spread = (tie(values[..., :3], settings.family) for values in (psi, mu, sigma))
+    if "mass" in where.names:  # sigma_c is the spread of the masses, too, in every family
+        spread = np.concatenate([spread[..., :2], sigma[..., 2:3]], axis=-1)
+    omega, tau = (sigma[..., 3], sigma[..., 4]) if sigma.shape[-1] > 3 else (None, None)
+    return Posterior(phi, mu, spread, psi[..., 3:], omega, tau, where)
+
+
+def _joined(parts: list[Posterior]) -> Posterior:
+    """Join draws one after the other."""
+    first = parts[0]
+    joined = {
+        name: None
+        if getattr(first, name) is None
+        else np.concatenate([getattr(part, name) for part in parts], axis=1)
+        for name in ("phi", "mu", "sigma", "deviations", "omega", "tau")
+    }
+    return Posterior(**joined, regions=first.regions)  # type: ignore[arg-type]
 
 
 def _quantities(
@@ -143,6 +176,12 @@ def _quantities(
     shape = posterior.phi.shape[:2]
     reference = None if settings.reference is None else table.groups.index(settings.reference)
     found = [getattr(posterior, n)[..., free].reshape(*shape, -1) for n in ("phi", "mu", "sigma")]
+    if not free[2] and "mass" in posterior.regions.names:
+        found.append(posterior.sigma[..., 2].reshape(*shape, -1))
+    found.append(posterior.deviations.reshape(*shape, -1))
+    for scale in (posterior.omega, posterior.tau):
+        if scale is not None:
+            found.append(scale.reshape(*shape, -1))
     for draws in theta_draws.values():
         found.append(_filled(draws))
         if reference is not None:

@@ -14,6 +14,9 @@ import numpy as np
 from ._version import __version__
 from .compare import Estimate
 from .metrics import lack
+from .misfit import typical_rate, worth_sentence
+from .prediction_powered import powered_difference
+from .trust import worth
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -35,6 +38,7 @@ def to_dict(result: Assessment) -> dict[str, Any]:
         "settings": result.settings.to_dict(),
         "data": _data(result),
         "metrics": {name: _metric(result, name) for name in result.settings.metrics},
+        "calibration": _calibration(result),
         "diagnostics": {
             "rhat_max": _plain(verdict.rhat_max),
             "ess_bulk_min": _plain(verdict.ess_bulk_min),
@@ -46,6 +50,41 @@ def to_dict(result: Assessment) -> dict[str, Any]:
         },
         "warnings": [{"code": note.code, "message": note.message} for note in result.warnings],
     }
+
+
+def _calibration(result: Assessment) -> dict[str, Any]:
+    """What was learned of the curve: how far it is to be trusted, and where it misses."""
+    check = result.misfit
+    omega, tau = result.posterior.omega, result.posterior.tau
+    regions = []
+    for index in range(len(check.group)):
+        entry: dict[str, Any] = {
+            "group": result.groups[check.group[index]],
+            "predicted": int(check.predicted[index]),
+            "mass": bool(check.mass[index]),
+            "scores": [_plain(check.low[index]), _plain(check.high[index])],
+            "score": float(check.score[index]),
+            "labeled": int(check.rows[index]),
+            "positives": int(check.positives[index]),
+            "expected": float(check.expected[index]),
+            "interval": [float(check.expected_low[index]), float(check.expected_high[index])],
+            "p": float(check.p[index]),
+        }
+        regions.append(entry)
+    if omega is None or tau is None:
+        return {
+            "omega": None,
+            "tau": None,
+            "worth": None,
+            "reason": "trust is off",
+            "regions": regions,
+        }
+    ends = [0.5, 0.5 * (1.0 - result.settings.prob), 0.5 * (1.0 + result.settings.prob)]
+    values = []
+    for draws in (omega, tau, worth(omega, tau, typical_rate(check))):
+        middle, low, high = np.quantile(draws, ends)
+        values.append({"median": float(middle), "interval": [float(low), float(high)]})
+    return {**dict(zip(("omega", "tau", "worth"), values, strict=True)), "regions": regions}
 
 
 def to_text(result: Assessment) -> str:
@@ -160,6 +199,13 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
                 "interval": [_plain(labels.low[index]), _plain(labels.high[index])],
             }
         )
+        powered = result.anchored[name]
+        entry["prediction_powered"] = _powered(
+            powered.mean[index],
+            powered.low[index],
+            powered.high[index],
+            KNOWN if exact else powered.reason[index],
+        )
         if result.truth is not None:
             entry |= _truth(result.truth[name][index], name)
         groups.append(entry)
@@ -182,6 +228,10 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
         else:
             mean, low, high = _labels_difference(result, name, index, base)
             entry["labels_only"] = {"mean": mean, "interval": [low, high]}
+        delta = powered_difference(result.anchored[name], index, base, prob=result.settings.prob)
+        entry["prediction_powered"] = _powered(
+            delta.mean, delta.low, delta.high, KNOWN if exact else delta.reason
+        )
         if result.truth is not None:
             entry |= _truth(result.truth[name][index] - result.truth[name][base], name)
         differences.append(entry)
@@ -198,6 +248,12 @@ def _summary(result: Assessment, estimate: Estimate) -> dict[str, Any]:
         "exact": estimate.exact and estimate.reason is None,
     }
     return values if estimate.reason is None else {**values, "reason": estimate.reason}
+
+
+def _powered(mean: float, low: float, high: float, reason: str | None) -> dict[str, Any]:
+    if reason is not None:
+        return {"mean": None, "interval": None, "reason": reason}
+    return {"mean": _plain(mean), "interval": [_plain(low), _plain(high)]}
 
 
 def _truth(value: float, name: str) -> dict[str, Any]:
@@ -239,7 +295,9 @@ def _head(result: Assessment) -> list[str]:
         f"unlabeled{', weighted' if data.weight is not None else ''}; "
         f"{many} by {' and '.join(data.attributes)}; {decided}",
         f"target {settings.target}: {TARGET_WORDS[settings.target]}",
-        f"{settings.family} calibration, {prior}; {100 * settings.prob:g} % credible intervals",
+        f"{settings.family} calibration, {prior}, "
+        f"{'the curve alone' if settings.trust is None else 'with deviations from the curve'}; "
+        f"{100 * settings.prob:g} % credible intervals",
     ]
 
 
@@ -247,13 +305,14 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
     settings = result.settings
     values = _metric(result, name)
     truth = ["truth"] if result.truth is not None else []
-    head = [name, "lightfair", "labels only", "labeled", "positive", *truth]
+    head = [name, "lightfair", "prediction-powered", "labels only", "labeled", "positive", *truth]
     rows = [head]
     for entry, counts in zip(values["groups"], _counts(result), strict=True):
         rows.append(
             [
                 f"  {entry['name']}",
                 _with_interval(entry),
+                _bare(entry["prediction_powered"]),
                 _with_interval(entry["labels_only"]),
                 *(f"{counts[key]:,}" for key in ("labeled", "positives")),
                 *([number(entry["truth"])] if truth else []),
@@ -263,7 +322,8 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
     if not values["differences"]:
         return lines
     small = f"P(|.|<{settings.epsilon:g})"
-    rows = [[f"  minus {settings.reference}", "lightfair", "labels only", "P(>0)", small, *truth]]
+    columns = ["lightfair", "prediction-powered", "labels only", "P(>0)", small, *truth]
+    rows = [[f"  minus {settings.reference}", *columns]]
     for entry in values["differences"]:
         chances = [
             probability(entry[key], exact=entry["exact"])
@@ -273,6 +333,7 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
             [
                 f"  {entry['group']}",
                 _with_interval(entry),
+                _bare(entry["prediction_powered"]),
                 _with_interval(entry["labels_only"]),
                 *chances,
                 *([number(entry["truth"])] if truth else []),
@@ -292,6 +353,11 @@ def _with_interval(entry: dict[str, Any]) -> str:
     if entry.get("exact"):
         return f"{number(entry['mean'])} (exact)"
     return f"{number(entry['mean'])} [{number(low)}, {number(high)}]"
+
+
+def _bare(entry: dict[str, Any]) -> str:
+    """An interval, or a dash; the reason is in the values."""
+    return "-" if entry["interval"] is None else _with_interval(entry)
 
 
 def _columns(rows: list[list[str]]) -> list[str]:
@@ -324,6 +390,9 @@ def _tail(result: Assessment) -> list[str]:
                 f"{label} {value:.3f}" if label == "largest R-hat" else f"{label} {value:,.0f}"
             )
     lines = [f"diagnostics: {state}; " + ", ".join(parts)]
+    omega, tau = result.posterior.omega, result.posterior.tau
+    if omega is not None and (result.data.label >= 0).any():
+        lines.append(f"trust: {worth_sentence(omega, tau, typical_rate(result.misfit))}")
     if result.data.empty_groups:
         lines.append("groups without rows, not assessed: " + "; ".join(result.data.empty_groups))
     lines += [f"warning ({note.code}): {note.message}" for note in result.warnings]

@@ -4,12 +4,12 @@ A sweep is three rounds of moves 1 to 3, then moves 4 and 5.
 
 1. A whole new state is proposed from the Gaussian surrogate of the posterior (`surrogate`) and
    accepted with the ratio of the posterior to the proposal.
-2. A random-walk step of each group's phi, shaped by the surrogate. It covers the tails where the
+2. A random-walk step of each group's psi, shaped by the surrogate. It covers the tails where the
    surrogate is thin; without it the chain sticks there.
-3. The exact conditional draw of mu given phi and sigma.
-4. A random-walk step of mu and all phi together, by one common shift. Groups that lean on each
+3. The exact conditional draw of mu given psi and sigma.
+4. A random-walk step of mu and all psi together, by one common shift. Groups that lean on each
    other cannot walk far one by one: without it one chain in thirty sticks in the tail of log a.
-5. A random-walk step of each log sigma given phi and mu.
+5. A random-walk step of each log sigma given psi and mu.
 
 The proposals of move 1 do not depend on the state, so those of many sweeps are made at once,
 before the chain runs through them. Warm-up adapts step sizes and the surrogate; draws adapt
@@ -19,20 +19,24 @@ nothing. A kept draw is the state after a sweep.
 compiled twin: same moves, same noise, same draws. Noise is an argument of both.
 
 Shapes start with (data set, chain): many data sets of the same number of groups can be sampled as
-one batch. A state is a row of 4 G + 7 numbers: phi, mu, sigma, the groups' log likelihoods, and
-the level of sigma (`surrogate.level`); `unpack` names them.
+one batch. A curve has D coordinates psi: log a, log b, c and the deviations from it, if any. The
+prior of all of them is set by S scales sigma (`scales`). A state is a row of (G + 1) D + S + G + 1
+numbers: psi, mu, sigma, the groups' log likelihoods, and the level of sigma (`surrogate.level`);
+`unpack` names them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ._jit import compiles
-from .evidence import Evidence, loglik
-from .model import Floats, Prior
+from .evidence import Evidence, loglik, pieces
+from .model import Floats
+from .scales import Scales
 from .surrogate import (
     Surrogate,
     draw,
@@ -57,11 +61,11 @@ Progress = Callable[[int, int], None]
 class State(NamedTuple):
     """Views of packed states, as natural names.
 
-    phi: float64 (..., group, 3), as log a, log b, c; mu, sigma: (..., 3); loglik: (..., group),
-    the log likelihood at phi; level: (...), that of sigma.
+    psi: float64 (..., group, D), as log a, log b, c, deviations; mu: (..., D); sigma: (..., S);
+    loglik: (..., group), the log likelihood at psi; level: (...), that of sigma.
     """
 
-    phi: Floats
+    psi: Floats
     mu: Floats
     sigma: Floats
     loglik: Floats
@@ -71,10 +75,11 @@ class State(NamedTuple):
 class Noise(NamedTuple):
     """The randomness of a number of sweeps.
 
-    For move 1, in rounds: normal (data set, chain, round, 6 + 3 G) and uniform (data set, chain,
-    round). For moves 1 to 3, in rounds: walk (data set, chain, round, 3 G + 3) and accept (...,
-    round, 1 + G). For moves 4 and 5, in sweeps: shift (data set, chain, sweep, 3), and stretch
-    (..., sweep, 7), which is 3 normals and 3 uniforms for sigma and 1 uniform for the shift.
+    For move 1, in rounds: normal (data set, chain, round, S + D + D G) and uniform (data set,
+    chain, round). For moves 1 to 3, in rounds: walk (data set, chain, round, D G + D) and accept
+    (..., round, 1 + G). For moves 4 and 5, in sweeps: shift (data set, chain, sweep, D), and
+    stretch (..., sweep, 2 S + 1), which is S normals and S uniforms for sigma and 1 uniform for the
+    shift.
     """
 
     normal: Floats
@@ -86,7 +91,7 @@ class Noise(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Proposals of move 1: packed states (data set, chain, round, 4 G + 7), log weights."""
+    """Proposals of move 1: packed states (data set, chain, round, state), log weights."""
 
     packed: Floats
     weight: Floats
@@ -95,28 +100,28 @@ class Candidates(NamedTuple):
 class Step(NamedTuple):
     """Step sizes of moves 2, 4 and 5.
 
-    phi: (data set, group), in units of `walk_shape`; shift: (data set, 1), in units of
-    `shift_shape`; sigma: (data set, 3), of log sigma.
+    psi: (data set, group), in units of `walk_shape`; shift: (data set, 1), in units of
+    `shift_shape`; sigma: (data set, S), of log sigma.
     """
 
-    phi: Floats
+    psi: Floats
     shift: Floats
     sigma: Floats
 
 
 class Accepted(NamedTuple):
-    """Rates of acceptance: joint, shift (data set, 1), phi (data set, group), sigma (.., 3)."""
+    """Rates of acceptance: joint, shift (data set, 1), psi (data set, group), sigma (.., S)."""
 
     joint: Floats
-    phi: Floats
+    psi: Floats
     shift: Floats
     sigma: Floats
 
 
 class Draws(NamedTuple):
-    """Kept states: phi (data set, chain, draw, group, 3); mu, sigma (data set, chain, draw, 3)."""
+    """Kept states: psi (data set, chain, draw, group, D); mu (.., draw, D); sigma (.., draw, S)."""
 
-    phi: Floats
+    psi: Floats
     mu: Floats
     sigma: Floats
 
@@ -126,7 +131,7 @@ class Chains(NamedTuple):
 
     packed: Floats
     evidence: Evidence
-    prior: Prior
+    scales: Scales
     surrogate: Surrogate
     step: Step
     accepted: Accepted
@@ -136,7 +141,7 @@ class Chains(NamedTuple):
 
 def warm_up(
     evidence: Evidence,
-    prior: Prior,
+    scales: Scales,
     *,
     chains: int,
     warmup: int,
@@ -149,14 +154,14 @@ def warm_up(
     ----------
     evidence
         The labelled rows of one or more data sets.
-    prior
-        The six scales, shared by all data sets.
+    scales
+        Of the prior, shared by all data sets.
     chains, warmup
         Chains per data set, and sweeps of warm-up.
     rng
         Belongs to the chains from here on.
     """
-    now = _begin(evidence, prior, chains, rng)
+    now = _begin(evidence, scales, chains, rng)
     refits = {warmup * (i + 1) // (REFITS + 1) for i in range(REFITS)}
     history: list[Floats] = []
     done = 0
@@ -183,7 +188,8 @@ def take_draws(
     """
     sets, count, _ = chains.packed.shape
     groups = chains.evidence.groups
-    size = max(1, BLOCK // (sets * count * ROUNDS * (6 * groups + 9)))
+    per_round = len(chains.scales.own) * (2 * groups + 3)
+    size = max(1, BLOCK // (sets * count * ROUNDS * per_round))
     parts: list[Floats] = []
     rates: list[Accepted] = []
     for first in range(0, draws, size):
@@ -194,61 +200,88 @@ def take_draws(
         if progress is not None:
             progress(first + block, draws)
     total = Accepted(*(np.asarray(sum(rate)) for rate in zip(*rates, strict=True)))
-    state = unpack(np.concatenate(parts, axis=2), groups)
-    return chains._replace(accepted=total), Draws(state.phi, state.mu, state.sigma)
+    state = unpack(np.concatenate(parts, axis=2), groups, chains.scales)
+    return chains._replace(accepted=total), Draws(state.psi, state.mu, state.sigma)
 
 
-def unpack(packed: Floats, groups: int) -> State:
-    """Name the parts of packed states (..., 4 G + 7); views, not copies."""
-    end = 3 * groups
+def unpack(packed: Floats, groups: int, scales: Scales) -> State:
+    """Name the parts of packed states (..., state); views, not copies."""
+    size = len(scales.own)
+    at = np.cumsum([size * groups, size, len(scales.sd), groups])
     return State(
-        packed[..., :end].reshape(*packed.shape[:-1], groups, 3),
-        packed[..., end : end + 3],
-        packed[..., end + 3 : end + 6],
-        packed[..., end + 6 : end + 6 + groups],
+        packed[..., : at[0]].reshape(*packed.shape[:-1], groups, size),
+        packed[..., at[0] : at[1]],
+        packed[..., at[1] : at[2]],
+        packed[..., at[2] : at[3]],
         packed[..., -1],
     )
 
 
 def pack(state: State) -> Floats:
     """Undo `unpack`."""
-    flat = state.phi.reshape(*state.phi.shape[:-2], -1)
+    flat = state.psi.reshape(*state.psi.shape[:-2], -1)
     return np.concatenate([flat, *state[1:4], state.level[..., None]], axis=-1)
 
 
-def make_noise(rng: np.random.Generator, shape: tuple[int, int], sweeps: int, groups: int) -> Noise:
+def make_noise(
+    rng: np.random.Generator, shape: tuple[int, int], sweeps: int, groups: int, scales: Scales
+) -> Noise:
     """Draw the noise of a number of sweeps; `shape` is (data sets, chains)."""
     rounds = sweeps * ROUNDS
+    size, count = len(scales.own), len(scales.sd)
     return Noise(
-        rng.standard_normal((*shape, rounds, 6 + 3 * groups)),
+        rng.standard_normal((*shape, rounds, count + size + size * groups)),
         rng.random((*shape, rounds)),
-        rng.standard_normal((*shape, rounds, 3 * groups + 3)),
+        rng.standard_normal((*shape, rounds, size * groups + size)),
         rng.random((*shape, rounds, 1 + groups)),
-        rng.standard_normal((*shape, sweeps, 3)),
+        rng.standard_normal((*shape, sweeps, size)),
         np.concatenate(
-            [rng.standard_normal((*shape, sweeps, 3)), rng.random((*shape, sweeps, 4))], axis=-1
+            [
+                rng.standard_normal((*shape, sweeps, count)),
+                rng.random((*shape, sweeps, count + 1)),
+            ],
+            axis=-1,
         ),
     )
 
 
 def propose(
-    noise: Noise, evidence: Evidence, surrogate: Surrogate, prior: Prior, *, jit: bool = False
+    noise: Noise, evidence: Evidence, surrogate: Surrogate, scales: Scales, *, jit: bool = False
 ) -> Candidates:
     """Make the proposals of move 1 for all rounds of the noise."""
     sets, chains, rounds, _ = noise.normal.shape
     groups = evidence.groups
+    size, count = len(scales.own), len(scales.sd)
     normal = noise.normal.reshape(sets, chains * rounds, -1)
-    sigma = draw_sigma(surrogate, prior, normal[..., :3], noise.uniform.reshape(sets, -1))
-    at = marginal(sigma, surrogate, prior)
-    for_phi = normal[..., 6:].reshape(sets, -1, groups, 3)
-    mu, phi = draw(at, sigma, normal[..., 3:6], for_phi)
-    heights = _logliks(phi, evidence, jit)
-    ladder = level(sigma, at.value, surrogate, prior)
-    weight = (heights - quadratic(phi, surrogate)).sum(-1) + ladder
-    packed = pack(State(phi, mu, sigma, heights, ladder))
+    uniform = noise.uniform.reshape(sets, -1)
+    sigma = draw_sigma(surrogate, scales, normal[..., :count], uniform)
+    fill = _proposed_compiled if jit else _proposed
+    for_psi = normal[..., count + size :].reshape(sets, -1, groups, size)
+    packed, weight = fill(
+        sigma, normal[..., count : count + size], for_psi, evidence, surrogate, scales
+    )
     return Candidates(
         packed.reshape(sets, chains, rounds, -1), weight.reshape(sets, chains, rounds)
     )
+
+
+def _proposed(
+    sigma: Floats,
+    for_mu: Floats,
+    for_psi: Floats,
+    evidence: Evidence,
+    surrogate: Surrogate,
+    scales: Scales,
+) -> tuple[Floats, Floats]:
+    """Fill in states at proposed sigma: packed (data set, n, state), log weights (data set, n)."""
+    at = marginal(sigma, surrogate, scales)
+    mu, psi = draw(at, sigma, scales, for_mu, for_psi)
+    size = max(1, BLOCK // len(evidence.up))
+    blocks = [loglik(psi[:, i : i + size], evidence) for i in range(0, psi.shape[1], size)]
+    heights = np.concatenate(blocks, axis=1)
+    ladder = level(sigma, at.value, surrogate, scales)
+    weight = (heights - quadratic(psi, surrogate)).sum(-1) + ladder
+    return pack(State(psi, mu, sigma, heights, ladder)), np.asarray(weight)
 
 
 def sweep(
@@ -256,7 +289,7 @@ def sweep(
     candidates: Candidates,
     noise: Noise,
     evidence: Evidence,
-    prior: Prior,
+    scales: Scales,
     surrogate: Surrogate,
     step: Step,
 ) -> tuple[Floats, Accepted]:
@@ -265,7 +298,7 @@ def sweep(
     Parameters
     ----------
     packed
-        States, float64 (data set, chain, 4 G + 7).
+        States, float64 (data set, chain, state).
     candidates, noise
         Those of one sweep; `noise.walk` and `noise.shift` are already scaled and shaped.
 
@@ -274,52 +307,53 @@ def sweep(
     The new states, and counts of acceptance summed over chains and rounds.
     """
     groups = evidence.groups
-    location_sd, spread_sd = prior.location_sd, prior.spread_sd
+    size, count = len(scales.own), len(scales.sd)
     joint_count = 0.0
     walk_count = 0.0
     for i in range(noise.uniform.shape[-1]):
         # 1. a whole new state from the surrogate
-        old = unpack(packed, groups)
-        weight = (old.loglik - quadratic(old.phi, surrogate)).sum(-1) + old.level
+        old = unpack(packed, groups, scales)
+        weight = (old.loglik - quadratic(old.psi, surrogate)).sum(-1) + old.level
         log_uniform = np.log(noise.accept[:, :, i])
         joint = log_uniform[..., 0] < candidates.weight[:, :, i] - weight
         packed = np.where(joint[..., None], candidates.packed[:, :, i], packed)
         joint_count = joint_count + joint.sum(axis=1)
         # 2. a random walk of each group
-        phi, mu, sigma, height, _ = unpack(packed, groups)
-        walk = noise.walk[:, :, i, : 3 * groups].reshape(phi.shape)
-        new = phi + walk
+        psi, mu, sigma, height, _ = unpack(packed, groups, scales)
+        spread, location = scales.spread(sigma), scales.location(sigma)
+        walk = noise.walk[:, :, i, : size * groups].reshape(psi.shape)
+        new = psi + walk
         new_height = loglik(new, evidence)
-        scale, centre = sigma[:, :, None], mu[:, :, None]
-        pull = (walk * (new + phi - 2.0 * centre) / (scale * scale)).sum(-1)
+        wide, centre = spread[:, :, None], mu[:, :, None]
+        pull = (walk * (new + psi - 2.0 * centre) / (wide * wide)).sum(-1)
         accept = log_uniform[..., 1:] < new_height - height - 0.5 * pull
-        phi[...] = np.where(accept[..., None], new, phi)
+        psi[...] = np.where(accept[..., None], new, psi)
         height[...] = np.where(accept, new_height, height)
         walk_count = walk_count + accept.sum(axis=1)
-        # 3. mu given phi and sigma
-        variance = sigma * sigma
-        precision = groups / variance + 1.0 / location_sd**2
-        fresh = noise.walk[:, :, i, 3 * groups :] / np.sqrt(precision)
-        mu[...] = phi.sum(axis=2) / variance / precision + fresh
-    # 4. a common shift of mu and all phi
-    phi, mu, sigma, height, ladder = unpack(packed, groups)
+        # 3. mu given psi and sigma
+        variance = spread * spread
+        precision = groups / variance + 1.0 / (location * location)
+        fresh = noise.walk[:, :, i, size * groups :] / np.sqrt(precision)
+        mu[...] = psi.sum(axis=2) / variance / precision + fresh
+    # 4. a common shift of mu and all psi
+    psi, mu, sigma, height, ladder = unpack(packed, groups, scales)
+    location = scales.location(sigma)
     shift = noise.shift[:, :, 0]
-    new = phi + shift[:, :, None]
+    new = psi + shift[:, :, None]
     new_height = loglik(new, evidence)
-    pull = (shift * (shift + 2.0 * mu) / location_sd**2).sum(-1)
-    moved = np.log(noise.stretch[:, :, 0, 6]) < (new_height - height).sum(-1) - 0.5 * pull
-    phi[...] = np.where(moved[..., None, None], new, phi)
+    pull = (shift * (shift + 2.0 * mu) / (location * location)).sum(-1)
+    moved = np.log(noise.stretch[:, :, 0, -1]) < (new_height - height).sum(-1) - 0.5 * pull
+    psi[...] = np.where(moved[..., None, None], new, psi)
     mu[...] = np.where(moved[..., None], mu + shift, mu)
     height[...] = np.where(moved[..., None], new_height, height)
-    # 5. log sigma given phi and mu; the target is that of log sigma, its Jacobian is in it
-    far = phi - mu[:, :, None]
-    squares = (far * far).sum(axis=2)
-    wide = sigma * np.exp(step.sigma[:, None] * noise.stretch[:, :, 0, :3])
-    ratio = _sigma_target(wide, squares, groups, spread_sd)
-    ratio = ratio - _sigma_target(sigma, squares, groups, spread_sd)
-    accept = np.log(noise.stretch[:, :, 0, 3:6]) < ratio
-    sigma[...] = np.where(accept, wide, sigma)
-    ladder[...] = level(sigma, marginal(sigma, surrogate, prior).value, surrogate, prior)
+    # 5. log sigma given psi and mu; the target is that of log sigma, its Jacobian is in it
+    squares, normals = scales.squares(psi, mu), scales.counts(groups)
+    stretched = sigma * np.exp(step.sigma[:, None] * noise.stretch[:, :, 0, :count])
+    ratio = _sigma_target(stretched, squares, normals, scales.sd)
+    ratio = ratio - _sigma_target(sigma, squares, normals, scales.sd)
+    accept = np.log(noise.stretch[:, :, 0, count : 2 * count]) < ratio
+    sigma[...] = np.where(accept, stretched, sigma)
+    ladder[...] = level(sigma, marginal(sigma, surrogate, scales).value, surrogate, scales)
     return packed, Accepted(
         np.asarray(joint_count)[:, None],
         np.asarray(walk_count),
@@ -328,26 +362,28 @@ def sweep(
     )
 
 
-def _begin(evidence: Evidence, prior: Prior, chains: int, rng: np.random.Generator) -> Chains:
+def _begin(evidence: Evidence, scales: Scales, chains: int, rng: np.random.Generator) -> Chains:
     """Draw first states from the surrogate, half as wide again, so that chains start apart."""
-    surrogate = expand(evidence, prior)
-    sets, groups = surrogate.linear.shape[:2]
-    sigma = np.abs(rng.standard_normal((sets, chains, 3))) * prior.spread_sd
-    at = marginal(sigma, surrogate, prior)
-    for_mu = 1.5 * rng.standard_normal((sets, chains, 3))
-    mu, phi = draw(at, sigma, for_mu, 1.5 * rng.standard_normal((sets, chains, groups, 3)))
-    ladder = level(sigma, at.value, surrogate, prior)
-    packed = pack(State(phi, mu, sigma, loglik(phi, evidence), ladder))
-    step = Step(np.full((sets, groups), 1.0), np.full((sets, 1), 1.0), np.full((sets, 3), 1.2))
-    nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, 1, 3)))
+    surrogate = expand(evidence, scales)
+    sets, groups, size = surrogate.linear.shape
+    count = len(scales.sd)
+    sigma = np.abs(rng.standard_normal((sets, chains, count))) * scales.sd
+    at = marginal(sigma, surrogate, scales)
+    for_mu = 1.5 * rng.standard_normal((sets, chains, size))
+    for_psi = 1.5 * rng.standard_normal((sets, chains, groups, size))
+    mu, psi = draw(at, sigma, scales, for_mu, for_psi)
+    ladder = level(sigma, at.value, surrogate, scales)
+    packed = pack(State(psi, mu, sigma, loglik(psi, evidence), ladder))
+    step = Step(np.full((sets, groups), 1.0), np.full((sets, 1), 1.0), np.full((sets, count), 1.2))
+    nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, 1, count)))
     jit = compiles(_numpy_seconds(evidence, sets, chains))
-    return Chains(packed, evidence, prior, surrogate, step, nothing, rng, jit)
+    return Chains(packed, evidence, scales, surrogate, step, nothing, rng, jit)
 
 
 def _adapted(step: Step, rate: Accepted) -> Step:
     """Lengthen steps that are accepted too often, shorten those that are not (0.3 and 0.4)."""
     return Step(
-        step.phi * np.exp(np.clip(2.0 * (rate.phi - 0.3), -0.7, 0.7)),
+        step.psi * np.exp(np.clip(2.0 * (rate.psi - 0.3), -0.7, 0.7)),
         step.shift * np.exp(np.clip(2.0 * (rate.shift - 0.3), -0.7, 0.7)),
         step.sigma * np.exp(np.clip(2.0 * (rate.sigma - 0.4), -0.7, 0.7)),
     )
@@ -355,38 +391,39 @@ def _adapted(step: Step, rate: Accepted) -> Step:
 
 def _refitted(chains: Chains, history: Floats) -> Chains:
     """Refit the surrogate to the latter half of the states met so far."""
-    sets, count, length, size = history.shape
-    recent = history[:, :, length // 2 :].reshape(sets, -1, size)
-    groups = chains.evidence.groups
-    met = unpack(recent, groups)
-    surrogate = refit(chains.surrogate, met.phi, met.sigma, met.loglik)
+    sets, _, length, width = history.shape
+    recent = history[:, :, length // 2 :].reshape(sets, -1, width)
+    groups, scales = chains.evidence.groups, chains.scales
+    met = unpack(recent, groups, scales)
+    surrogate = refit(chains.surrogate, met.psi, met.sigma, met.loglik)
     packed = chains.packed.copy()
-    now = unpack(packed, groups)
-    value = marginal(now.sigma, surrogate, chains.prior).value
-    now.level[...] = level(now.sigma, value, surrogate, chains.prior)
+    now = unpack(packed, groups, scales)
+    value = marginal(now.sigma, surrogate, scales).value
+    now.level[...] = level(now.sigma, value, surrogate, scales)
     return chains._replace(packed=packed, surrogate=surrogate)
 
 
 def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
-    """Run sweeps; return the chains and every state, (data set, chain, sweep, 4 G + 7)."""
+    """Run sweeps; return the chains and every state, (data set, chain, sweep, state)."""
     sets, count, _ = chains.packed.shape
-    groups = chains.evidence.groups
-    noise = make_noise(chains.rng, (sets, count), sweeps, groups)
+    groups, scales = chains.evidence.groups, chains.scales
+    size = len(scales.own)
+    noise = make_noise(chains.rng, (sets, count), sweeps, groups, scales)
     jit = chains.jit
-    candidates = propose(noise, chains.evidence, chains.surrogate, chains.prior, jit=jit)
-    shape = chains.step.phi[..., None, None] * walk_shape(chains.surrogate)
-    walk = noise.walk[..., : 3 * groups].reshape(sets, count, -1, groups, 3)
-    walk = (shape[:, None, None] @ walk[..., None])[..., 0].reshape(sets, count, -1, 3 * groups)
-    across = chains.step.shift[..., None] * shift_shape(chains.surrogate, chains.prior)
+    candidates = propose(noise, chains.evidence, chains.surrogate, scales, jit=jit)
+    shape = chains.step.psi[..., None, None] * walk_shape(chains.surrogate, scales)
+    walk = noise.walk[..., : size * groups].reshape(sets, count, -1, groups, size)
+    walk = (shape[:, None, None] @ walk[..., None])[..., 0].reshape(sets, count, -1, size * groups)
+    across = chains.step.shift[..., None] * shift_shape(chains.surrogate, scales)
     noise = noise._replace(
-        walk=np.concatenate([walk, noise.walk[..., 3 * groups :]], axis=-1),
+        walk=np.concatenate([walk, noise.walk[..., size * groups :]], axis=-1),
         shift=(across[:, None, None] @ noise.shift[..., None])[..., 0],
     )
     packed, kept, counts = (_compiled if jit else _plain)(chains, candidates, noise, sweeps)
     rounds = count * sweeps * ROUNDS
     rates = Accepted(
         counts.joint / rounds,
-        counts.phi / rounds,
+        counts.psi / rounds,
         counts.shift / (count * sweeps),
         counts.sigma / (count * sweeps),
     )
@@ -415,7 +452,7 @@ def _plain(
             at_hand,
             part,
             chains.evidence,
-            chains.prior,
+            chains.scales,
             chains.surrogate,
             chains.step,
         )
@@ -429,56 +466,92 @@ def _compiled(
 ) -> tuple[Floats, Floats, Accepted]:
     from . import _kernels
 
-    sets, count, size = chains.packed.shape
-    rows, quadratics, step = chains.evidence, chains.surrogate, chains.step
-    groups = rows.groups
+    sets, count, width = chains.packed.shape
+    groups = chains.evidence.groups
+    scales = len(chains.scales.sd)
     packed = chains.packed.copy()
-    kept = np.empty((sets, count, sweeps, size))
-    accepted = np.zeros((sets, 1 + groups + 1 + 3))
-    nodes = np.stack([rows.up, rows.down, rows.positive, rows.total])
-    bends = np.concatenate([quadratics.curvature, quadratics.linear[..., None]], axis=-1).reshape(
-        sets, groups, 12
-    )
+    kept = np.empty((sets, count, sweeps, width))
+    accepted = np.zeros((sets, 1 + groups + 1 + scales))
     late = np.concatenate([noise.shift, noise.stretch], axis=-1)
-    for r in range(sets):
-        scales = np.stack(
-            [
-                chains.prior.location_sd,
-                chains.prior.spread_sd,
-                quadratics.centre[r],
-                quadratics.width[r],
-                step.sigma[r],
-            ]
-        )
-        begin = rows.start[r * groups : (r + 1) * groups + 1]
+    for r, tables in enumerate(_tables(chains.evidence, chains.surrogate, chains.scales)):
+        tables.scales[3] = chains.step.sigma[r]
         for k in range(count):
             _kernels.sweeps(
                 *(packed[r, k], candidates.packed[r, k], candidates.weight[r, k]),
                 *(noise.walk[r, k], noise.accept[r, k], late[r, k]),
-                *(nodes, begin, rows.offset, rows.cap),
-                *(bends[r], scales),
-                *(kept[r, k], accepted[r], np.empty(24 + groups)),
+                *tables[:9],
+                *(kept[r, k], accepted[r]),
+                *tables[9:],
             )
     counts = Accepted(*np.split(accepted, [1, 1 + groups, 2 + groups], axis=1))
     return packed, kept, counts
 
 
-def _logliks(phi: Floats, evidence: Evidence, jit: bool) -> Floats:
-    """`loglik` of many states, in pieces that stay in memory, or compiled."""
-    sets, n, groups, _ = phi.shape
-    if not jit:
-        size = max(1, BLOCK // len(evidence.up))
-        pieces = [loglik(phi[:, i : i + size], evidence) for i in range(0, n, size)]
-        return np.concatenate(pieces, axis=1)
+def _proposed_compiled(
+    sigma: Floats,
+    for_mu: Floats,
+    for_psi: Floats,
+    evidence: Evidence,
+    surrogate: Surrogate,
+    scales: Scales,
+) -> tuple[Floats, Floats]:
+    """Compiled twin of `_proposed`."""
     from . import _kernels
 
-    heights = np.empty((sets, n, groups))
+    sets, n, count = sigma.shape
+    _, _, groups, size = for_psi.shape
+    first = (groups + 1) * size
+    packed = np.empty((sets, n, first + count + groups + 1))
+    packed[..., first : first + count] = sigma
+    weight = np.empty((sets, n))
+    normal = np.concatenate([sigma, for_mu, for_psi.reshape(sets, n, -1)], axis=-1)
+    for r, tables in enumerate(_tables(evidence, surrogate, scales)):
+        _kernels.proposals(packed[r], weight[r], normal[r], *tables)
+    return packed, weight
+
+
+class _Tables(NamedTuple):
+    """Arguments that the compiled forms share, of one data set; the last four are scratch."""
+
+    nodes: Floats
+    start: npt.NDArray[np.int64]
+    owner: npt.NDArray[np.int64]
+    columns: Floats
+    cap: float
+    bends: Floats
+    ratios: Floats
+    of: npt.NDArray[np.int64]
+    scales: Floats
+    factor: Floats
+    half: Floats
+    sums: Floats
+    spare: Floats
+
+
+def _tables(evidence: Evidence, surrogate: Surrogate, scales: Scales) -> Iterator[_Tables]:
+    """Lay out what the compiled forms read, data set by data set."""
+    groups = evidence.groups
+    size, count = len(scales.own), len(scales.sd)
     nodes = np.stack([evidence.up, evidence.down, evidence.positive, evidence.total])
-    for r in range(sets):
-        begin = evidence.start[r * groups : (r + 1) * groups + 1]
-        flat = np.ascontiguousarray(phi[r].reshape(n, -1))
-        _kernels.logliks(flat, nodes, begin, evidence.offset, evidence.cap, heights[r])
-    return heights
+    runs = pieces(evidence)
+    bends = np.concatenate([surrogate.curvature, surrogate.linear[..., None]], axis=-1)
+    of = np.stack([scales.own_of, scales.common_of])
+    for r in range(len(bends)):
+        yield _Tables(
+            nodes,
+            runs.start,
+            runs.owner[r * groups : (r + 1) * groups + 1],
+            runs.columns,
+            evidence.cap,
+            bends[r],
+            np.stack([scales.own, scales.common]),
+            np.where(of == count, -1, of),
+            np.stack([scales.sd, surrogate.centre[r], surrogate.width[r], np.zeros(count)]),
+            np.empty((groups + 1, size, size)),
+            np.empty((groups + 1, size, size + 1)),
+            np.empty((size, size + 3)),
+            np.empty((2, max(size, groups))),
+        )
 
 
 def _numpy_seconds(evidence: Evidence, sets: int, chains: int) -> float:
@@ -492,9 +565,9 @@ def _numpy_seconds(evidence: Evidence, sets: int, chains: int) -> float:
     return float(1000 * (calls + proposals + nodes))
 
 
-def _sigma_target(sigma: Floats, squares: Floats, groups: int, scale: Floats) -> Floats:
-    """Log density of log sigma given the groups' squared deviations from mu."""
+def _sigma_target(sigma: Floats, squares: Floats, normals: Floats, scale: Floats) -> Floats:
+    """Log density of log sigma given the squared deviations of the normals that it scales."""
     ratio = sigma / scale
     return np.asarray(
-        (1.0 - groups) * np.log(sigma) - 0.5 * (squares / (sigma * sigma) + ratio * ratio)
+        (1.0 - normals) * np.log(sigma) - 0.5 * (squares / (sigma * sigma) + ratio * ratio)
     )

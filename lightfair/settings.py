@@ -15,6 +15,7 @@ from .imputation import TARGETS
 from .metrics import DEFAULT_METRICS, LABEL_FREE, check_metrics
 from .model import FAMILIES, Prior
 from .table import check_clip
+from .trust import check_trust
 from .wording import level_name, lies_in, show
 
 
@@ -35,6 +36,7 @@ class Settings:
     family: str = "beta"
     hierarchical: bool = True
     prior: Prior = Prior()
+    trust: Any = True
     target: str = "sample"
     prob: float = 0.95
     epsilon: float = 0.05
@@ -67,6 +69,7 @@ class Settings:
         if self.log_odds_cap is not None:
             object.__setattr__(self, "log_odds_cap", float(self.log_odds_cap))
         object.__setattr__(self, "hierarchical", bool(self.hierarchical))
+        object.__setattr__(self, "trust", check_trust(self.trust))
         object.__setattr__(self, "metrics", check_metrics(self.metrics))
         object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
 
@@ -109,6 +112,7 @@ class Settings:
         plain = dict(self.__dict__)
         plain["metrics"] = list(self.metrics)
         plain["prior"] = self.prior.to_dict()
+        plain["trust"] = None if self.trust is None else self.trust.to_dict()
         plain["labels_only_prior"] = list(self.labels_only_prior)
         return plain
 

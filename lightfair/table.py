@@ -93,7 +93,8 @@ class ScoreTable:
     clipped : int
         Rows whose score was outside.
     points, cells
-        The strata; each stratum is wholly in one of them.
+        The strata; each stratum is wholly in one of them, but for scores at a clipping bound, which
+        are always points.
     """
 
     groups: tuple[str, ...]
@@ -136,6 +137,10 @@ class ScoreTable:
         for parts in (self.points, self.cells):
             np.add.at(total, parts.stratum, getattr(parts, column))
         return total.reshape(-1, 2, 3)
+
+    def bounds(self) -> Floats:
+        """Return the logits of the clipping bounds, float64 (2,); infinite without clipping."""
+        return clip_bounds(self.clip)
 
     def nodes(self) -> Nodes:
         """Return the nodes of all strata, sorted by stratum."""
@@ -196,6 +201,11 @@ def check_clip(clip: Any) -> None:
         raise ValueError(f"clip must lie in [0, 0.5); got {clip!r}")
 
 
+def clip_bounds(clip: float) -> Floats:
+    """Return the logits of clip and 1 - clip, float64 (2,); infinite where nothing is clipped."""
+    return np.array([-np.inf, np.inf]) if 1.0 - clip == 1.0 else logit_of([0.0, 1.0], clip)
+
+
 def to_cells(points: Points, width: float = CELL_WIDTH) -> Cells:
     """Move points into cells of a width; the points of a cell are merged."""
     cell = np.floor(points.logit / width).astype(np.int64)
@@ -237,9 +247,11 @@ def _settled(
 ) -> ScoreTable:
     """Merge equal points and cells; move strata with too many points, or with cells, to cells."""
     points = _merged_points(points)
-    many = np.bincount(points.stratum, minlength=len(groups) * 6) > EXACT_LIMIT
+    low, high = clip_bounds(clip)
+    inside = (points.logit > low) & (points.logit < high)
+    many = np.bincount(points.stratum[inside], minlength=len(groups) * 6) > EXACT_LIMIT
     many[np.unique(cells.stratum)] = True
-    moves = many[points.stratum]
+    moves = many[points.stratum] & inside
     moved = to_cells(Points._make(column[moves] for column in points))
     cells = Cells._make(np.concatenate(pair) for pair in zip(cells, moved, strict=True))
     points = Points._make(column[~moves] for column in points)

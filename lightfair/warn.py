@@ -11,7 +11,9 @@ import numpy.typing as npt
 from .compare import UNDEFINED_LIMIT
 from .data import ScoreData
 from .diagnostics import Gate
+from .metrics import LABEL_FREE
 from .model import Floats
+from .prediction_powered import PredictionPowered, disagreement, powered_difference
 from .table import UNLABELLED, ScoreTable
 from .wording import Note
 
@@ -86,6 +88,49 @@ def result_warnings(
             )
         )
     return notes
+
+
+def disagreements(
+    theta: dict[str, Floats],
+    anchored: dict[str, PredictionPowered],
+    reference: str | None,
+    groups: tuple[str, ...],
+) -> list[Note]:
+    """Say where the posterior and the labels-anchored estimate disagree: one note, or none."""
+    places = []
+    for name, powered in anchored.items():
+        if name in LABEL_FREE:
+            continue
+        draws = theta[name].reshape(-1, len(groups))
+        for index, group in enumerate(groups):
+            one = draws[:, index]
+            found = powered.mean[index], powered.se[index], f"{name} of {group}"
+            places += _apart(one, *found)
+            if reference is None or group == reference:
+                continue
+            base = groups.index(reference)
+            delta = powered_difference(powered, index, base)
+            found = delta.mean, delta.se, f"{name} of {group} minus {reference}"
+            places += _apart(one - draws[:, base], *found)
+    if not places:
+        return []
+    worst = [text for _, text in sorted(places, reverse=True)[:3]]
+    more = f" (the worst 3 of {len(places)})" if len(places) > 3 else ""
+    message = (
+        f"the model disagrees with the labels{more}: {'; '.join(worst)}; the model may be wrong "
+        "there, or the labelled rows may not be a random sample of their group"
+    )
+    return [Note("disagreement", message)]
+
+
+def _apart(draws: Floats, mean: float, se: float, what: str) -> list[tuple[float, str]]:
+    """Size of a disagreement and its words, if there is one."""
+    seen = draws[~np.isnan(draws)]
+    if not len(seen) or len(seen) < (1.0 - UNDEFINED_LIMIT) * len(draws):
+        return []
+    apart, z = disagreement(float(mean), float(se), float(seen.mean()), float(seen.std()))
+    words = f"{what} is {seen.mean():.3f} by the model, {mean:.3f} by the labels ({abs(z):.1f} sd)"
+    return [(abs(z), words)] if apart else []
 
 
 def coarse_interval(prob: float, shape: tuple[int, ...]) -> list[Note]:

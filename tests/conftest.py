@@ -10,6 +10,7 @@ if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
     sys.modules["numba"] = None  # type: ignore[assignment]
 
 import pytest  # noqa: E402
+from cases import CASES  # noqa: E402
 
 import lightfair as lf  # noqa: E402
 
@@ -20,6 +21,12 @@ PACKAGE = Path(lf.__file__).parent
 def rows():
     """A small simulated data set: 400 rows of two groups, 60 of them labelled."""
     return lf.simulate(400, 60, rng=3)
+
+
+@pytest.fixture(params=CASES)
+def scales(request):
+    """The prior of the curve alone, and that of a curve with deviations."""
+    return CASES[request.param]
 
 
 @pytest.fixture

@@ -64,7 +64,8 @@ def result(rows, fast):
 
 def test_keys_of_to_dict(result):
     values = result.to_dict()
-    assert list(values) == ["version", "settings", "data", "metrics", "diagnostics", "warnings"]
+    keys = ["version", "settings", "data", "metrics", "calibration", "diagnostics", "warnings"]
+    assert list(values) == keys
     assert values["version"] == lf.__version__
     assert {"rows", "labeled", "unlabeled", "groups"} <= set(values["data"])
     assert {"rhat_max", "ess_bulk_min", "ess_tail_min", "ok"} <= set(values["diagnostics"])
@@ -596,6 +597,7 @@ def test_progress_is_told(rows):
         ({"family": "platt"}, "family must be one of beta, llo, temperature; got 'platt'"),
         ({"target": "rows"}, "target must be one of expected, sample, population; got 'rows'"),
         ({"prior": 2.0}, "prior must be a lightfair.Prior; got 2.0"),
+        ({"trust": 0.5}, "trust must be True, False or a lightfair.Trust; got 0.5"),
         ({"prob": 95}, r"prob must lie in \(0, 1\); got 95; 0.95 is 95 %"),
         ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\); got 0.0"),
         ({"clip": 0.5}, r"clip must lie in \[0, 0.5\); got 0.5"),

@@ -7,12 +7,13 @@ import math
 import naive
 import numpy as np
 import pytest
+from cases import CURVE, TRUSTED, column, place
 
-from lightfair.evidence import by_segment, evidence, loglik
+from lightfair.evidence import by_segment, evidence, loglik, pieces
 from lightfair.model import FAMILIES, features, logit_of
 
 
-def build(rows, groups, family="beta", cap=math.inf):
+def build(rows, groups, family="beta", cap=math.inf, scales=CURVE):
     """Evidence of rows (data set, group, score, label, weight), in the order given."""
     rows = np.array(rows, dtype=float).reshape(-1, 5)
     sets = 1 if len(rows) == 0 else int(rows[:, 0].max()) + 1
@@ -24,6 +25,7 @@ def build(rows, groups, family="beta", cap=math.inf):
         segments=sets * groups,
         groups=groups,
         cap=cap,
+        **place(rows[:, 2], scales),
     )
 
 
@@ -43,25 +45,62 @@ def simulate(seed, sets, groups, count):
     return rows[(rows[:, 0] != 0) | (rows[:, 1] != 1)]
 
 
-def oracle(rows, phi, family="beta", cap=math.inf):
-    sets, n, groups, _ = phi.shape
+def oracle(rows, psi, family="beta", cap=math.inf, scales=CURVE):
+    sets, n, groups, _ = psi.shape
     value = np.empty((sets, n, groups))
     for r in range(sets):
         for g in range(groups):
-            mine = [tuple(row[2:]) for row in rows if row[0] == r and row[1] == g]
+            mine = [row[2:] for row in rows if row[0] == r and row[1] == g]
+            mine = [(*row, column(row[0], scales)) for row in mine]
             for i in range(n):
-                value[r, i, g] = naive.loglik(mine, phi[r, i, g], family, cap)
+                value[r, i, g] = naive.loglik(mine, psi[r, i, g], family, cap)
     return value
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("cap", [math.inf, 0.5])
 @pytest.mark.parametrize("sets, groups", [(1, 1), (1, 4), (3, 2), (5, 3)])
-def test_loglik_equals_naive(sets, groups, cap, family):
+def test_loglik_equals_naive(sets, groups, cap, family, scales):
     rows = simulate(sets, sets, groups, 60)
-    phi = np.random.default_rng(1).normal(0.0, 0.7, (sets, 6, groups, 3))
-    got = loglik(phi, build(rows, groups, family, cap))
-    np.testing.assert_allclose(got, oracle(rows, phi, family, cap), rtol=1e-12)
+    psi = np.random.default_rng(1).normal(0.0, 0.7, (sets, 6, groups, len(scales.own)))
+    got = loglik(psi, build(rows, groups, family, cap, scales))
+    np.testing.assert_allclose(got, oracle(rows, psi, family, cap, scales), rtol=1e-12)
+
+
+def test_pieces_are_runs_of_one_segment_and_region():
+    built = build(simulate(2, 2, 3, 80), 3, scales=TRUSTED)
+    runs = pieces(built)
+    assert (np.diff(runs.start) > 0).all() and runs.start[-1] == len(built.up)
+    for segment in range(6):
+        first, last = runs.owner[segment : segment + 2]
+        assert runs.start[first] == built.start[segment]
+        assert runs.start[last] == built.start[segment + 1]
+        seen = []
+        for p in range(first, last):
+            nodes = slice(runs.start[p], runs.start[p + 1])
+            assert set(built.segment[nodes]) == {segment}
+            (region,) = set(built.region[nodes])
+            wanted = [built.offset[region], built.base[region], *built.loadings[region]]
+            np.testing.assert_array_equal(runs.columns[p], wanted)
+            seen.append(region)
+        assert seen == sorted(set(seen))  # a region is one run
+
+
+def test_deviations_of_nought_are_the_curve():
+    rows = simulate(3, 2, 2, 60)
+    rows = rows[rows[:, 2] < 0.85]  # a mass is off the curve
+    psi = np.random.default_rng(4).normal(size=(2, 3, 2, 6))
+    psi[..., 3:] = 0.0
+    got = loglik(psi, build(rows, 2, scales=TRUSTED))
+    np.testing.assert_allclose(got, loglik(psi[..., :3], build(rows, 2)), rtol=1e-12)
+
+
+def test_the_curve_leaves_a_mass_alone():
+    rows = simulate(5, 1, 1, 80) * [1, 1, 0, 1, 1] + [0, 0, 0.9, 0, 0]
+    psi = np.random.default_rng(6).normal(size=(1, 2, 1, 6))
+    psi[:, 1, :, -1] = psi[:, 0, :, -1]
+    one, two = loglik(psi, build(rows, 1, scales=TRUSTED))[0, :, 0]
+    assert one == two
 
 
 def test_no_labels_at_all():

@@ -6,7 +6,8 @@ parameters afterwards, beside the labels, must look like fresh draws of both (Ge
 right", JASA 2004, as a two-sample test). Each replicate is a data set of one batch, with one chain,
 so replicates are independent.
 
-The same test must reject wrong samplers, each wrong in one line.
+The same test must reject wrong samplers, each wrong in one line. It is run for the curve alone and
+with trust, where one scale, omega, is shared by spreads and locations of deviations.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ from functools import cache
 
 import numpy as np
 import pytest
+from cases import CURVE, DEVIATIONS, TRUSTED, place
 
 from lightfair import sampler
 from lightfair._jit import available
-from lightfair.evidence import Evidence, evidence, loglik
+from lightfair.evidence import Evidence, evidence, log_odds, loglik
 from lightfair.model import Floats, Prior, features, logit_of
 from lightfair.sampler import State, pack, take_draws, unpack, warm_up
-from lightfair.surrogate import expand, marginal
+from lightfair.scales import Scales, curve_scales
+from lightfair.surrogate import expand
 
-PRIOR = Prior()
 LABELS = 6  # scores with labels, of each group
 REPLICATES = 6000
 SWEEPS = 3  # a wrong move shows after one sweep or two
@@ -38,25 +40,31 @@ def simulate(
     family: str = "beta",
     cap: float = math.inf,
     trials: int = 1,
+    scales: Scales = CURVE,
 ) -> tuple[State, Evidence]:
     """Draw states from the prior, and labels given them, at scores that differ between groups."""
     rng = np.random.default_rng(seed)
-    sigma = np.abs(rng.standard_normal((sets, 1, 3))) * PRIOR.spread_sd
-    mu = rng.standard_normal((sets, 1, 3)) * PRIOR.location_sd
-    noise = rng.standard_normal((sets, 1, groups, 3))
-    phi = mu[:, :, None] + sigma[:, :, None] * noise
+    size = len(scales.own)
+    sigma = np.abs(rng.standard_normal((sets, 1, len(scales.sd)))) * scales.sd
+    mu = rng.standard_normal((sets, 1, size)) * scales.location(sigma)
+    noise = rng.standard_normal((sets, 1, groups, size))
+    psi = mu[:, :, None] + scales.spread(sigma)[:, :, None] * noise
     score = np.linspace(0.1, 0.9, LABELS) ** np.linspace(0.5, 2.0, groups)[:, None]
-    nodes = features(logit_of(np.tile(score.ravel(), sets), 0.0), family)
-    segment = np.repeat(np.arange(sets * groups), LABELS)
-    a, b, c = phi.reshape(-1, 3)[segment].T
-    odds = nodes.offset * c + np.exp(a) * nodes.up + np.exp(b) * nodes.down
-    odds = np.minimum(odds, cap)
-    positive = rng.binomial(trials, 0.5 * (1.0 + np.tanh(0.5 * odds))).astype(float)
-    weight = np.full(len(odds), float(trials))
+    score = np.tile(score.ravel(), sets)
     rows = evidence(
-        segment, nodes, positive, weight, segments=sets * groups, groups=groups, cap=cap
+        np.repeat(np.arange(sets * groups), LABELS),
+        features(logit_of(score, 0.0), family),
+        np.zeros(len(score)),
+        np.full(len(score), float(trials)),
+        segments=sets * groups,
+        groups=groups,
+        cap=cap,
+        **place(score, scales),
     )
-    return State(phi, mu, sigma, loglik(phi, rows), np.zeros((sets, 1))), rows
+    odds = log_odds(psi.reshape(1, -1, size), rows)[0]
+    positive = rng.binomial(trials, 0.5 * (1.0 + np.tanh(0.5 * odds))).astype(float)
+    rows = rows._replace(positive=positive)
+    return State(psi, mu, sigma, loglik(psi, rows), np.zeros((sets, 1))), rows
 
 
 def rolled(rows: Evidence, by: int) -> Evidence:
@@ -65,38 +73,54 @@ def rolled(rows: Evidence, by: int) -> Evidence:
 
 
 def kernel(
-    state: State, rows: Evidence, prior: Prior = PRIOR, away: int = 0, astray: int = 0
+    state: State,
+    rows: Evidence,
+    scales: Scales,
+    away: int = 0,
+    astray: int = 0,
+    misplaced: int = 0,
 ) -> State:
     """Make some sweeps from the state, with a surrogate and steps that know the rows only.
 
-    away: from which other segment the surrogate takes its labels, astray: the likelihood.
+    away: from which other segment the surrogate takes its labels, astray: the likelihood;
+    misplaced: from which other node the likelihood takes its region.
     """
     seen = rolled(rows, astray)
-    chains = warm_up(seen, prior, chains=1, warmup=0, rng=np.random.default_rng(7))
-    surrogate = expand(rolled(seen, away), prior)
-    value = marginal(state.sigma, surrogate, prior).value
-    ladder = sampler.level(state.sigma, value, surrogate, prior)
-    packed = pack(state._replace(loglik=loglik(state.phi, seen), level=ladder))
+    seen = seen._replace(region=np.roll(seen.region, misplaced))
+    chains = warm_up(seen, scales, chains=1, warmup=0, rng=np.random.default_rng(7))
+    surrogate = expand(rolled(seen, away), scales)
+    value = sampler.marginal(state.sigma, surrogate, scales).value
+    ladder = sampler.level(state.sigma, value, surrogate, scales)
+    packed = pack(state._replace(loglik=loglik(state.psi, seen), level=ladder))
     chains = chains._replace(packed=packed, surrogate=surrogate)
-    return unpack(take_draws(chains, SWEEPS)[0].packed, rows.groups)
+    return unpack(take_draws(chains, SWEEPS)[0].packed, rows.groups, scales)
 
 
-def statistics(state: State, rows: Evidence) -> dict[str, Floats]:
+def statistics(state: State, rows: Evidence, scales: Scales = CURVE) -> dict[str, Floats]:
     """What is compared, by name: (data set,) each."""
     groups = rows.groups
     count = rows.positive.reshape(-1, groups, LABELS).sum(-1) - 0.5 * LABELS
     trend = (rows.positive * rows.up).reshape(-1, groups, LABELS).sum(-1)
-    height = loglik(state.phi, rows)[:, 0]
+    # positives in the column of each deviation
+    hits = rows.positive[:, None] * rows.loadings[rows.region]
+    hits = hits.reshape(len(count), groups, LABELS, hits.shape[1]).sum(2)
+    height = loglik(state.psi, rows)[:, 0]
     result = {}
-    for j, name in enumerate(["log a", "log b", "c"]):
+    for j, name in enumerate(("log a", "log b", "c", *DEVIATIONS)[: state.psi.shape[-1]]):
         result[f"mu of {name}"] = state.mu[:, 0, j]
-        result[f"log sigma of {name}"] = np.log(state.sigma[:, 0, j])
         for g in range(groups):
-            phi = state.phi[:, 0, g, j]
-            result[f"{name} {g}"] = phi
-            result[f"{name} {g} - mu"] = phi - state.mu[:, 0, j]
-            result[f"{name} {g} * positives"] = phi * count[:, g]
-            result[f"{name} {g} * trend"] = phi * trend[:, g]
+            psi = state.psi[:, 0, g, j]
+            result[f"{name} {g}"] = psi
+            result[f"{name} {g} - mu"] = psi - state.mu[:, 0, j]
+            result[f"{name} {g} * positives"] = psi * count[:, g]
+            result[f"{name} {g} * trend"] = psi * trend[:, g]
+            if j > 2:
+                result[f"{name} {g} * hits"] = psi * hits[:, g, j - 3]
+    squares = scales.squares(state.psi, state.mu)[:, 0]
+    for k, name in enumerate(("log a", "log b", "c", "omega", "tau")[: len(scales.sd)]):
+        sigma = state.sigma[:, 0, k]
+        result[f"log sigma of {name}"] = np.log(sigma)
+        result[f"squares / sigma^2 of {name}"] = squares[:, k] / (sigma * sigma)
     for g in range(groups):
         result[f"log likelihood {g}"] = height[:, g]
     return result
@@ -114,9 +138,20 @@ def p_value(x: Floats, y: Floats) -> float:
     return float(2.0 * ((-1.0) ** (k - 1) * np.exp(-2.0 * k * k * distance * distance)).sum())
 
 
-def found(state: State, rows: Evidence, fresh: tuple[State, Evidence], **wrong) -> list[str]:
-    """The statistics that give a kernel away, at a false alarm of 1e-4 in all."""
-    ours, wanted = statistics(kernel(state, rows, **wrong), rows), statistics(*fresh)
+def found(
+    state: State,
+    rows: Evidence,
+    fresh: tuple[State, Evidence],
+    scales: Scales = CURVE,
+    within: Scales | None = None,
+    **wrong: int,
+) -> list[str]:
+    """The statistics that give a kernel away, at a false alarm of 1e-4 in all.
+
+    within: the scales that the kernel is told, where they are wrong.
+    """
+    after = kernel(state, rows, scales if within is None else within, **wrong)
+    ours, wanted = statistics(after, rows, scales), statistics(*fresh, scales)
     return [name for name in ours if p_value(ours[name], wanted[name]) < FALSE_ALARM / len(ours)]
 
 
@@ -128,6 +163,13 @@ def replicates() -> tuple[State, Evidence]:
 @cache
 def prior_draws() -> tuple[State, Evidence]:
     return simulate(2, 5 * REPLICATES, 2)
+
+
+@cache
+def trusted() -> tuple[State, Evidence, tuple[State, Evidence], Scales]:
+    """Replicates and draws of the joint distribution with trust: the arguments of `found`."""
+    fresh = simulate(6, 15000, 2, scales=TRUSTED)
+    return (*simulate(5, 3000, 2, scales=TRUSTED), fresh, TRUSTED)
 
 
 @pytest.fixture(autouse=True)
@@ -168,8 +210,8 @@ def test_right_kernel_passes_elsewhere(groups, options):
 
 
 def test_rejects_scales_read_as_variances():
-    roots = {name: math.sqrt(value) for name, value in PRIOR.to_dict().items()}
-    names = found(*replicates(), prior_draws(), prior=Prior(**roots))
+    roots = {name: math.sqrt(value) for name, value in Prior().to_dict().items()}
+    names = found(*replicates(), prior_draws(), within=curve_scales(Prior(**roots)))
     assert {"log sigma of log a", "mu of log a", "mu of c"} <= set(names)
 
 
@@ -193,8 +235,75 @@ def test_rejects_a_level_without_the_proposal_of_sigma(monkeypatch):
 
 
 def test_rejects_a_weight_without_the_surrogate_likelihood(monkeypatch):
-    monkeypatch.setattr(sampler, "quadratic", lambda phi, surrogate: np.zeros(phi.shape[:-1]))
+    monkeypatch.setattr(sampler, "quadratic", lambda psi, surrogate: np.zeros(psi.shape[:-1]))
     assert "log likelihood 0" in found(*replicates(), prior_draws())
+
+
+# with trust
+
+
+def test_right_kernel_passes_with_trust():
+    assert found(*trusted()) == []
+
+
+@pytest.mark.skipif(not available(), reason="numba is not installed")
+def test_compiled_kernel_with_trust(monkeypatch):
+    monkeypatch.setenv("LIGHTFAIR_JIT", "1")
+    assert found(*trusted()) == []
+    assert "mass 0 * hits" in found(*trusted(), misplaced=2)
+
+
+def test_surrogate_of_other_labels_changes_nothing_with_trust():
+    assert found(*trusted(), away=2) == []
+
+
+@pytest.mark.parametrize("groups, options", [(1, {"family": "llo"}), (3, {"cap": 0.4})])
+def test_right_kernel_passes_elsewhere_with_trust(groups, options):
+    options = {"scales": TRUSTED, **options}
+    state, rows = simulate(3, 2000, groups, **options)
+    assert found(state, rows, simulate(4, 10000, groups, **options), TRUSTED) == []
+
+
+def test_rejects_regions_out_of_line():
+    names = found(*trusted(), misplaced=2)
+    assert {"log likelihood 0", "mass 0 * hits"} <= set(names)
+
+
+class Few(Scales):
+    """Omega counts the jumps of the groups, and not the common parts of jump and bend."""
+
+    def counts(self, groups: int) -> Floats:
+        return super().counts(groups) - np.array([0, 0, 0, 2, 0])
+
+
+class Apart(Scales):
+    """Takes the scale of the common part as known."""
+
+    def location(self, sigma: Floats) -> Floats:
+        return super().location(np.broadcast_to(self.sd, sigma.shape))
+
+
+# the poor surrogate leaves more to moves 2 to 5
+
+
+def test_rejects_an_omega_without_the_common_part():
+    names = found(*trusted(), within=Few(*TRUSTED), away=2)
+    assert "squares / sigma^2 of omega" in names
+
+
+def test_rejects_a_common_part_that_omega_does_not_scale(monkeypatch):
+    """In moves 3 and 4; the surrogate knows better."""
+    right = {name: getattr(sampler, name) for name in ("marginal", "draw")}
+    monkeypatch.setattr(sampler, "marginal", lambda *a: right["marginal"](*a[:2], TRUSTED))
+    monkeypatch.setattr(sampler, "draw", lambda *a: right["draw"](*a[:2], TRUSTED, *a[3:]))
+    names = found(*trusted(), within=Apart(*TRUSTED), away=2)
+    assert "mu of bend" in names
+
+
+def test_rejects_the_spread_of_another_sigma():
+    own_of = np.array([0, 1, 2, 3, 4, 4])  # the mass in units of tau
+    names = found(*trusted(), within=TRUSTED._replace(own_of=own_of))
+    assert "mass 0 - mu" in names
 
 
 def test_p_value_known_answers():

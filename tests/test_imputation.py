@@ -22,9 +22,12 @@ from lightfair.imputation import (
     unlabelled,
 )
 from lightfair.metrics import theta
+from lightfair.model import logit_of
+from lightfair.trust import regions
 
 PHI = np.array([[0.2, -0.3, 0.4], [-0.5, 0.3, -1.0]])
 LEVELS = np.arange(1, 100) / 100.0
+BOUNDS = 0.1  # clipping at this leaves masses of some 10 % of the rows
 
 
 def simulated(count, seed=0, weighted=False, labelled=0.1):
@@ -38,11 +41,11 @@ def simulated(count, seed=0, weighted=False, labelled=0.1):
     return score, label, group, weight
 
 
-def build(columns):
+def build(columns, clip=0.01):
     score, label, group, weight = columns
     weight = None if (weight == 1.0).all() else weight
     data = lf.score_data(label, score, sensitive_features=group, sample_weight=weight)
-    return lf.score_table(data)
+    return lf.score_table(data, clip=clip)
 
 
 def impute(table, target, phi=PHI, n=1, **options):
@@ -58,6 +61,26 @@ def rates(columns, phi=PHI):
         "b": (math.exp(phi[1, 0]), math.exp(phi[1, 1]), phi[1, 2]),
     }
     return np.array([naive.curve(s, *curves[g]) for s, g in zip(*columns[::2], strict=False)])
+
+
+def deviating(columns, seed=3):
+    """A table with masses, its regions, coordinates of two curves, and the rate of every row."""
+    table = build(columns, BOUNDS)
+    where = regions(table)
+    assert where.names.count("mass") == 2 and len(where.names) == 7
+    psi = np.concatenate([PHI, np.random.default_rng(seed).normal(0.0, 0.6, (2, 7))], axis=1)
+    score, _, group, _ = columns
+    stratum = 3 * (score >= 0.5).astype(np.int64)
+    region = where.of(stratum, logit_of(score, BOUNDS))
+    rate = np.empty(len(score))
+    for i, at in enumerate(region):
+        la, lb, c, *w = psi[int(group[i] == "b")]
+        lift = sum(x * v for x, v in zip(where.loadings[at], w, strict=True)) + where.base[at]
+        if where.on_curve[at]:
+            rate[i] = naive.curve(score[i], math.exp(la), math.exp(lb), c, lift)
+        else:
+            rate[i] = 1.0 / (1.0 + math.exp(-lift))
+    return table, where, psi, rate
 
 
 def add_up(columns, positive):
@@ -104,6 +127,27 @@ def test_expected_with_a_cap():
     limit = 1.0 / (1.0 + math.exp(-0.3))
     wanted = add_up(columns, np.minimum(rates(columns), limit))
     np.testing.assert_allclose(impute(build(columns), "expected", cap=0.3)[0], wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_expected_with_deviations_equals_a_loop_over_rows(weighted):
+    columns = simulated(1500, weighted=weighted)
+    table, where, psi, rate = deviating(columns)
+    got = impute(table, "expected", psi, regions=where)[0]
+    np.testing.assert_allclose(got, add_up(columns, rate), rtol=1e-12)
+    limit = 1.0 / (1.0 + math.exp(-0.3))
+    got = impute(table, "expected", psi, regions=where, cap=0.3)[0]
+    np.testing.assert_allclose(got, add_up(columns, np.minimum(rate, limit)), rtol=1e-12)
+
+
+def test_expected_with_deviations_on_cells():
+    rng = np.random.default_rng(4)
+    _, label, group, weight = simulated(6000)
+    columns = (rng.beta(1.1, 1.2, 6000), label, group, weight)
+    table, where, psi, rate = deviating(columns)
+    assert len(table.cells.cell)
+    got = impute(table, "expected", psi, regions=where)[0]
+    np.testing.assert_allclose(got, add_up(columns, rate), rtol=1e-6)
 
 
 def test_expected_for_each_draw_is_that_of_the_draw_alone():
@@ -300,6 +344,25 @@ def test_sample_has_the_moments_of_the_rows(count, weighted):
     assert_same_moments(got, mean, np.bincount(stratum, noise, minlength=4))
 
 
+def test_sample_with_deviations_has_the_moments_of_the_rows():
+    columns = simulated(3000, seed=10)
+    score, label, group, _ = columns
+    table, where, psi, rate = deviating(columns)
+    got = impute(table, "sample", psi, n=20_000, regions=where)[..., 1].reshape(-1, 4)
+    stratum = 2 * (group == "b") + (score >= 0.5)
+    noise = rate * (1.0 - rate) * (label < 0)
+    mean = add_up(columns, rate)[..., 1].ravel()
+    assert_same_moments(got, mean, np.bincount(stratum, noise, minlength=4))
+
+
+def test_population_with_deviations_has_the_mean_of_the_rows():
+    columns = simulated(3000, seed=11)
+    table, where, psi, rate = deviating(columns)
+    got = impute(table, "population", psi, n=4000, regions=where)
+    error = got.std(axis=0) / math.sqrt(4000)
+    assert (abs(got.mean(axis=0) - add_up(columns, rate)) < 4.5 * error).all()
+
+
 def test_sample_agrees_with_drawing_the_labels_of_rows():
     columns = simulated(1500, seed=5)
     score, label, group, _ = columns
@@ -405,3 +468,19 @@ def test_compiled_cumulants_equal_numpy(weighted, cap):
     phi = np.random.default_rng(9).normal(0.0, 0.7, (11, 2, 3))
     one, two = (cumulants(phi, nodes, cap, jit=jit) for jit in (False, True))
     np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.skipif(not available(), reason="numba is absent")
+@pytest.mark.parametrize("cap", [math.inf, 0.7])
+@pytest.mark.parametrize("lacking", [False, True])
+def test_compiled_cumulants_equal_numpy_with_deviations(cap, lacking):
+    score, label, group, weight = simulated(3000)
+    if lacking:  # strata without unlabelled rows: the first, one between, the last
+        label = np.where((group == "a") == (score < 0.5), 0, label)
+        label[(group == "b") & (score >= 0.5)] = 1
+    table, where, psi, _ = deviating((score, label, group, weight))
+    nodes = unlabelled(table, where)
+    some = psi + np.random.default_rng(9).normal(0.0, 0.5, (11, *psi.shape))
+    one, two = (cumulants(some, nodes, cap, jit=jit) for jit in (False, True))
+    np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
+    assert one.any()

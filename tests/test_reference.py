@@ -21,6 +21,7 @@ from lightfair.evidence import evidence
 from lightfair.model import Prior, features, logit_of
 from lightfair.posterior import draw_posterior
 from lightfair.sampler import take_draws, warm_up
+from lightfair.scales import curve_scales
 from lightfair.settings import Settings
 from lightfair.table import CELL_WIDTH, Cells, ScoreTable, score_table
 
@@ -42,14 +43,15 @@ def fit(labels, prior, draws=1500):
     nodes = features(logit_of(rows["score"], 0.0), "beta")
     group = np.array(rows["group"])
     seen = evidence(group, nodes, positive, np.ones(labels), segments=2, groups=2)
-    chains = warm_up(seen, prior, chains=4, warmup=400, rng=np.random.default_rng(labels))
+    scales = curve_scales(prior)
+    chains = warm_up(seen, scales, chains=4, warmup=400, rng=np.random.default_rng(labels))
     kept = take_draws(chains, draws)[1]
     result = {}
     for j, name in enumerate("abc"):
         result[f"mu_{name}"] = kept.mu[0, :, :, j]
         result[f"sigma_{name}"] = kept.sigma[0, :, :, j]
         for g in range(2):
-            phi = kept.phi[0, :, :, g, j]
+            phi = kept.psi[0, :, :, g, j]
             result[f"{name}[{g}]"] = phi if name == "c" else np.exp(phi)
     return result
 
@@ -136,7 +138,9 @@ def unlabelled_table():
 
 
 def metric_draws(table, labels):
-    settings = Settings(metrics=("accuracy", "tpr", "fpr"), target="expected", clip=0.0, draws=1500)
+    settings = Settings(
+        metrics=("accuracy", "tpr", "fpr"), target="expected", clip=0.0, draws=1500, trust=False
+    )
     streams = [np.random.default_rng([labels, i]) for i in range(2)]
     theta = draw_posterior(table, settings, streams, None)[1]
     result = {}

@@ -117,7 +117,9 @@ def test_the_sentence_gives_direction_size_and_probability(result):
     chance = max(d.prob_greater(0), (d.draws < 0).mean())
     word = "higher" if d.prob_greater(0) >= 0.5 else "lower"
     said = sentence(result, "tpr", "B", "A")
-    assert said.startswith(f"tpr is {word} for B than for A with probability {chance:.3f}: ")
+    same = d.prob_equal()
+    also = f", the same with probability {same:.3f}" if same >= 0.001 else ""
+    assert said.startswith(f"tpr is {word} for B than for A with probability {chance:.3f}{also}: ")
     assert said.endswith(f"{number(d.mean)} [{', '.join(map(number, d.interval(0.95)))}].")
 
 
@@ -151,3 +153,36 @@ def test_names_of_any_length_and_script(rows):
     group = np.where(rows.group == "A", "größte Gruppe " * 5, "Ж")
     text = str(ask(rows, group=group, metrics="tpr"))
     assert "Ж" in text and "größte Gruppe" in text
+
+
+def test_the_labels_anchored_estimate_stands_beside(result):
+    values = result.to_dict()["metrics"]
+    entry = values["accuracy"]["groups"][0]["prediction_powered"]
+    powered = result.anchored["accuracy"]
+    assert entry == {
+        "mean": powered.mean[0],
+        "interval": [powered.low[0], powered.high[0]],
+    }
+    delta = values["accuracy"]["differences"][0]["prediction_powered"]
+    sign = 1.0 if values["accuracy"]["differences"][0]["group"] == result.groups[1] else -1.0
+    assert delta["mean"] == pytest.approx(sign * (powered.mean[1] - powered.mean[0]))
+    assert values["selection_rate"]["groups"][0]["prediction_powered"]["mean"] is None
+    assert "reason" in values["selection_rate"]["groups"][0]["prediction_powered"]
+    assert "prediction-powered" in str(result)
+
+
+def test_what_was_learned_of_the_curve(result, rows):
+    found = result.to_dict()["calibration"]
+    low, high = found["omega"]["interval"]
+    assert low < found["omega"]["median"] < high
+    assert found["worth"]["interval"][0] > 0.0 and found["tau"]["median"] > 0.0
+    assert sum(region["labeled"] for region in found["regions"]) == (rows.y_true >= 0).sum()
+    assert "trust: in each region of the scores the curve is worth" in str(result)
+
+
+def test_without_trust_there_is_a_reason(rows):
+    plain = ask(rows, trust=False, metrics="tpr")
+    found = plain.to_dict()["calibration"]
+    assert found["omega"] is None and found["reason"] == "trust is off"
+    assert len(found["regions"]) > 0
+    assert "trust:" not in str(plain) and "the curve alone" in str(plain)

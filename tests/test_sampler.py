@@ -11,28 +11,42 @@ import sys
 import naive
 import numpy as np
 import pytest
+from cases import CURVE, PRIOR, TRUSTED, column, place
 from scipy.special import log_expit
 
 from lightfair import sampler
 from lightfair._jit import available, compiles
 from lightfair.diagnostics import mcse_mean
 from lightfair.evidence import evidence, loglik
-from lightfair.model import FAMILIES, Prior, features, logit_of
+from lightfair.model import FAMILIES, features, logit_of
 from lightfair.sampler import make_noise, pack, propose, sweep, take_draws, unpack, warm_up
+from lightfair.scales import Scales, curve_scales
 from lightfair.surrogate import expand, level, marginal
+from lightfair.trust import no_regions
 
-PRIOR = Prior()
 HALF = math.sqrt(2.0 / math.pi)  # mean of a half-normal in units of its scale
 needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
 
 
-def build(group, score, label, *, groups, sets=1, family="beta", cap=math.inf, clip=0.01):
+def build(
+    group,
+    score,
+    label,
+    *,
+    groups,
+    sets=1,
+    family="beta",
+    cap=math.inf,
+    clip=0.01,
+    scales=CURVE,
+):
     """Evidence of rows; `group` counts on through the data sets."""
     label = np.asarray(label, dtype=float)
     nodes = features(logit_of(score, clip), family)
     where = np.asarray(group, dtype=np.int64)
     weight = np.ones(len(label))
-    return evidence(where, nodes, label, weight, segments=sets * groups, groups=groups, cap=cap)
+    size = {"segments": sets * groups, "groups": groups}
+    return evidence(where, nodes, label, weight, cap=cap, **size, **place(score, scales))
 
 
 def rows(seed, segments, count):
@@ -44,8 +58,8 @@ def rows(seed, segments, count):
     return group, score, label
 
 
-def sample(seen, seed, *, prior=PRIOR, chains=24, warmup=150, draws=400):
-    start = warm_up(seen, prior, chains=chains, warmup=warmup, rng=np.random.default_rng(seed))
+def sample(seen, seed, *, scales=CURVE, chains=24, warmup=150, draws=400):
+    start = warm_up(seen, scales, chains=chains, warmup=warmup, rng=np.random.default_rng(seed))
     return take_draws(start, draws)[1]
 
 
@@ -65,12 +79,12 @@ def moments(x):
 # The two forms
 
 
-def both(monkeypatch, seen, seed):
+def both(monkeypatch, seen, seed, scales=CURVE):
     result = []
     for form in ("0", "1"):
         monkeypatch.setenv("LIGHTFAIR_JIT", form)
         rng = np.random.default_rng(seed)
-        start = warm_up(seen, PRIOR, chains=2, warmup=40, rng=rng)
+        start = warm_up(seen, scales, chains=2, warmup=40, rng=rng)
         result.append(take_draws(start, 60))
     return result
 
@@ -78,9 +92,10 @@ def both(monkeypatch, seen, seed):
 @needs_numba
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("sets, groups, cap", [(1, 1, math.inf), (3, 2, math.inf), (2, 3, 0.7)])
-def test_forms_agree(monkeypatch, family, sets, groups, cap):
-    seen = build(*rows(1, sets * groups, 60), groups=groups, sets=sets, family=family, cap=cap)
-    (plain, mine), (fast, theirs) = both(monkeypatch, seen, 2)
+def test_forms_agree(monkeypatch, family, sets, groups, cap, scales):
+    size = {"groups": groups, "sets": sets}
+    seen = build(*rows(1, sets * groups, 60), family=family, cap=cap, scales=scales, **size)
+    (plain, mine), (fast, theirs) = both(monkeypatch, seen, 2, scales)
     for x, y in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(plain.packed, fast.packed, rtol=1e-9, atol=1e-9)
@@ -89,20 +104,30 @@ def test_forms_agree(monkeypatch, family, sets, groups, cap):
 
 
 @needs_numba
-def test_forms_agree_where_groups_have_no_labels(monkeypatch):
-    seen = build([1, 1, 4], [0.0, 0.6, 1.0], [1, 0, 0], groups=3, sets=2, clip=1e-9)
-    (_, mine), (_, theirs) = both(monkeypatch, seen, 3)
-    np.testing.assert_allclose(mine.phi, theirs.phi, rtol=1e-9, atol=1e-10)
+def test_forms_agree_where_groups_have_no_labels(monkeypatch, scales):
+    size = {"groups": 3, "sets": 2}
+    seen = build([1, 1, 4], [0.0, 0.6, 1.0], [1, 0, 0], clip=1e-9, scales=scales, **size)
+    (_, mine), (_, theirs) = both(monkeypatch, seen, 3, scales)
+    np.testing.assert_allclose(mine.psi, theirs.psi, rtol=1e-9, atol=1e-10)
 
 
 @needs_numba
-def test_compiled_proposals_equal_numpy():
-    seen = build(*rows(4, 4, 50), groups=2, sets=2)
-    noise = make_noise(np.random.default_rng(5), (2, 3), 4, 2)
-    surrogate = expand(seen, PRIOR)
-    plain = propose(noise, seen, surrogate, PRIOR)
-    fast = propose(noise, seen, surrogate, PRIOR, jit=True)
-    np.testing.assert_allclose(plain.packed, fast.packed, rtol=1e-10)
+def test_forms_agree_where_a_spread_is_fixed(monkeypatch):
+    fixed = TRUSTED._replace(own_of=np.where(TRUSTED.own_of == 3, 5, TRUSTED.own_of))
+    seen = build(*rows(44, 2, 60), groups=2, scales=TRUSTED)
+    (_, mine), (_, theirs) = both(monkeypatch, seen, 4, fixed)
+    for x, y in zip(mine, theirs, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
+
+
+@needs_numba
+def test_compiled_proposals_equal_numpy(scales):
+    seen = build(*rows(4, 4, 50), groups=2, sets=2, scales=scales)
+    noise = make_noise(np.random.default_rng(5), (2, 3), 4, 2, scales)
+    surrogate = expand(seen, scales)
+    plain = propose(noise, seen, surrogate, scales)
+    fast = propose(noise, seen, surrogate, scales, jit=True)
+    np.testing.assert_allclose(plain.packed, fast.packed, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(plain.weight, fast.weight, rtol=1e-9, atol=1e-9)
 
 
@@ -129,51 +154,50 @@ def test_form_follows_the_work(monkeypatch):
 # States and moves
 
 
-def test_pack_undoes_unpack():
-    packed = np.random.default_rng(7).normal(size=(2, 3, 19))
-    state = unpack(packed, 3)
-    assert [part.shape[2:] for part in state] == [(3, 3), (3,), (3,), (3,), ()]
+def test_pack_undoes_unpack(scales):
+    size, count = len(scales.own), len(scales.sd)
+    packed = np.random.default_rng(7).normal(size=(2, 3, 4 * size + count + 4))
+    state = unpack(packed, 3, scales)
+    assert [part.shape[2:] for part in state] == [(3, size), (size,), (count,), (3,), ()]
     np.testing.assert_array_equal(pack(state), packed)
 
 
-def test_proposals_carry_their_weight():
-    seen = build([0, 1, 1], [0.3, 0.6, 0.9], [1, 0, 1], groups=2, clip=0.0)
-    noise = make_noise(np.random.default_rng(8), (1, 2), 3, 2)
-    surrogate = expand(seen, PRIOR)
-    made = propose(noise, seen, surrogate, PRIOR)
-    state = unpack(made.packed[0], 2)
-    table = [[(0.3, 1, 1)], [(0.6, 0, 1), (0.9, 1, 1)]]
+def test_proposals_carry_their_weight(scales):
+    score, label = [0.3, 0.6, 0.9], [1, 0, 1]
+    seen = build([0, 1, 1], score, label, groups=2, clip=0.0, scales=scales)
+    noise = make_noise(np.random.default_rng(8), (1, 2), 3, 2, scales)
+    surrogate = expand(seen, scales)
+    made = propose(noise, seen, surrogate, scales)
+    state = unpack(made.packed[0], 2, scales)
+    first, *others = [(s, y, 1, column(s, scales)) for s, y in zip(score, label, strict=True)]
     wanted = np.empty(made.weight.shape[1:])
     for k in np.ndindex(wanted.shape):
-        phi, mu, sigma = state.phi[k], state.mu[k], state.sigma[k]
+        psi, mu, sigma = state.psi[k], state.mu[k], state.sigma[k]
         mean, covariance, _ = naive.gaussian(
-            sigma, surrogate.curvature[0], surrogate.linear[0], PRIOR.location_sd
+            sigma, surrogate.curvature[0], surrogate.linear[0], scales
         )
-        far = np.concatenate([mu, phi.ravel()]) - mean
+        far = np.concatenate([mu, psi.ravel()]) - mean
         proposal = -0.5 * far @ np.linalg.solve(covariance, far)
         proposal -= 0.5 * np.linalg.slogdet(covariance)[1]
         # level is log prior less log mixture
-        proposal -= 0.5 * ((sigma / PRIOR.spread_sd) ** 2).sum()
-        proposal -= naive.level(
-            sigma, 0.0, surrogate.centre[0], surrogate.width[0], PRIOR.spread_sd
-        )
-        target = naive.log_posterior(table, phi, mu, sigma, PRIOR.location_sd, PRIOR.spread_sd)
-        wanted[k] = target - proposal
+        proposal -= 0.5 * ((sigma / scales.sd) ** 2).sum()
+        proposal -= naive.level(sigma, 0.0, surrogate.centre[0], surrogate.width[0], scales)
+        wanted[k] = naive.log_posterior([[first], others], psi, mu, sigma, scales) - proposal
     got = made.weight[0] - made.weight[0, 0, 0]
     np.testing.assert_allclose(got, wanted - wanted[0, 0], rtol=0, atol=1e-8)
 
 
-def one_sweep(seed):
-    seen = build(*rows(9, 4, 40), groups=2, sets=2)
-    start = warm_up(seen, PRIOR, chains=3, warmup=20, rng=np.random.default_rng(seed))
-    noise = make_noise(np.random.default_rng(10), (2, 3), 1, 2)
+def one_sweep(seed, scales):
+    seen = build(*rows(9, 4, 40), groups=2, sets=2, scales=scales)
+    start = warm_up(seen, scales, chains=3, warmup=20, rng=np.random.default_rng(seed))
+    noise = make_noise(np.random.default_rng(10), (2, 3), 1, 2, scales)
     noise = noise._replace(walk=0.3 * noise.walk)
-    made = propose(noise, seen, start.surrogate, PRIOR)
-    return start, (start.packed, made, noise, seen, PRIOR, start.surrogate, start.step)
+    made = propose(noise, seen, start.surrogate, scales)
+    return start, (start.packed, made, noise, seen, scales, start.surrogate, start.step)
 
 
-def test_sweep_is_a_function():
-    start, arguments = one_sweep(11)
+def test_sweep_is_a_function(scales):
+    start, arguments = one_sweep(11, scales)
     before = start.packed.copy()
     first, counts = sweep(*arguments)
     second, again = sweep(*arguments)
@@ -185,43 +209,43 @@ def test_sweep_is_a_function():
 
 
 @pytest.mark.parametrize("form", ["0", pytest.param("1", marks=needs_numba)])
-def test_states_keep_their_own_books(monkeypatch, form):
+def test_states_keep_their_own_books(monkeypatch, form, scales):
     monkeypatch.setenv("LIGHTFAIR_JIT", form)
-    seen = build(*rows(12, 6, 60), groups=3, sets=2)
-    start = warm_up(seen, PRIOR, chains=3, warmup=50, rng=np.random.default_rng(13))
+    seen = build(*rows(12, 6, 60), groups=3, sets=2, scales=scales)
+    start = warm_up(seen, scales, chains=3, warmup=50, rng=np.random.default_rng(13))
     now = take_draws(start, 30)[0]
-    state = unpack(now.packed, 3)
-    np.testing.assert_allclose(state.loglik, loglik(state.phi, seen), rtol=1e-9)
-    value = marginal(state.sigma, now.surrogate, PRIOR).value
-    wanted = level(state.sigma, value, now.surrogate, PRIOR)
+    state = unpack(now.packed, 3, scales)
+    np.testing.assert_allclose(state.loglik, loglik(state.psi, seen), rtol=1e-9)
+    value = marginal(state.sigma, now.surrogate, scales).value
+    wanted = level(state.sigma, value, now.surrogate, scales)
     np.testing.assert_allclose(state.level, wanted, rtol=1e-9, atol=1e-9)
 
 
 # Runs
 
 
-def test_same_seed_same_bits():
-    seen = build(*rows(14, 2, 30), groups=2)
-    first = sample(seen, 15, chains=2, warmup=30, draws=20)
-    again = sample(seen, 15, chains=2, warmup=30, draws=20)
-    other = sample(seen, 16, chains=2, warmup=30, draws=20)
+def test_same_seed_same_bits(scales):
+    seen = build(*rows(14, 2, 30), groups=2, scales=scales)
+    size = {"scales": scales, "chains": 2, "warmup": 30, "draws": 20}
+    first, again, other = (sample(seen, seed, **size) for seed in (15, 15, 16))
     for x, y, z in zip(first, again, other, strict=True):
         np.testing.assert_array_equal(x, y)
         assert (x != z).any()
 
 
-def test_shapes_and_last_state():
-    seen = build(*rows(17, 6, 40), groups=3, sets=2)
-    start = warm_up(seen, PRIOR, chains=4, warmup=10, rng=np.random.default_rng(18))
+def test_shapes_and_last_state(scales):
+    seen = build(*rows(17, 6, 40), groups=3, sets=2, scales=scales)
+    start = warm_up(seen, scales, chains=4, warmup=10, rng=np.random.default_rng(18))
     now, draws = take_draws(start, 7)
-    assert [x.shape for x in draws] == [(2, 4, 7, 3, 3), (2, 4, 7, 3), (2, 4, 7, 3)]
-    np.testing.assert_array_equal(unpack(now.packed, 3).phi, draws.phi[:, :, -1])
+    size, count = len(scales.own), len(scales.sd)
+    assert [x.shape for x in draws] == [(2, 4, 7, 3, size), (2, 4, 7, size), (2, 4, 7, count)]
+    np.testing.assert_array_equal(unpack(now.packed, 3, scales).psi, draws.psi[:, :, -1])
     assert (draws.sigma > 0).all()
 
 
 def test_draws_adapt_nothing():
     seen = build(*rows(19, 2, 30), groups=2)
-    start = warm_up(seen, PRIOR, chains=2, warmup=60, rng=np.random.default_rng(20))
+    start = warm_up(seen, CURVE, chains=2, warmup=60, rng=np.random.default_rng(20))
     before = start.packed.copy()
     middle, _ = take_draws(start, 25)
     end, _ = take_draws(middle, 25)
@@ -236,10 +260,10 @@ def test_draws_in_small_blocks(monkeypatch):
     # rates of acceptance are averaged over blocks, and every draw is there
     monkeypatch.setattr(sampler, "BLOCK", 500)
     seen = build(*rows(21, 2, 30), groups=2)
-    start = warm_up(seen, PRIOR, chains=2, warmup=20, rng=np.random.default_rng(22))
+    start = warm_up(seen, CURVE, chains=2, warmup=20, rng=np.random.default_rng(22))
     seen_progress = []
     now, draws = take_draws(start, 20, progress=lambda *done: seen_progress.append(done))
-    assert draws.phi.shape == (1, 2, 20, 2, 3)
+    assert draws.psi.shape == (1, 2, 20, 2, 3)
     assert len(seen_progress) > 5
     assert seen_progress[-1] == (20, 20)
     assert (np.diff(draws.mu[0], axis=1) != 0).all()
@@ -253,7 +277,7 @@ def test_progress_of_warm_up():
     told = []
     warm_up(
         seen,
-        PRIOR,
+        CURVE,
         chains=1,
         warmup=25,
         rng=np.random.default_rng(0),
@@ -264,8 +288,9 @@ def test_progress_of_warm_up():
 
 
 @pytest.mark.parametrize("warmup", [0, 1, 2, 5, 11])
-def test_short_warm_up_is_finite(warmup):
-    draws = sample(build(*rows(24, 2, 20), groups=2), 25, chains=1, warmup=warmup, draws=5)
+def test_short_warm_up_is_finite(warmup, scales):
+    seen = build(*rows(24, 2, 20), groups=2, scales=scales)
+    draws = sample(seen, 25, scales=scales, chains=1, warmup=warmup, draws=5)
     assert all(np.isfinite(x).all() for x in draws)
 
 
@@ -283,37 +308,45 @@ def test_short_warm_up_is_finite(warmup):
     ],
 )
 @pytest.mark.parametrize("clip", [0.01, 1e-9])
-def test_hard_evidence_gives_finite_draws(score, label, clip):
+def test_hard_evidence_gives_finite_draws(score, label, clip, scales):
     group = np.arange(len(score)) % 2
-    seen = build(group, score, label, groups=2, clip=clip)
-    draws = sample(seen, 26, chains=2, warmup=60, draws=60)
+    seen = build(group, score, label, groups=2, clip=clip, scales=scales)
+    draws = sample(seen, 26, scales=scales, chains=2, warmup=60, draws=60)
     assert all(np.isfinite(x).all() for x in draws)
     assert (draws.sigma > 0).all()
-    assert (draws.phi.std(axis=(1, 2)) > 0).all()
+    assert (draws.psi.std(axis=(1, 2)) > 0).all()
 
 
 # Distributions
 
 
-def test_no_labels_give_the_prior():
-    draws = sample(build([], [], [], groups=2), 27, draws=600)
-    mu, sigma, phi = draws.mu[0], draws.sigma[0], draws.phi[0]
-    location, spread = PRIOR.location_sd, PRIOR.spread_sd
-    both = location**2 + spread**2  # variance of phi: that of mu and the mean of sigma^2
-    zero = np.zeros(3)
-    assert_close(moments(mu), np.stack([zero, location**2], axis=-1))
-    assert_close(moments(sigma), np.stack([HALF * spread, spread**2], axis=-1))
-    assert_close(moments(phi), np.broadcast_to(np.stack([zero, both], axis=-1), (2, 3, 2)))
-    assert_close(phi[..., 0, :] * phi[..., 1, :], location**2)  # groups share mu
+def test_no_labels_give_the_prior(scales):
+    draws = sample(build([], [], [], groups=2, scales=scales), 27, scales=scales, draws=600)
+    mu, sigma, psi = draws.mu[0], draws.sigma[0], draws.psi[0]
+    # squared scales: their means under the prior, that of sigma^2 is sd^2
+    spread, location = (np.square(x) for x in naive.sds(scales.sd, scales))
+    zero = np.zeros(len(location))
+    assert_close(moments(mu), np.stack([zero, location], axis=-1))
+    assert_close(moments(sigma), np.stack([HALF * scales.sd, scales.sd**2], axis=-1))
+    wanted = np.stack([zero, location + spread], axis=-1)
+    assert_close(moments(psi), np.broadcast_to(wanted, (2, *wanted.shape)))
+    assert_close(psi[..., 0, :] * psi[..., 1, :], location)  # groups share mu
     # sigma near 0, where its logarithm is walked: P(sigma < 0.1 scale) = 2 Phi(0.1) - 1
-    assert_close((sigma < 0.1 * spread).astype(float), math.erf(0.1 / math.sqrt(2.0)))
+    assert_close((sigma < 0.1 * scales.sd).astype(float), math.erf(0.1 / math.sqrt(2.0)))
+    # given sigma, psi and mu are normals of these very scales
+    far = (psi - mu[..., None, :]) / scales.spread(sigma)[..., None, :]
+    middle = mu / scales.location(sigma)
+    assert_close(moments(middle), np.broadcast_to([0.0, 1.0], (len(zero), 2)))
+    assert_close(moments(far), np.broadcast_to([0.0, 1.0], (2, len(zero), 2)))
+    assert_close(far[..., 0, :] * far[..., 1, :], zero)
+    assert_close(far[..., 0, :] * middle, zero)
 
 
 @pytest.mark.parametrize("family, free", [("llo", 1), ("temperature", 2)])
 def test_parameter_without_feature_follows_its_prior(family, free):
     draws = sample(build(*rows(28, 2, 60), groups=2, family=family), 29)
     wanted = PRIOR.location_sd[free] ** 2 + PRIOR.spread_sd[free] ** 2
-    assert_close(moments(draws.phi[0, ..., 1, free]), np.array([0.0, wanted]))
+    assert_close(moments(draws.psi[0, ..., 1, free]), np.array([0.0, wanted]))
 
 
 @pytest.mark.parametrize("family, other", [("beta", (1, 0, 2)), ("llo", (0, 1, 2))])
@@ -322,28 +355,29 @@ def test_swapping_classes_swaps_a_and_b_and_negates_c(family, other):
     ours = sample(build(group, score, label, groups=2, family=family), 31)
     theirs = sample(build(group, 1 - score, 1 - label, groups=2, family=family), 32)
     other, sign = list(other), np.array([1.0, 1.0, -1.0])
-    assert_close(moments(ours.phi[0]), moments(sign * theirs.phi[0][..., other]))
+    assert_close(moments(ours.psi[0]), moments(sign * theirs.psi[0][..., other]))
     assert_close(moments(ours.mu[0]), moments(sign * theirs.mu[0][..., other]))
     assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0][..., other]))
 
 
-def test_relabelling_groups_permutes_them():
+def test_relabelling_groups_permutes_them(scales):
     group, score, label = rows(33, 3, 80)
     order = np.array([2, 0, 1])
-    ours = sample(build(group, score, label, groups=3), 34)
-    theirs = sample(build(order[group], score, label, groups=3), 35)
-    assert_close(moments(ours.phi[0]), moments(theirs.phi[0][..., order, :]))
+    options = {"groups": 3, "scales": scales}
+    ours = sample(build(group, score, label, **options), 34, scales=scales)
+    theirs = sample(build(order[group], score, label, **options), 35, scales=scales)
+    assert_close(moments(ours.psi[0]), moments(theirs.psi[0][..., order, :]))
     assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0]))
 
 
-def test_batch_equals_each_data_set_alone():
+def test_batch_equals_each_data_set_alone(scales):
     first, second = rows(36, 2, 40), rows(37, 2, 90)
     joined = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
     joined[0][40:] += 2
-    batch = sample(build(*joined, groups=2, sets=2), 38)
+    batch = sample(build(*joined, groups=2, sets=2, scales=scales), 38, scales=scales)
     for r, alone in enumerate([first, second]):
-        draws = sample(build(*alone, groups=2), 39 + r)
-        assert_close(moments(batch.phi[r]), moments(draws.phi[0]))
+        draws = sample(build(*alone, groups=2, scales=scales), 39 + r, scales=scales)
+        assert_close(moments(batch.psi[r]), moments(draws.psi[0]))
         assert_close(moments(batch.mu[r]), moments(draws.mu[0]))
 
 
@@ -370,7 +404,7 @@ def test_temperature_of_one_group_equals_quadrature(score, label):
     draws = sample(
         build([0] * len(score), score, label, groups=1, family="temperature"), 41, draws=600
     )
-    assert_close(moments(draws.phi[0, :, :, 0, 0]), np.array([mean, square]))
+    assert_close(moments(draws.psi[0, :, :, 0, 0]), np.array([mean, square]))
     assert_close(draws.sigma[0, ..., 0], sigma)
 
 
@@ -388,12 +422,46 @@ def test_beta_of_one_group_equals_quadrature(score, label):
     draws = sample(build([0] * len(score), score, label, groups=1), 42, draws=600)
     parts = np.stack(np.broadcast_arrays(a, b, c))
     wanted = [[(density * p**k).sum() / density.sum() for k in (1, 2)] for p in parts]
-    assert_close(moments(draws.phi[0, :, :, 0]), np.array(wanted))
+    assert_close(moments(draws.psi[0, :, :, 0]), np.array(wanted))
     cross = (density * parts[0] * parts[2]).sum() / density.sum()
-    assert_close(draws.phi[0, :, :, 0, 0] * draws.phi[0, :, :, 0, 2], cross)
+    assert_close(draws.psi[0, :, :, 0, 0] * draws.psi[0, :, :, 0, 2], cross)
 
 
 def test_larger_prior_gives_larger_spread():
     none = build([], [], [], groups=1)
-    draws = sample(none, 43, prior=PRIOR.scaled(3.0))
+    draws = sample(none, 43, scales=curve_scales(PRIOR.scaled(3.0)))
     assert_close(draws.sigma[0], 3.0 * HALF * PRIOR.spread_sd)
+
+
+def test_one_group_with_a_jump_equals_quadrature():
+    """log a, the jump w and omega: w ~ N(0, (1.4^2 + 0.7^2) omega^2), no shift."""
+    score, label = [0.2, 0.3, 0.8, 0.7], [1, 1, 1, 0]
+    both = TRUSTED._asdict()
+    scales = Scales(both.pop("sd"), **{name: values[:4] for name, values in both.items()})
+    jump = no_regions()._replace(
+        loadings=np.array([[-0.5], [0.5]]), on_curve=np.ones(2), base=np.zeros(2)
+    )
+    odds = logit_of(score, 0.0)
+    region = (odds > 0.0).astype(np.int64)
+    nodes = features(odds, "temperature")
+    size = {"segments": 1, "groups": 1, "region": region, "regions": jump}
+    seen = evidence(np.zeros(4, np.int64), nodes, np.array(label, float), np.ones(4), **size)
+    x = np.linspace(-3.0, 3.0, 121)  # log a
+    z = np.linspace(-6.0, 6.0, 121) * math.hypot(1.4, 0.7)  # w / omega
+    omega, weight = np.polynomial.legendre.leggauss(40)
+    omega, weight = 1.35 * (omega + 1.0), weight * np.exp(-0.5 * (3.0 * (omega + 1.0)) ** 2)
+    w = z[:, None] * omega
+    density = smeared(x, PRIOR.mu_a_sd, PRIOR.sigma_a_sd)[:, None, None] * weight
+    density = density * np.exp(-0.5 * (z / math.hypot(1.4, 0.7)) ** 2)[:, None]
+    for at, place_of, y in zip(odds, region, label, strict=True):
+        total = np.exp(x)[:, None, None] * at + (place_of - 0.5) * w
+        density *= np.exp(log_expit((2 * y - 1) * total))
+    density /= density.sum()
+    draws = sample(seen, 45, scales=scales, draws=800)
+    wanted = [(density.sum(axis=(1, 2)) * x**k).sum() for k in (1, 2)]
+    assert_close(moments(draws.psi[0, :, :, 0, 0]), np.array(wanted))
+    assert_close(
+        moments(draws.psi[0, :, :, 0, 3]), np.array([(density * w**k).sum() for k in (1, 2)])
+    )
+    wanted = [(density.sum(axis=(0, 1)) * omega**k).sum() for k in (1, 2)]
+    assert_close(moments(draws.sigma[0, ..., 3]), np.array(wanted))

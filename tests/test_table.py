@@ -13,6 +13,7 @@ import lightfair as lf
 from lightfair.evidence import loglik, table_evidence
 from lightfair.model import logit_of
 from lightfair.table import CELL_WIDTH, EXACT_LIMIT, UNLABELLED, gauss_rule
+from lightfair.trust import regions
 
 ROWS = 6000
 SCORES = {
@@ -84,10 +85,51 @@ def test_few_distinct_scores_are_kept():
     np.testing.assert_array_equal(nodes.weight, 5.0)
 
 
-def test_a_stratum_is_wholly_in_points_or_cells():
+def at_a_bound(table):
+    """Which points are at a clipping bound."""
+    low, high = table.bounds()
+    return (table.points.logit <= low) | (table.points.logit >= high)
+
+
+def test_inside_the_bounds_a_stratum_is_wholly_in_points_or_cells():
     table = part(chunk_rows(), slice(None))
-    assert len(table.points.stratum) and len(table.cells.stratum)
-    assert not set(table.points.stratum) & set(table.cells.stratum)
+    bound = at_a_bound(table)
+    assert bound.any() and len(table.cells.stratum)
+    assert set(table.points.stratum[bound]) & set(table.cells.stratum)
+    inside = set(table.points.stratum[~bound])
+    assert inside and not inside & set(table.cells.stratum)
+
+
+@pytest.mark.parametrize("clip", [0.01, 0.2])
+def test_a_mass_at_a_clipping_bound_is_exact(clip):
+    """Its rows are points, however many other scores the stratum has."""
+    score, label, group, weight = chunk_rows()
+    score = np.where(np.arange(len(score)) % 5 == 0, 0.0, score)
+    table = build(score, label, group, clip=clip, sample_weight=weight)
+    bound = at_a_bound(table)
+    points = table.points
+    for name, predicted, known in itertools.product(range(3), (0, 1), (-1, 0, 1)):
+        stratum = 6 * name + 3 * predicted + (UNLABELLED if known < 0 else known)
+        edge = score >= 1.0 - clip if predicted else score <= clip
+        rows = (group == "abc"[name]) & (label == known) & edge
+        mine = bound & (points.stratum == stratum)
+        assert mine.sum() == (rows.any())
+        assert points.rows[mine].sum() == rows.sum()
+        assert points.weight[mine].sum() == weight[rows].sum()
+        assert points.weight_sq[mine].sum() == (weight[rows] ** 2).sum()
+    nodes = table.nodes()
+    low, high = table.bounds()
+    outside = (nodes.logit <= low) | (nodes.logit >= high)
+    counted = label >= 0  # of unlabelled rows the nodes sum weights
+    edge = (score <= clip) | (score >= 1.0 - clip)
+    wanted = (edge & counted).sum() + weight[edge & ~counted].sum()
+    assert nodes.weight[outside].sum() == wanted
+
+
+def test_without_clipping_no_score_is_at_a_bound():
+    table = build(np.clip(chunk_rows()[0], 1e-12, 1.0 - 1e-12), clip=0.0)
+    np.testing.assert_array_equal(table.bounds(), [-np.inf, np.inf])
+    assert len(table.points.logit) == 0 and len(table.cells.cell)
 
 
 @pytest.mark.parametrize("cuts", [[1500], [1, 2999], [100, 200, 2000], [40, 80, 120, 160]])
@@ -216,6 +258,47 @@ def test_merged_evidence_gives_the_likelihood_of_the_rows(family):
         for i in range(4):
             wanted = naive.loglik(rows, phi[0, i, g], family)
             assert abs(value[0, i, g] - wanted) < 1e-8 * len(rows)
+
+
+@pytest.mark.parametrize("family", ["beta", "llo"])
+def test_merged_evidence_with_regions_gives_the_likelihood_of_the_rows(family):
+    rng = np.random.default_rng(7)
+    count, clip = 3000, 0.1
+    score = rng.beta(1.1, 1.3, count)
+    label = (rng.random(count) < score).astype(int)
+    group = np.where(rng.random(count) < 0.97, "large", "small")
+    label[:500] = -1
+    table = build(score, label, group, clip=clip)
+    where = regions(table)
+    assert where.names.count("mass") == 2
+    got = table_evidence([table], family=family, regions=where)
+    assert len(got.up) < 400
+    psi = rng.normal(0.0, 0.5, (1, 3, 2, 3 + len(where.names)))
+    value = loglik(psi, got)
+    clipped = np.clip(score, clip, 1.0 - clip)
+    region = where.of(3 * (score >= 0.5).astype(np.int64), logit_of(score, clip))
+    for g, name in enumerate(["large", "small"]):
+        rows = [
+            (clipped[i], label[i], 1.0, (where.on_curve[r], where.base[r], where.loadings[r]))
+            for i, r in enumerate(region)
+            if group[i] == name and label[i] >= 0
+        ]
+        for i in range(3):
+            wanted = naive.loglik(rows, psi[0, i, g], family)
+            assert abs(value[0, i, g] - wanted) < 1e-7 * len(rows)
+
+
+def test_groups_without_hierarchy_are_data_sets():
+    score, label, group, _ = chunk_rows()
+    table = build(score, label, group)
+    where = regions(table)
+    psi = np.random.default_rng(8).normal(0.0, 0.5, (1, 2, 3, 3 + len(where.names)))
+    joint = table_evidence([table], family="beta", regions=where)
+    apart = table_evidence([table], family="beta", regions=where, hierarchical=False)
+    assert (joint.groups, apart.groups) == (3, 1)
+    one = loglik(psi, joint)[0]
+    two = loglik(psi[0].swapaxes(0, 1)[:, :, None], apart)
+    np.testing.assert_allclose(one, two[..., 0].T, rtol=1e-12)
 
 
 def test_capped_evidence_is_not_merged():

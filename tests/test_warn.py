@@ -10,7 +10,8 @@ from scipy import stats
 
 import lightfair as lf
 from lightfair.diagnostics import Gate
-from lightfair.warn import coarse_interval, data_warnings, result_warnings
+from lightfair.prediction_powered import PredictionPowered
+from lightfair.warn import coarse_interval, data_warnings, disagreements, result_warnings
 from lightfair.warn import rank_z as rank_z_of
 
 GOOD = Gate(1.0, 1000.0, 900.0, True, None)
@@ -140,3 +141,49 @@ def test_scores_against_the_labels_of_one_group():
 @pytest.mark.parametrize("prob, codes", [(0.95, []), (0.999, ["coarse_interval"])])
 def test_ends_that_rest_on_few_draws(prob, codes):
     assert [note.code for note in coarse_interval(prob, (4, 1000))] == codes
+
+
+def powered(mean, se):
+    """Labels-anchored estimates of two groups."""
+    none = np.full(2, np.nan)
+    return PredictionPowered(
+        np.array(mean), np.array(se), none, none, none, np.full(2, 50.0), (None, None)
+    )
+
+
+def spread_around(centres, sd, seed=1):
+    return np.asarray(centres) + sd * np.random.default_rng(seed).standard_normal((4, 500, 2))
+
+
+def test_a_disagreement_is_said_with_both_numbers():
+    draws = {"tpr": spread_around([0.5, 0.8], 0.01)}
+    anchored = {"tpr": powered([0.5, 0.6], [0.03, 0.03])}
+    notes = disagreements(draws, anchored, "A", ("A", "B"))
+    assert [note.code for note in notes] == ["disagreement"]
+    message = notes[0].message
+    assert message.startswith("the model disagrees with the labels: tpr of B is 0.80")
+    assert "0.600 by the labels (6." in message  # 0.2 / sqrt(0.03^2 + 0.01^2) = 6.3
+    assert "tpr of B minus A is 0.30" in message and "tpr of A " not in message
+
+
+def test_agreement_and_undefined_estimates_say_nothing():
+    draws = {"tpr": spread_around([0.5, 0.65], 0.02), "selection_rate": spread_around([0, 1], 0)}
+    anchored = {
+        "tpr": powered([0.5, 0.6], [0.05, 0.05]),
+        "selection_rate": powered([0.3, 0.3], [0.0, 0.0]),  # known without labels: not compared
+    }
+    assert disagreements(draws, anchored, "A", ("A", "B")) == []
+    anchored["tpr"] = powered([np.nan, np.nan], [np.nan, np.nan])
+    assert disagreements(draws, anchored, None, ("A", "B")) == []
+
+
+def test_a_wrong_curve_shows_as_a_disagreement():
+    """A curve that is held to identity on scores of which it is not true, with many labels."""
+    rows = lf.simulate(6000, 3000, rng=3)
+    tight = lf.Prior(0.001, 0.001, 0.001, 0.001, 0.001, 0.001)
+    flipped = np.where(rows.y_score >= 0.5, rows.y_score**0.2, rows.y_score**3)
+    result = lf.assess(
+        rows.y_true, flipped, sensitive_features=rows.group, prior=tight, trust=False, rng=1
+    )
+    codes = {note.code for note in result.warnings}
+    assert {"disagreement", "misfit"} <= codes

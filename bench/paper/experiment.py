@@ -18,7 +18,7 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from methods import CURVES, LABELS_ONLY
+from methods import CURVES, LABELS_ONLY, Curves
 from scores import Case, privileged, rows
 
 from lightfair.conjugate import beta_draws
@@ -29,6 +29,7 @@ from lightfair.metrics import successes_failures, theta
 from lightfair.model import Floats, tie
 from lightfair.sampler import take_draws, warm_up
 from lightfair.table import ScoreTable, score_table
+from lightfair.trust import Regions, no_regions, trusted_scales
 
 METRICS = ("accuracy", "tpr", "fpr")
 BATCH = 25  # runs fitted at once
@@ -108,6 +109,13 @@ def shown_rows(configuration: Configuration, data: ScoreData, number: int) -> np
     return np.concatenate([order[first], np.delete(order, first)])[: configuration.n_labeled]
 
 
+def hidden(data: ScoreData, shown: np.ndarray) -> ScoreTable:
+    """Hide the labels of all rows but those shown, and build the table of all rows."""
+    label = np.full(len(data.label), -1, dtype=np.int8)
+    label[shown] = data.label[shown]
+    return score_table(replace(data, label=label))
+
+
 def delta(values: Floats, data: ScoreData, defined: np.ndarray) -> Floats:
     """Privileged group minus the mean of the others: (..., group) -> (...).
 
@@ -147,7 +155,7 @@ def _labels_only(
         mean = (hits + prior) / (hits + misses + 2.0 * prior)
         drawn = [
             beta_draws(h, m, draws=BETA_DRAWS, rng=rng, prior=(prior, prior))
-            for h, m, rng in zip(hits, misses, _streams(configuration, runs, name), strict=True)
+            for h, m, rng in zip(hits, misses, run_streams(configuration, runs, name), strict=True)
         ]
         low, high = np.quantile(delta(np.stack(drawn), data, defined), [TAIL, 1.0 - TAIL], axis=1)
         answers[name] = Answer(true, delta(mean, data, defined), low, high, nothing, nothing)
@@ -157,19 +165,15 @@ def _labels_only(
 def _calibrated(
     configuration: Configuration, data: ScoreData, shown: list[np.ndarray], runs: list[int]
 ) -> dict[str, Answer]:
-    tables = []
-    for mine in shown:
-        label = np.full(len(data.label), -1, dtype=np.int8)
-        label[mine] = data.label[mine]
-        tables.append(score_table(replace(data, label=label)))
+    tables = [hidden(data, mine) for mine in shown]
     intervals = configuration.method == "calibration" and configuration.alpha == 1.0
-    phi = fit(configuration, tables, runs, DRAWS if intervals else DRAWS_FOR_MEANS)
+    psi, _ = fit(configuration, tables, runs, DRAWS if intervals else DRAWS_FOR_MEANS)
     counts = [
         np.stack(
             [
                 confusion_counts(curves, table, target=target, rng=rng, jit=True).drawn
                 for curves, table, rng in zip(
-                    phi, tables, _streams(configuration, runs, target), strict=True
+                    psi, tables, run_streams(configuration, runs, target), strict=True
                 )
             ]
         )
@@ -187,17 +191,25 @@ def _calibrated(
 
 
 def fit(
-    configuration: Configuration, tables: list[ScoreTable], runs: list[int], draws: int
-) -> Floats:
-    """Draw curves for a batch of tables: float64 (run, chain, draw, group, 3)."""
-    family, hierarchical, prior = CURVES[configuration.method]
+    configuration: Configuration,
+    tables: list[ScoreTable],
+    runs: list[int],
+    draws: int,
+    curves: Curves | None = None,
+) -> tuple[Floats, Regions]:
+    """Draw curves for a batch of tables: float64 (run, chain, draw, group, 3 + J), and regions.
+
+    `curves` is what the method's name stands for, where it is not in `CURVES`.
+    """
+    family, hierarchical, prior, trust, cut = curves or CURVES[configuration.method]
+    where = no_regions() if trust is None else cut(tables[0])
     groups = len(tables[0].groups)
     names = ["fit"] if hierarchical else [f"fit {g}" for g in range(groups)]
-    by_name = [_streams(configuration, runs, name) for name in names]
+    by_name = [run_streams(configuration, runs, name) for name in names]
     streams = [stream for of_run in zip(*by_name, strict=True) for stream in of_run]
     chains = warm_up(
-        table_evidence(tables, family=family, hierarchical=hierarchical),
-        prior.scaled(configuration.alpha),
+        table_evidence(tables, family=family, hierarchical=hierarchical, regions=where),
+        trusted_scales(prior.scaled(configuration.alpha), trust, where),
         chains=CHAINS,
         warmup=WARMUP,
         rng=Streams(streams),
@@ -205,11 +217,11 @@ def fit(
     parts = []
     for _ in range(draws // BLOCK):
         chains, drawn = take_draws(chains, BLOCK)
-        parts.append(drawn.phi)
-    phi = np.concatenate(parts, axis=2)
+        parts.append(drawn.psi)
+    psi = np.concatenate(parts, axis=2)
     if not hierarchical:  # every group was a data set of one group
-        phi = np.moveaxis(phi.reshape(len(runs), groups, CHAINS, draws, 3), 1, 3)
-    return tie(phi, family)
+        psi = np.moveaxis(psi.reshape(len(runs), groups, CHAINS, draws, -1), 1, 3)
+    return np.concatenate([tie(psi[..., :3], family), psi[..., 3:]], axis=-1), where
 
 
 def _confusion(data: ScoreData, shown: np.ndarray) -> Floats:
@@ -221,7 +233,7 @@ def _confusion(data: ScoreData, shown: np.ndarray) -> Floats:
     return counts.reshape(len(shown), groups, 2, 2).astype(np.float64)
 
 
-def _streams(
+def run_streams(
     configuration: Configuration, runs: list[int], purpose: str
 ) -> list[np.random.Generator]:
     case, model, n_labeled, method, alpha, *_ = configuration

@@ -79,7 +79,7 @@ def errors(asked: Configuration, runs: int) -> dict[str, tuple[float, float]]:
         label = np.full(len(data.label), -1, dtype=np.int8)
         label[mine] = data.label[mine]
         tables.append(score_table(replace(data, label=label)))
-    phi = fit(asked, tables, list(range(runs)), 250)[:, :, ::THIN].reshape(
+    phi = fit(asked, tables, list(range(runs)), 250)[0][:, :, ::THIN].reshape(
         runs, -1, *(len(data.groups), 3)
     )
     with np.errstate(divide="ignore"):

@@ -10,9 +10,12 @@ released scales of its prior).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from lightfair.model import Prior, llo_prior
+from lightfair.table import ScoreTable
+from lightfair.trust import Regions, Trust, regions
 
 LABELS_ONLY: dict[str, float | None] = {
     "frequency": None,
@@ -23,11 +26,16 @@ LABELS_ONLY: dict[str, float | None] = {
 
 
 class Curves(NamedTuple):
-    """What a fit of calibration curves needs to know."""
+    """What a fit of calibration curves needs to know.
+
+    trust is None for the curve alone; cut gives the regions of its deviations.
+    """
 
     family: str
     hierarchical: bool
     prior: Prior
+    trust: Trust | None = None
+    cut: Callable[[ScoreTable], Regions] = regions
 
 
 CURVES = {

@@ -73,7 +73,7 @@ def _case(folder: Path, dataset: str, column: str, stem: str, replica: bool) -> 
     )
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def rows(case: Case, model: str, turn: bool = True) -> ScoreData:
     """Read the rows of a model, all labelled.
 

@@ -1,0 +1,390 @@
+"""Simulation-based calibration: is the posterior right on data drawn from the model itself?
+
+    python bench/sbc.py [--replicates N] [--seed N] [--family NAME ...] [--only NAME ...]
+
+Draw parameters from the prior, labels given them, and parameters from the posterior given the
+labels that are shown. Then the rank of the true value among L draws is uniform on 0..L, for any
+function of parameters and labels (Talts, Betancourt, Simpson, Vehtari and Gelman 2018,
+arXiv:1804.06788). The functions here are
+
+    curve, deviations, mu     the coordinates psi of group 0, and their common locations
+    sigma                     the free scales, omega among them
+    metrics, differences      of these very rows, all labels known (target `sample`); 0 / 0 is -1
+    log likelihood            of the labels shown; it finds a posterior that ignores them
+                              (Modrak et al. 2023, arXiv:2211.02383)
+
+Every family is tried with trust and without, at the default settings of `assess`. One more fit is
+wrong on purpose: the curve alone, to data with deviations. It must be rejected. Ties are broken at
+random, and ranks are tested by Kolmogorov and Smirnov. A case fails where its smallest p value
+times the number of its ranks is below LEVEL; the exit code is then 1, as it is when the wrong fit
+passes. A call for all cases writes SBC.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+# this folder goes: numba imports whatever is called coverage, and would find coverage.py here
+sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != HERE)]
+
+from scipy.stats import chisquare, kstest  # noqa: E402
+
+from lightfair.data import ScoreData, score_data  # noqa: E402
+from lightfair.diagnostics import diagnose  # noqa: E402
+from lightfair.evidence import loglik, table_evidence  # noqa: E402
+from lightfair.imputation import confusion_counts  # noqa: E402
+from lightfair.metrics import theta  # noqa: E402
+from lightfair.model import FAMILIES, Floats, active, tie  # noqa: E402
+from lightfair.sampler import Draws, take_draws, warm_up  # noqa: E402
+from lightfair.scales import Scales  # noqa: E402
+from lightfair.settings import Settings  # noqa: E402
+from lightfair.table import ScoreTable, score_table  # noqa: E402
+from lightfair.trust import Regions, no_regions, regions, trusted_scales  # noqa: E402
+
+OUT = HERE / "SBC.md"
+ROWS = (60, 90)  # of each group; every third has its label shown
+MASS = 6  # rows of group 0 at the lower clipping bound: one in ten
+BATCH = 100  # replicates that are sampled at once
+DRAWS = 99  # ranks are 0 to 99
+THIN = 5  # sweeps from one draw to the next
+BINS = 20
+LEVEL = 0.01  # of a false alarm, for each case
+METRICS = ("accuracy", "tpr", "fpr")
+CLASSES = ("curve", "deviations", "mu", "sigma", "metrics", "differences", "log likelihood")
+VARIANTS = ("curve", "trust", "wrong")
+WRONG = "wrong on purpose: curve alone fitted to data with deviations"
+
+Statistics = dict[tuple[str, str], Floats]  # by class and name
+
+
+class Case(NamedTuple):
+    """What is fitted, to data with deviations or without; `right` says that both agree."""
+
+    name: str
+    family: str
+    deviations: bool
+    trust: bool
+
+    @property
+    def right(self) -> bool:
+        return self.deviations == self.trust
+
+
+class Truth(NamedTuple):
+    """A batch of data sets: psi (set, group, D), mu (set, D), sigma (set, S), label (set, row)."""
+
+    psi: Floats
+    mu: Floats
+    sigma: Floats
+    label: np.ndarray
+
+
+class Outcome(NamedTuple):
+    """Ranks of each statistic as numbers in (0, 1), (replicate,); ESS (replicate,); seconds."""
+
+    ranks: Statistics
+    ess: Floats
+    seconds: float
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replicates", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--family", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    arguments = parser.parse_args()
+    if arguments.replicates < 1:
+        parser.error("--replicates must be at least 1")
+    os.environ.setdefault("LIGHTFAIR_JIT", "1")
+    chosen = [
+        (number, case)
+        for number, (variant, case) in enumerate(cases())
+        if variant in arguments.only and case.family in arguments.family
+    ]
+    found = {}
+    for number, case in chosen:
+        rng = np.random.default_rng([arguments.seed, number])
+        found[case] = calibrate(case, arguments.replicates, rng)
+        print(_line(case, found[case]), flush=True)
+    text = report(found, arguments.replicates, arguments.seed)
+    print("\n" + text.partition("## Result\n\n")[2])
+    if len(chosen) == len(list(cases())):
+        OUT.write_text(text)
+    return 0 if all(as_expected(case, outcome) for case, outcome in found.items()) else 1
+
+
+def cases() -> Iterator[tuple[str, Case]]:
+    """Every case, with the name of its variant."""
+    for family in FAMILIES:
+        yield "curve", Case(f"{family}, curve alone", family, False, False)
+        yield "trust", Case(f"{family}, trust", family, True, True)
+    yield "wrong", Case(WRONG, "beta", True, False)
+
+
+def rows() -> tuple[ScoreData, np.ndarray]:
+    """The rows of all data sets, and which of them have their label shown."""
+    first = np.concatenate([np.zeros(MASS), np.linspace(0.03, 0.98, ROWS[0] - MASS)])
+    score = np.concatenate([first, np.linspace(0.02, 0.99, ROWS[1]) ** 1.3])
+    group = np.repeat(["0", "1"], ROWS)
+    data = score_data(np.arange(len(score)) % 2, score, sensitive_features=group)
+    return data, np.arange(len(score)) % 3 == 1
+
+
+def calibrate(case: Case, replicates: int, rng: np.random.Generator) -> Outcome:
+    """Simulate, fit and rank, in batches."""
+    began = time.process_time()
+    parts: list[Statistics] = []
+    ess: list[Floats] = []
+    for first in range(0, replicates, BATCH):
+        ranks, worst = _batch(case, min(BATCH, replicates - first), rng)
+        parts.append(ranks)
+        ess.append(worst)
+    joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+    return Outcome(joined, np.concatenate(ess), time.process_time() - began)
+
+
+def simulate(
+    scales: Scales,
+    where: Regions,
+    family: str,
+    data: ScoreData,
+    sets: int,
+    rng: np.random.Generator,
+) -> Truth:
+    """Draw parameters from the prior, and all labels given them.
+
+    Log odds are written out as `model` and `trust` print them, not taken from `evidence`.
+    """
+    groups, size = len(data.groups), len(scales.own)
+    sigma = np.abs(rng.standard_normal((sets, len(scales.sd)))) * scales.sd
+    mu = rng.standard_normal((sets, size)) * scales.location(sigma)
+    noise = rng.standard_normal((sets, groups, size))
+    psi = mu[:, None] + scales.spread(sigma)[:, None] * noise
+    log_a, log_b, c = np.moveaxis(tie(psi[..., :3], family), -1, 0)
+    score = np.clip(data.score, Settings().clip, 1.0 - Settings().clip)
+    stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3
+    region = where.of(stratum, np.log(score) - np.log1p(-score))
+    of = data.group
+    odds = c[:, of] + np.exp(log_a)[:, of] * np.log(score) - np.exp(log_b)[:, of] * np.log1p(-score)
+    odds = where.on_curve[region] * odds + where.base[region]
+    odds = odds + (psi[:, of, 3:] * where.loadings[region]).sum(-1)
+    label = rng.random(odds.shape) < 0.5 * (1.0 + np.tanh(0.5 * odds))
+    return Truth(psi, mu, sigma, label.astype(np.int8))
+
+
+def statistics(
+    case: Case,
+    names: list[str],
+    scales: Scales,
+    psi: Floats,
+    mu: Floats,
+    sigma: Floats,
+    counts: Floats,
+    fit: Floats,
+) -> Statistics:
+    """What is ranked.
+
+    psi (..., group, D), mu (..., D), sigma (..., S), counts (..., group, predicted, label) and fit,
+    the log likelihood of the labels shown (...). Coordinates without a part in the family are left
+    out, and so are scales of such coordinates only.
+    """
+    found: Statistics = {}
+    used = _used(case.family, len(names))
+    for j, name in enumerate(names):
+        if used[j]:
+            found["curve" if j < 3 else "deviations", name] = psi[..., 0, j]
+            found["mu", f"mu of {name}"] = mu[..., j]
+    for k, name in enumerate(["sigma of log a", "sigma of log b", "sigma of c", "omega"]):
+        if k in scales.own_of[used]:
+            found["sigma", name] = sigma[..., k]
+    for name in METRICS:
+        one, other = np.moveaxis(theta(name, counts), -1, 0)
+        found["metrics", f"{name} of 0"] = np.nan_to_num(one, nan=-1.0)
+        found["metrics", f"{name} of 1"] = np.nan_to_num(other, nan=-1.0)
+        found["differences", f"{name} of 0 - 1"] = np.nan_to_num(one - other, nan=-2.0)
+    found["log likelihood", "log likelihood"] = fit
+    return found
+
+
+def rank(truth: Floats, draws: Floats, rng: np.random.Generator) -> Floats:
+    """Rank of truth (set,) among draws (set, L), ties at random, spread evenly over (0, 1)."""
+    below = (draws < truth[:, None] - 1e-12).sum(axis=1)
+    same = (np.abs(draws - truth[:, None]) <= 1e-12).sum(axis=1)
+    place = below + np.floor(rng.random(len(truth)) * (same + 1.0))
+    return (place + rng.random(len(truth))) / (draws.shape[1] + 1.0)
+
+
+def _batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics, Floats]:
+    """Ranks of a batch, and the smallest ESS of each data set."""
+    settings = Settings(family=case.family, trust=case.trust)
+    data, known = rows()
+    everywhere = regions(score_table(data, clip=settings.clip))
+    model, where = (
+        everywhere if deviations else no_regions() for deviations in (case.deviations, case.trust)
+    )
+    scales = trusted_scales(settings.prior, settings.trust, where)
+    source = trusted_scales(settings.prior, Settings(trust=case.deviations).trust, model)
+    truth = simulate(source, model, case.family, data, sets, rng)
+    tables = [
+        score_table(replace(data, label=np.where(known, label, -1)), clip=settings.clip)
+        for label in truth.label.astype(np.int8)
+    ]
+    evidence = table_evidence(tables, family=case.family, regions=where)
+    chains = warm_up(
+        evidence, scales, chains=settings.chains, warmup=settings.warmup, rng=rng.spawn(1)[0]
+    )
+    a_chain = -(-DRAWS // settings.chains)
+    chains, drawn = take_draws(chains, a_chain * THIN)
+    ess = _smallest_ess(drawn, scales, case.family)
+    # thin, and put the chains of a data set one after the other
+    psi, mu, sigma = (
+        values[:, :, THIN - 1 :: THIN].reshape(sets, -1, *values.shape[3:])[:, :DRAWS]
+        for values in drawn
+    )
+    counts = _counts(psi, tables, case.family, where, rng)
+    names = ["log a", "log b", "c", *(f"{name} {j}" for j, name in enumerate(where.names))]
+    size = len(names)
+    fit = loglik(psi, evidence).sum(-1)
+    of_truth = loglik(truth.psi[:, None, :, :size], evidence).sum(-1)[:, 0]
+    complete = _complete(data, truth.label)
+    mine = truth.sigma[:, : len(scales.sd)]
+    true = statistics(case, names, scales, truth.psi, truth.mu, mine, complete, of_truth)
+    ours = statistics(case, names, scales, psi, mu, sigma, counts, fit)
+    return {key: rank(true[key], ours[key], rng) for key in ours}, ess
+
+
+def _counts(
+    psi: Floats, tables: list[ScoreTable], family: str, where: Regions, rng: np.random.Generator
+) -> Floats:
+    """Confusion counts drawn for each data set, (set, draw, group, predicted, label)."""
+    curves = np.concatenate([tie(psi[..., :3], family), psi[..., 3:]], axis=-1)
+    found = [
+        confusion_counts(mine[None], table, target="sample", rng=rng, regions=where, jit=True)
+        for mine, table in zip(curves, tables, strict=True)
+    ]
+    return np.concatenate([counts.drawn for counts in found])
+
+
+def _complete(data: ScoreData, label: np.ndarray) -> Floats:
+    """Confusion counts of all labels (set, row): (set, group, predicted, label)."""
+    code = (data.group * 2 + data.predicted) * 2 + label
+    cells = code[..., None] == np.arange(4 * len(data.groups))
+    return cells.sum(axis=1).reshape(len(label), -1, 2, 2).astype(float)
+
+
+def _smallest_ess(drawn: Draws, scales: Scales, family: str) -> Floats:
+    """Bulk ESS of all sweeps, the smallest of the parameters that are ranked, (set,)."""
+    psi, mu, sigma = drawn
+    used = _used(family, psi.shape[-1])
+    moved = np.unique(scales.own_of[used])
+    values = [psi[:, :, :, 0][..., used], mu[..., used], sigma[..., moved]]
+    return diagnose(np.moveaxis(np.concatenate(values, axis=-1), 0, 2)).ess_bulk.min(axis=1)
+
+
+def _used(family: str, size: int) -> np.ndarray:
+    """Which of the D coordinates have a part in the family, bool (D,)."""
+    return np.concatenate([active(family), np.ones(size - 3, bool)])
+
+
+def ks(ranks: Statistics) -> dict[tuple[str, str], float]:
+    """Kolmogorov-Smirnov p value of each statistic."""
+    return {key: float(kstest(values, "uniform").pvalue) for key, values in ranks.items()}
+
+
+def chi_square(ranks: Statistics) -> dict[tuple[str, str], float]:
+    """Chi-square p value of each statistic, in BINS bins."""
+    counts = {key: np.histogram(v, BINS, (0.0, 1.0))[0] for key, v in ranks.items()}
+    return {key: float(chisquare(count).pvalue) for key, count in counts.items()}
+
+
+def bonferroni(p_values: dict[tuple[str, str], float]) -> float:
+    """Smallest p value, times their number."""
+    return min(1.0, len(p_values) * min(p_values.values()))
+
+
+def as_expected(case: Case, outcome: Outcome) -> bool:
+    """Whether a right fit passes, or a wrong one fails."""
+    return (bonferroni(ks(outcome.ranks)) >= LEVEL) == case.right
+
+
+def report(found: dict[Case, Outcome], replicates: int, seed: int) -> str:
+    """SBC.md."""
+    lines = [
+        "# Simulation-based calibration",
+        "",
+        f"    python bench/sbc.py --replicates {replicates} --seed {seed}",
+        "",
+        "Written by that call. If the sampler and the imputation are right, the rank of the true",
+        f"value among {DRAWS} posterior draws is uniform on data drawn from the model itself",
+        "(Talts et al. 2018). The data sets have two groups, of "
+        f"{ROWS[0]} and {ROWS[1]} rows, every third",
+        f"with its label shown, {MASS} rows of the first at the lower clipping bound, and three",
+        "regions for each predicted class. Chains and warm-up are those of `assess`; every "
+        f"{THIN}th sweep",
+        "is a draw. What is ranked is listed at the head of `bench/sbc.py`.",
+        "",
+        "p is that of Kolmogorov and Smirnov, the smallest of all ranks of a case. Times their",
+        f"number (Bonferroni) it must be at least {LEVEL:g}; in the last case, which is wrong on",
+        "purpose, below. ESS is the bulk effective sample size of all sweeps, the smallest of the",
+        "parameters ranked: its median over replicates, and the value that 1 % of them are below.",
+        "",
+        "## Result",
+        "",
+        "| case | ranks | smallest p | of | times ranks | verdict | ESS | of 1 % | CPU, s |",
+        "|---|---:|---:|---|---:|---|---:|---:|---:|",
+    ]
+    for case, outcome in found.items():
+        p_values = ks(outcome.ranks)
+        key = min(p_values, key=lambda k: p_values[k])
+        middle, low = np.quantile(outcome.ess, [0.5, 0.01])
+        lines.append(
+            f"| {case.name} | {len(p_values)} | {p_values[key]:.2g} | {key[1]} | "
+            f"{bonferroni(p_values):.2g} | {_verdict(case, outcome)} | {middle:.0f} | {low:.0f} | "
+            f"{outcome.seconds:.0f} |"
+        )
+    lines += [
+        "",
+        "## By class of statistic",
+        "",
+        f"The smallest p value of a class times the number of its ranks: KS / chi-square of {BINS} "
+        "bins.",
+        "",
+        f"| case | {' | '.join(CLASSES)} |",
+        "|---|" + "---:|" * len(CLASSES),
+    ]
+    for case, outcome in found.items():
+        cells = []
+        for name in CLASSES:
+            mine = {key: v for key, v in outcome.ranks.items() if key[0] == name}
+            both = (bonferroni(test(mine)) for test in (ks, chi_square)) if mine else ()
+            cells.append(" / ".join(f"{p:.2g}" for p in both))
+        lines.append(f"| {case.name} | {' | '.join(cells)} |")
+    total = sum(outcome.seconds for outcome in found.values())
+    lines += ["", f"{replicates} replicates a case, seed {seed}; {total:.0f} s of CPU in all."]
+    return "\n".join(lines) + "\n"
+
+
+def _verdict(case: Case, outcome: Outcome) -> str:
+    rejected = bonferroni(ks(outcome.ranks)) < LEVEL
+    word = "rejected" if rejected else "uniform"
+    return word if as_expected(case, outcome) else f"{word.upper()}, NOT EXPECTED"
+
+
+def _line(case: Case, outcome: Outcome) -> str:
+    p = bonferroni(ks(outcome.ranks))
+    return f"{case.name}: {_verdict(case, outcome)} ({p:.2g}), {outcome.seconds:.0f} s of CPU"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
