@@ -8,7 +8,7 @@ function of parameters and labels (Talts, Betancourt, Simpson, Vehtari and Gelma
 arXiv:1804.06788). The functions here are
 
     curve, deviations, mu     the coordinates psi of group 0, and their common locations
-    sigma                     the free scales, omega among them
+    sigma                     the free scales, omega and tau among them
     metrics, differences      of these very rows, all labels known (target `sample`); 0 / 0 is -1
     log likelihood            of the labels shown; it finds a posterior that ignores them
                               (Modrak et al. 2023, arXiv:2211.02383)
@@ -55,6 +55,7 @@ OUT = HERE / "SBC.md"
 ROWS = (60, 90)  # of each group; every third has its label shown
 MASS = 6  # rows of group 0 at the lower clipping bound: one in ten
 BATCH = 100  # replicates that are sampled at once
+SCALES = ("sigma of log a", "sigma of log b", "sigma of c", "omega", "tau")
 DRAWS = 99  # ranks are 0 to 99
 THIN = 5  # sweeps from one draw to the next
 BINS = 20
@@ -205,8 +206,8 @@ def statistics(
         if used[j]:
             found["curve" if j < 3 else "deviations", name] = psi[..., 0, j]
             found["mu", f"mu of {name}"] = mu[..., j]
-    for k, name in enumerate(["sigma of log a", "sigma of log b", "sigma of c", "omega"]):
-        if k in scales.own_of[used]:
+    for k, name in enumerate(SCALES[: len(scales.sd)]):
+        if k in free(scales, used):
             found["sigma", name] = sigma[..., k]
     for name in METRICS:
         one, other = np.moveaxis(theta(name, counts), -1, 0)
@@ -215,6 +216,12 @@ def statistics(
         found["differences", f"{name} of 0 - 1"] = np.nan_to_num(one - other, nan=-2.0)
     found["log likelihood", "log likelihood"] = fit
     return found
+
+
+def free(scales: Scales, used: np.ndarray) -> np.ndarray:
+    """Scales that a coordinate in use depends on, for its spread or its location."""
+    of = np.union1d(scales.own_of[used], scales.common_of[used])
+    return of[of < len(scales.sd)]
 
 
 def rank(truth: Floats, draws: Floats, rng: np.random.Generator) -> Floats:
@@ -287,7 +294,7 @@ def _smallest_ess(drawn: Draws, scales: Scales, family: str) -> Floats:
     """Bulk ESS of all sweeps, the smallest of the parameters that are ranked, (set,)."""
     psi, mu, sigma = drawn
     used = _used(family, psi.shape[-1])
-    moved = np.unique(scales.own_of[used])
+    moved = free(scales, used)
     values = [psi[:, :, :, 0][..., used], mu[..., used], sigma[..., moved]]
     return diagnose(np.moveaxis(np.concatenate(values, axis=-1), 0, 2)).ess_bulk.min(axis=1)
 

@@ -45,7 +45,7 @@ class Assessment:
         Draws of each metric.
     labels : dict of str to LabelsOnly
         What labels alone say of each metric.
-    anchored : dict of str to PredictionPowered
+    prediction_powered : dict of str to PredictionPowered
         What labels say with the help of scores, without a model.
     misfit : Misfit
         Labels held against what the curve and the model predict, by group and region of scores.
@@ -63,7 +63,7 @@ class Assessment:
     posterior: Posterior
     theta: dict[str, Floats]
     labels: dict[str, LabelsOnly]
-    anchored: dict[str, PredictionPowered]
+    prediction_powered: dict[str, PredictionPowered]
     misfit: Misfit
     gate: Gate
     warnings: tuple[Note, ...]
@@ -276,11 +276,11 @@ def assess_data(
         )
         for name in settings.metrics
     }
-    anchored = {
+    powered = {
         name: prediction_powered(name, table, prob=settings.prob, target=settings.target)
         for name in settings.metrics
     }
-    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap)
+    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
     return Assessment(
         settings=settings,
         data=data,
@@ -288,7 +288,7 @@ def assess_data(
         posterior=posterior,
         theta=theta_draws,
         labels=labels,
-        anchored=anchored,
+        prediction_powered=powered,
         misfit=misfit,
         gate=verdict,
         warnings=(
@@ -296,7 +296,7 @@ def assess_data(
             *data_warnings(data, table),
             *coarse_interval(settings.prob, posterior.phi.shape[:2]),
             *misfit_notes(misfit, data.groups),
-            *disagreements(theta_draws, anchored, settings.reference, data.groups),
+            *disagreements(theta_draws, powered, settings.reference, data.groups),
             *result_warnings(theta_draws, data.groups, verdict, posterior.phi.shape[:2]),
         ),
         truth=None if truth is None else frequencies(truth, settings.metrics),

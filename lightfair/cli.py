@@ -339,7 +339,9 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--no-trust", dest="trust", action="store_false", help="the curve alone, as in the paper"
     )
-    how.add_argument("--alpha", type=float, default=1.0, help="factor on the prior's scales (1)")
+    how.add_argument(
+        "--alpha", type=float, default=1.0, help="factor on the six scales of the curve's prior (1)"
+    )
     how.add_argument("--clip", type=float, default=0.01, help="clip scores (0.01)")
     how.add_argument("--chains", type=int, default=4, help="chains (4)")
     how.add_argument("--draws", type=int, default=800, help="draws of each chain (800)")

@@ -69,7 +69,7 @@ class Misfit:
     rate : float64 array
         Observed share of positives, positives / rows.
     expected, expected_low, expected_high : float64 arrays
-        Share that the model expects, and the central 95 % interval of y_rep / rows.
+        Share that the model expects, and the central interval of y_rep / rows.
     p : float64 array
         Two-sided tail probability of the observed positives, in [0, 1], ties counted half.
     trusted : bool
@@ -104,6 +104,7 @@ def misfit_check(
     rng: int | np.random.Generator | None = None,
     *,
     cap: float = math.inf,
+    prob: float = 0.95,
 ) -> Misfit:
     """Hold the labels of each group and region against what the posterior predicts.
 
@@ -117,6 +118,8 @@ def misfit_check(
         Seed or generator, for y_rep; only the ends of the intervals depend on it.
     cap
         Upper bound on the log odds, as in the fit.
+    prob
+        Mass of the intervals of y_rep, in (0, 1).
     """
     rng = np.random.default_rng(rng)
     trusted = posterior.omega is not None
@@ -127,7 +130,7 @@ def misfit_check(
     for group in range(len(table.groups)):
         mine = _of_group(known, group)
         if len(mine.total):
-            parts.append(_checked(psi[:, group], mine, group, rng))
+            parts.append(_checked(psi[:, group], mine, group, prob, rng))
     found = _Group(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     low, high, predicted = _extent(table, where)
     region = found.region
@@ -177,28 +180,42 @@ def typical_rate(check: Misfit) -> float:
     return float(0.5 - math.sqrt(max(0.25 - max(variance, 1e-4), 0.0)))
 
 
-def worth_sentence(omega: Any, tau: Any, rate: float = 0.5) -> str:
-    """Say how many labels the curve is worth in each region: the median and a 95 % interval.
+def worth_sentence(
+    omega: Any, tau: Any, where: Regions, rate: float = 0.5, prob: float = 0.95
+) -> str:
+    """Say how many labels the curve is worth in each region: the median and an interval.
 
     Parameters
     ----------
     omega, tau
         Posterior draws of the scales of the deviations, above 0, of one shape.
+    where
+        The regions.
     rate
         Share of positives in a region, in (0, 1), such as `typical_rate`.
+    prob
+        Mass of the interval, in (0, 1).
 
     Notes
     -----
     Without hierarchy each group has its scales: the draws of all of them are taken together.
     """
-    ends = np.quantile(worth(omega, tau, rate), [0.5, 0.025, 0.975])
+    labels = worth(omega, tau, rate, where)
+    if np.isinf(labels).all():
+        return "no region of the scores can deviate from the curve"
+    ends = np.quantile(labels, [0.5, *tails(prob)])
     middle, low, high = (_labels(float(end)) for end in ends)
     about = "" if middle.startswith(("more", "less")) else "about "
     unit = "label" if middle in ("1", "less than 1") else "labels"
     said = f"in each region of the scores the curve is worth {about}{middle} {unit}"
     if low != high:
-        return f"{said} (95 %: {low} to {high})"
-    return said if low == middle else f"{said} (95 %: {low})"
+        return f"{said} ({100 * prob:g} %: {low} to {high})"
+    return said if low == middle else f"{said} ({100 * prob:g} %: {low})"
+
+
+def tails(prob: float) -> list[float]:
+    """Return the shares below the two ends of a central interval."""
+    return [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)]
 
 
 class _Group(NamedTuple):
@@ -257,7 +274,9 @@ def _of_group(known: Evidence, group: int) -> Evidence:
     )
 
 
-def _checked(psi: Floats, mine: Evidence, group: int, rng: np.random.Generator) -> _Group:
+def _checked(
+    psi: Floats, mine: Evidence, group: int, prob: float, rng: np.random.Generator
+) -> _Group:
     """Check the regions of one group: psi (n, D)."""
     runs = _cut(mine)
     score = _sigmoid(mine.up + mine.down)
@@ -267,7 +286,7 @@ def _checked(psi: Floats, mine: Evidence, group: int, rng: np.random.Generator) 
         runs.rows,
         runs.positives,
         np.add.reduceat(mine.total * score, runs.region) / runs.rows,
-        *_predicted(psi, mine, runs, rng),
+        *_predicted(psi, mine, runs, prob, rng),
     )
 
 
@@ -294,7 +313,7 @@ def _cut(mine: Evidence) -> _Runs:
 
 
 def _predicted(
-    psi: Floats, mine: Evidence, runs: _Runs, rng: np.random.Generator
+    psi: Floats, mine: Evidence, runs: _Runs, prob: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Predict each region: expected share, ends of the interval of y_rep / rows, and p."""
     hits = mine.total * _sigmoid(log_odds(psi[:, None], mine))
@@ -302,7 +321,7 @@ def _predicted(
     in_cell = np.add.reduceat(hits, runs.cell, axis=1)
     chance = np.clip(in_cell / np.maximum(runs.trials, 1), TINY, 1.0 - TINY)
     drawn = np.add.reduceat(rng.binomial(runs.trials, chance), runs.inner, axis=1)
-    low, high = np.quantile(drawn, [0.025, 0.975], axis=0, method="inverted_cdf")
+    low, high = np.quantile(drawn, tails(prob), axis=0, method="inverted_cdf")
     below = _share_below(chance, runs).mean(axis=0)
     p = 2.0 * np.minimum(below, 1.0 - below)
     return mean / runs.rows, low / runs.rows, high / runs.rows, p

@@ -12,6 +12,8 @@ and the parameters phi_g = (log a_g, log b_g, c_g) of the groups share a prior:
 where TN is the positive half of a normal (Ji, Smyth and Steyvers, NeurIPS 2020, section 3). All
 second arguments are standard deviations; the authors' program, too, passes 1 / sd^2 as precision.
 
+Deviations from the curve, region by region of the scores, may be added to the log odds (`trust`).
+
 Three families. `beta` is the curve above. `llo` (linear in log odds) sets a = b, so that the log
 odds are c + a logit(s). `temperature` sets a = b and c = 0.
 """

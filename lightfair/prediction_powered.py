@@ -82,20 +82,17 @@ class PredictionPowered(NamedTuple):
 
 
 class PoweredDifference(NamedTuple):
-    """An estimate of group - reference; NaN where there is a reason. Not clipped to [-1, 1]."""
+    """An estimate of group - reference; NaN where there is a reason. Not clipped to [-1, 1].
+
+    df: degrees of freedom, inf where se is 0.
+    """
 
     mean: float
     se: float
     low: float
     high: float
+    df: float
     reason: str | None
-
-
-class Disagreement(NamedTuple):
-    """Whether two estimates disagree, and by how many standard errors (signed, NaN if unknown)."""
-
-    disagrees: bool
-    z: float
 
 
 def prediction_powered(
@@ -186,23 +183,21 @@ def powered_difference(
     for at, place in ((group, "group"), (reference, "reference")):
         if (why := result.reason[at]) is not None:
             nan = float("nan")
-            return PoweredDifference(nan, nan, nan, nan, f"{why} (in the {place})")
+            return PoweredDifference(nan, nan, nan, nan, nan, f"{why} (in the {place})")
     if group == reference:
-        return PoweredDifference(0.0, 0.0, 0.0, 0.0, None)
+        return PoweredDifference(0.0, 0.0, 0.0, 0.0, float(np.inf), None)
     mean = float(result.mean[group] - result.mean[reference])
     parts = result.se[[group, reference]] ** 2
     total = parts.sum()
     bottom = (parts**2 / result.df[[group, reference]]).sum()
-    df = total**2 / bottom if bottom > 0.0 else np.inf
+    df = float(total**2 / bottom) if bottom > 0.0 else float(np.inf)
     se = float(np.sqrt(total))
     reach = float(_reach(np.asarray(df), np.asarray(se), prob))
-    return PoweredDifference(mean, se, mean - reach, mean + reach, None)
+    return PoweredDifference(mean, se, mean - reach, mean + reach, df, None)
 
 
-def disagreement(
-    mean: float, se: float, other_mean: float, other_sd: float, *, threshold: float = 3.0
-) -> Disagreement:
-    """Say whether an estimate and a posterior of the same number disagree.
+def disagreement(mean: float, se: float, other_mean: float, other_sd: float) -> float:
+    """Return how many standard deviations an estimate and a posterior of one number are apart.
 
     Parameters
     ----------
@@ -210,30 +205,27 @@ def disagreement(
         A prediction-powered estimate and its standard error.
     other_mean, other_sd
         Mean and standard deviation of a posterior.
-    threshold
-        They disagree if abs(z) is above it, z = (mean - other_mean) / sqrt(se^2 + other_sd^2).
 
     Returns
     -------
-    Disagreement. Not a disagreement, and z is NaN, where one of the numbers is NaN.
+    z = (mean - other_mean) / sqrt(se^2 + other_sd^2); NaN where one of the numbers is NaN; of two
+    facts 0 or infinite.
 
     Notes
     -----
     Both use the same labels and so tend to err to the same side; z takes them for independent and
-    is too small. A disagreement is told less often than the threshold says.
+    is too small. A disagreement is told less often than its threshold says.
 
     Examples
     --------
     >>> disagreement(0.75, 0.03, 0.5, 0.04)
-    Disagreement(disagrees=True, z=5.0)
+    5.0
     """
     away = float(mean) - float(other_mean)
     scale = float(np.hypot(se, other_sd))
     if scale > 0.0 or np.isnan(scale):
-        z = away / scale
-    else:  # two facts; they differ by rounding alone or for good
-        z = 0.0 if abs(away) < 1e-12 else away * np.inf
-    return Disagreement(abs(z) > threshold, z)
+        return away / scale
+    return 0.0 if abs(away) < 1e-12 else float(np.copysign(np.inf, away))
 
 
 class _Estimate(NamedTuple):

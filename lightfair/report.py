@@ -14,7 +14,7 @@ import numpy as np
 from ._version import __version__
 from .compare import Estimate
 from .metrics import lack
-from .misfit import typical_rate, worth_sentence
+from .misfit import tails, typical_rate, worth_sentence
 from .prediction_powered import powered_difference
 from .trust import worth
 
@@ -79,12 +79,16 @@ def _calibration(result: Assessment) -> dict[str, Any]:
             "reason": "trust is off",
             "regions": regions,
         }
-    ends = [0.5, 0.5 * (1.0 - result.settings.prob), 0.5 * (1.0 + result.settings.prob)]
-    values = []
-    for draws in (omega, tau, worth(omega, tau, typical_rate(check))):
-        middle, low, high = np.quantile(draws, ends)
-        values.append({"median": float(middle), "interval": [float(low), float(high)]})
-    return {**dict(zip(("omega", "tau", "worth"), values, strict=True)), "regions": regions}
+    labels = worth(omega, tau, typical_rate(check), result.posterior.regions)
+    values: dict[str, Any] = {"omega": omega, "tau": tau, "worth": labels}
+    for name, draws in values.items():
+        if np.isfinite(draws).all():
+            middle, low, high = np.quantile(draws, [0.5, *tails(result.settings.prob)])
+            values[name] = {"median": float(middle), "interval": [float(low), float(high)]}
+        else:
+            reason = "no region of the scores can deviate from the curve"
+            values[name] = {"median": None, "interval": None, "reason": reason}
+    return {**values, "regions": regions}
 
 
 def to_text(result: Assessment) -> str:
@@ -199,7 +203,7 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
                 "interval": [_plain(labels.low[index]), _plain(labels.high[index])],
             }
         )
-        powered = result.anchored[name]
+        powered = result.prediction_powered[name]
         entry["prediction_powered"] = _powered(
             powered.mean[index],
             powered.low[index],
@@ -228,7 +232,9 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
         else:
             mean, low, high = _labels_difference(result, name, index, base)
             entry["labels_only"] = {"mean": mean, "interval": [low, high]}
-        delta = powered_difference(result.anchored[name], index, base, prob=result.settings.prob)
+        delta = powered_difference(
+            result.prediction_powered[name], index, base, prob=result.settings.prob
+        )
         entry["prediction_powered"] = _powered(
             delta.mean, delta.low, delta.high, KNOWN if exact else delta.reason
         )
@@ -356,8 +362,11 @@ def _with_interval(entry: dict[str, Any]) -> str:
 
 
 def _bare(entry: dict[str, Any]) -> str:
-    """An interval, or a dash; the reason is in the values."""
-    return "-" if entry["interval"] is None else _with_interval(entry)
+    """An interval, a fact, or a dash; the reason is in the values."""
+    if entry["interval"] is None:
+        return "-"
+    low, high = entry["interval"]
+    return _with_interval({**entry, "exact": low == high})
 
 
 def _columns(rows: list[list[str]]) -> list[str]:
@@ -392,7 +401,14 @@ def _tail(result: Assessment) -> list[str]:
     lines = [f"diagnostics: {state}; " + ", ".join(parts)]
     omega, tau = result.posterior.omega, result.posterior.tau
     if omega is not None and (result.data.label >= 0).any():
-        lines.append(f"trust: {worth_sentence(omega, tau, typical_rate(result.misfit))}")
+        said = worth_sentence(
+            omega,
+            tau,
+            result.posterior.regions,
+            typical_rate(result.misfit),
+            result.settings.prob,
+        )
+        lines.append(f"trust: {said}")
     if result.data.empty_groups:
         lines.append("groups without rows, not assessed: " + "; ".join(result.data.empty_groups))
     lines += [f"warning ({note.code}): {note.message}" for note in result.warnings]

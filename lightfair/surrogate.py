@@ -25,6 +25,8 @@ from .evidence import Evidence, by_segment, log_odds
 from .model import Floats
 from .scales import Scales
 
+ENOUGH = 1.5  # states that a refit needs, in units of its coefficients
+
 
 class Surrogate(NamedTuple):
     """All that a proposal needs.
@@ -202,7 +204,7 @@ def refit(surrogate: Surrogate, psi: Floats, sigma: Floats, loglik: Floats) -> S
     Parameters
     ----------
     surrogate
-        Kept where the draws of a group have not moved.
+        Kept where the draws of a group have not moved, and where states are too few for a fit.
     psi, sigma, loglik
         float64 (data set, n, group, D), (data set, n, S) and (data set, n, group): states met and
         their log likelihoods.
@@ -211,8 +213,14 @@ def refit(surrogate: Surrogate, psi: Floats, sigma: Floats, loglik: Floats) -> S
     -----
     Least squares minimises the variance of the log acceptance ratio. Negative curvature is set
     to 0, so that the surrogate posterior is proper at every sigma. A small ridge, in units of the
-    spread of the draws, keeps directions flat that the chains have not explored.
+    spread of the draws, keeps directions flat that the chains have not explored. With fewer states
+    than `ENOUGH` times the coefficients (9 with 3 coordinates, 54 with 9) a fit is worse than none.
     """
+    low, centre, high = np.quantile(np.log(sigma), [0.16, 0.5, 0.84], axis=1)
+    width = np.maximum(0.5 * (high - low), 0.1)
+    coordinates = psi.shape[-1]
+    if psi.shape[1] < ENOUGH * coordinates * (coordinates + 3) / 2:
+        return surrogate._replace(centre=centre, width=width)
     points = np.swapaxes(psi, 1, 2)
     heights = np.swapaxes(loglik, 1, 2)
     middle = points.mean(axis=2)
@@ -235,12 +243,11 @@ def refit(surrogate: Surrogate, psi: Floats, sigma: Floats, loglik: Floats) -> S
     curvature = (axes * np.maximum(roots, 0.0)[..., None, :]) @ np.swapaxes(axes, -1, -2)
     curvature = curvature / (size[..., :, None] * size[..., None, :])
     linear = fit[..., :wide] / size + (curvature @ middle[..., None])[..., 0]
-    low, centre, high = np.quantile(np.log(sigma), [0.16, 0.5, 0.84], axis=1)
     return Surrogate(
         np.where(moved[..., None, None], curvature, surrogate.curvature),
         np.where(moved[..., None], linear, surrogate.linear),
         centre,
-        np.maximum(0.5 * (high - low), 0.1),
+        width,
     )
 
 

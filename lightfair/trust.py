@@ -14,16 +14,22 @@ region are equal its rate given the labels tends to Beta(positives, negatives): 
 from labels alone, post-stratified. The data choose between: this is how variance is traded against
 bias, an open question of Ji, Smyth and Steyvers (NeurIPS 2020, section 6).
 
+The deviations of log odds are normal where a beta-binomial would make the rates beta: so columns
+may overlap, groups may share them, and nothing is lost of where in its region a row lies. The
+scales of omega and tau are a choice, and keep both below the size at which labels alone would speak
+(`Trust` sets others).
+
 Regions are three per predicted class, with as many rows of all groups in each, and one for each
-mass of scores at the clipping bounds. The columns x_j are
+mass of scores at a clipping bound and predicted class. The columns x_j are
 
     jump      1/2 for rows predicted positive, -1/2 for the others: a curve that is right on one
               side of the threshold and wrong on the other
     bend      two orthonormal contrasts of the three regions of a class
     mass      1 for the rows at a clipping bound, where scores say no more than "very low" or "very
               high". A mass of 5 % or more of a group's rows, and 1 % of all, does not belong on the
-              curve: its log odds are base + w_g, base is -3.5 or 3.5 (a rate of 3 or 97 %), the scale
-              of v is wide and fixed, and groups differ as they differ in c: w_g ~ N(v, sigma_c).
+              curve: its log odds are base + w_g, base is -3.5 or 3.5 (a rate of 3 or 97 %; less
+              where the bound is less), the scale of v is wide and fixed, and groups differ as they
+              differ in c: w_g ~ N(v, sigma_c).
 
 Both scales are in log odds. A rate f known from n labels has an error of 1 / sqrt(n f (1 - f)) in
 log odds, so a curve from which a group deviates by a standard deviation d is worth 1 / (d^2 f (1 -
@@ -47,7 +53,7 @@ from .wording import lies_in
 JUMP = (1.4, 1.0)  # standard deviations: common in units of omega, own in units of tau
 BEND = (0.7, 1.0)
 MASS_OWN = 1.0  # in units of sigma_c: groups differ in a mass as they differ in c
-MASS_BASE = 3.5  # log odds
+MASS_BASE = 3.5  # log odds, at most those of the bound
 MASS_LIMIT = 0.05  # share of a group's rows
 MASS_LIMIT_OVERALL = 0.01  # share of all rows: one row of a small group is no mass
 EDGE_GRID = 0.1  # of the logit: edges are edges of cells, so that no cell is cut
@@ -57,7 +63,7 @@ CONTRASTS = {
     3: np.array([[-1.0, 0.0, 1.0], [1.0, -2.0, 1.0]]) / np.sqrt([[2.0], [6.0]]),
 }
 LOW, HIGH = 0, 1  # the masses at the lower and the upper bound
-LARGEST_SD = 50.0
+SMALLEST_SD, LARGEST_SD = 1e-6, 50.0
 
 
 @dataclass(frozen=True)
@@ -76,10 +82,10 @@ class Trust:
     def __post_init__(self) -> None:
         for name in ("omega_sd", "tau_sd", "mass_sd"):
             value = getattr(self, name)
-            if not lies_in(value, 0.0, LARGEST_SD):
+            if not (lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD):
                 raise ValueError(
-                    f"Trust.{name} must be above 0 and below {LARGEST_SD:g}; got {value!r}; it is "
-                    "a standard deviation in log odds; trust=False is the curve alone"
+                    f"Trust.{name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got {value!r}; "
+                    "it is a standard deviation in log odds; trust=False is the curve alone"
                 )
             object.__setattr__(self, name, float(value))
 
@@ -90,10 +96,8 @@ class Trust:
 
 def check_trust(trust: Any) -> Trust | None:
     """Return the scales that `trust` asks for: True, False or None, or a Trust."""
-    if trust is None or trust is False:
-        return None
-    if trust is True:
-        return Trust()
+    if trust is None or isinstance(trust, (bool, np.bool_)):
+        return Trust() if trust else None
     if isinstance(trust, Trust):
         return trust
     raise ValueError(f"trust must be True, False or a lightfair.Trust; got {trust!r}")
@@ -103,15 +107,15 @@ class Regions(NamedTuple):
     """Where the deviations live.
 
     edges: inner edges of each predicted class on the logit axis; bounds: logits of the clipping
-    bounds; masses: whether each bound holds a mass; first: first region of each predicted class,
-    and of the masses; loadings: float64 (region, J), the columns of each region; on_curve: float64
-    (region,), 1 where the curve holds and 0 in a mass; base: float64 (region,), log odds of a mass
-    before its deviation, 0 on the curve; names: of the columns.
+    bounds; masses: bound (0 lower, 1 upper) and predicted class of each mass; first: first region
+    of each predicted class, and of the masses; loadings: float64 (region, J), the columns of each
+    region; on_curve: float64 (region,), 1 where the curve holds and 0 in a mass; base: float64
+    (region,), log odds of a mass before its deviation, 0 on the curve; names: of the columns.
     """
 
     edges: tuple[Floats, Floats]
     bounds: tuple[float, float]
-    masses: tuple[bool, bool]
+    masses: tuple[tuple[int, int], ...]
     first: tuple[int, int, int]
     loadings: Floats
     on_curve: Floats
@@ -127,11 +131,8 @@ class Regions(NamedTuple):
             inner = np.searchsorted(self.edges[side], logit[mine], side="right")
             region[mine] = self.first[side] + inner
         beyond = (logit <= self.bounds[LOW], logit >= self.bounds[HIGH])
-        place = self.first[2]
-        for mass, at in zip(self.masses, beyond, strict=True):
-            if mass:
-                region[at] = place
-                place += 1
+        for place, (bound, side) in enumerate(self.masses):
+            region[beyond[bound] & (predicted == side)] = self.first[2] + place
         return region
 
 
@@ -141,7 +142,7 @@ def no_regions() -> Regions:
     return Regions(
         (none, none),
         (-np.inf, np.inf),
-        (False, False),
+        (),
         (0, 0, 1),
         np.zeros((1, 0)),
         np.ones(1),
@@ -154,26 +155,29 @@ def regions(table: ScoreTable) -> Regions:
     """Cut the scores of a table, rows of all groups and labels together, into regions."""
     bounds = table.bounds()
     groups = len(table.groups)
-    stratum, logit, rows = _rows(table)
+    stratum, logit, rows = rows_on_axis(table)
+    predicted = stratum // 3 % 2
     beyond = (logit <= bounds[LOW], logit >= bounds[HIGH])
     total = np.bincount(stratum // 6, rows, minlength=groups)
-    masses = []
-    for at in beyond:
+    masses: list[tuple[int, int]] = []
+    on_curve = np.ones(len(logit), dtype=bool)
+    for bound, at in enumerate(beyond):
         mine = np.bincount(stratum[at] // 6, rows[at], minlength=groups)
         large = (mine >= MASS_LIMIT * np.maximum(total, 1.0)).any()
-        masses.append(bool(large and mine.sum() >= MASS_LIMIT_OVERALL * total.sum()))
-    on_curve = ~((beyond[LOW] & masses[LOW]) | (beyond[HIGH] & masses[HIGH]))
+        if large and mine.sum() >= MASS_LIMIT_OVERALL * total.sum():
+            masses += [(bound, int(side)) for side in np.unique(predicted[at])]
+            on_curve &= ~at
     edges = []
     sides = []
     for side in (0, 1):
-        mine = on_curve & (stratum // 3 % 2 == side)
+        mine = on_curve & (predicted == side)
         edges.append(_edges(logit[mine], rows[mine]))
         sides.append(bool(mine.any()))
     counts = [len(inner) + 1 for inner in edges]
     first = (0, counts[0], counts[0] + counts[1])
     columns: list[Floats] = []
     names: list[str] = []
-    size = first[2] + sum(masses)
+    size = first[2] + len(masses)
     if all(sides):
         jump = np.zeros(size)
         jump[: counts[0]], jump[counts[0] : first[2]] = -0.5, 0.5
@@ -185,17 +189,18 @@ def regions(table: ScoreTable) -> Regions:
             bend[first[side] : first[side] + counts[side]] = contrast
             columns.append(bend)
             names.append("bend")
-    for place, _ in enumerate(mass for mass in masses if mass):
+    for place in range(len(masses)):
         columns.append((np.arange(size) == first[2] + place).astype(np.float64))
         names.append("mass")
+    base = [float(np.clip(bounds[bound], -MASS_BASE, MASS_BASE)) for bound, _ in masses]
     return Regions(
         (edges[0], edges[1]),
         (float(bounds[LOW]), float(bounds[HIGH])),
-        (masses[LOW], masses[HIGH]),
+        tuple(masses),
         first,
         np.stack(columns, axis=1) if columns else np.zeros((size, 0)),
         (np.arange(size) < first[2]).astype(np.float64),
-        np.concatenate([np.zeros(first[2]), MASS_BASE * np.array([-1.0, 1.0])[masses]]),
+        np.concatenate([np.zeros(first[2]), base]),
         tuple(names),
     )
 
@@ -216,7 +221,7 @@ def trusted_scales(prior: Prior, trust: Trust | None, where: Regions) -> Scales:
     )
 
 
-def worth(omega: Any, tau: Any, rate: float) -> Floats:
+def worth(omega: Any, tau: Any, rate: float, where: Regions) -> Floats:
     """Return how many labels of a group in a region tell as much of its rate as the curve does.
 
     Parameters
@@ -225,18 +230,26 @@ def worth(omega: Any, tau: Any, rate: float) -> Floats:
         Scales of the deviations, above 0, any shape.
     rate
         Share of positives in the region, in (0, 1).
+    where
+        The regions. If none of them can deviate from the curve the answer is infinite.
 
     Notes
     -----
-    The prior variance of a group's deviation in a region, given the curve, is that of its jump and
-    its bends; with n labels the log odds have a sampling variance of 1 / (n f (1 - f)).
+    The prior variance of a group's deviation, given the curve, is the mean over the regions that
+    can deviate; with n labels the log odds have a sampling variance of 1 / (n f (1 - f)).
     """
-    common, own = (0.25 * JUMP[i] ** 2 + 2.0 / 3.0 * BEND[i] ** 2 for i in (0, 1))
+    scales = trusted_scales(Prior(), Trust(), where)
+    inside = np.array([name != "mass" for name in where.names], dtype=bool)
+    squares = (where.loadings[where.on_curve > 0.0] ** 2)[:, inside]
+    squares = squares[squares.any(axis=1)]
+    mean = squares.mean(axis=0) if len(squares) else np.zeros(int(inside.sum()))
+    common, own = (float(mean @ part[3:][inside] ** 2) for part in (scales.common, scales.own))
     variance = common * np.square(omega) + own * np.square(tau)
-    return np.asarray(1.0 / (variance * rate * (1.0 - rate)))
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / (variance * rate * (1.0 - rate)))
 
 
-def _rows(table: ScoreTable) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+def rows_on_axis(table: ScoreTable) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
     """Stratum, logit and number of rows of every point and cell of a table.
 
     Both at the centre of their cell, so that the regions of some rows are the same however they

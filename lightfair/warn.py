@@ -5,6 +5,8 @@ Each is a Note: a stable code for programs and a sentence for people. Nothing he
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +21,7 @@ from .wording import Note
 
 CLIPPED_LIMIT = 0.05
 REVERSED_Z = -3.0
+DISAGREEMENT_LEVEL = 0.01  # of all comparisons together
 CLASSES = ("negative", "positive")
 
 
@@ -92,29 +95,38 @@ def result_warnings(
 
 def disagreements(
     theta: dict[str, Floats],
-    anchored: dict[str, PredictionPowered],
+    powered: dict[str, PredictionPowered],
     reference: str | None,
     groups: tuple[str, ...],
 ) -> list[Note]:
-    """Say where the posterior and the labels-anchored estimate disagree: one note, or none."""
-    places = []
-    for name, powered in anchored.items():
+    """Say where posterior and prediction-powered estimate disagree: one note, or none.
+
+    The threshold is shared among all groups, differences and metrics (Bonferroni).
+    """
+    found = []
+    for name, of_metric in powered.items():
         if name in LABEL_FREE:
             continue
         draws = theta[name].reshape(-1, len(groups))
         for index, group in enumerate(groups):
             one = draws[:, index]
-            found = powered.mean[index], powered.se[index], f"{name} of {group}"
-            places += _apart(one, *found)
+            own = _compared(one, of_metric.mean[index], of_metric.se[index], of_metric.df[index])
+            found.append((own, f"{name} of {group}"))
             if reference is None or group == reference:
                 continue
             base = groups.index(reference)
-            delta = powered_difference(powered, index, base)
-            found = delta.mean, delta.se, f"{name} of {group} minus {reference}"
-            places += _apart(one - draws[:, base], *found)
+            delta = powered_difference(of_metric, index, base)
+            apart = _compared(one - draws[:, base], delta.mean, delta.se, delta.df)
+            found.append((apart, f"{name} of {group} minus {reference}"))
+    known = [(one, what) for one, what in found if one is not None]
+    places = [
+        (one.p, f"{what} is {one.model:.3f} by the model, {one.labels:.3f} by the labels")
+        for one, what in known
+        if one.p < DISAGREEMENT_LEVEL / len(known)
+    ]
     if not places:
         return []
-    worst = [text for _, text in sorted(places, reverse=True)[:3]]
+    worst = [text for _, text in sorted(places)[:3]]
     more = f" (the worst 3 of {len(places)})" if len(places) > 3 else ""
     message = (
         f"the model disagrees with the labels{more}: {'; '.join(worst)}; the model may be wrong "
@@ -123,14 +135,23 @@ def disagreements(
     return [Note("disagreement", message)]
 
 
-def _apart(draws: Floats, mean: float, se: float, what: str) -> list[tuple[float, str]]:
-    """Size of a disagreement and its words, if there is one."""
+class _Comparison(NamedTuple):
+    """Two estimates of a number, and the two-sided p of their distance."""
+
+    p: float
+    model: float
+    labels: float
+
+
+def _compared(draws: Floats, mean: float, se: float, df: float) -> _Comparison | None:
+    """Compare posterior draws with a prediction-powered estimate; None where one is undefined."""
+    from scipy.special import stdtr
+
     seen = draws[~np.isnan(draws)]
-    if not len(seen) or len(seen) < (1.0 - UNDEFINED_LIMIT) * len(draws):
-        return []
-    apart, z = disagreement(float(mean), float(se), float(seen.mean()), float(seen.std()))
-    words = f"{what} is {seen.mean():.3f} by the model, {mean:.3f} by the labels ({abs(z):.1f} sd)"
-    return [(abs(z), words)] if apart else []
+    if np.isnan(mean) or len(seen) < max((1.0 - UNDEFINED_LIMIT) * len(draws), 1.0):
+        return None
+    z = disagreement(float(mean), float(se), float(seen.mean()), float(seen.std()))
+    return _Comparison(float(2.0 * stdtr(min(df, 1e9), -abs(z))), float(seen.mean()), float(mean))
 
 
 def coarse_interval(prob: float, shape: tuple[int, ...]) -> list[Note]:

@@ -499,9 +499,12 @@ def test_overlapping_classes_are_told_apart():
 # what the curve is worth
 
 
+STANDARD = regions(build(labelled(500)))
+
+
 def worths(*labels):
     """Draws of omega whose worth in labels is given, at a rate of 0.5."""
-    return np.sqrt(float(worth(1.0, 1.0, 0.5)) / np.array(labels, dtype=float))
+    return np.sqrt(float(worth(1.0, 1.0, 0.5, STANDARD)) / np.array(labels, dtype=float))
 
 
 @pytest.mark.parametrize(
@@ -517,25 +520,27 @@ def worths(*labels):
     ],
 )
 def test_the_worth_of_the_curve_rounded(labels, words):
-    said = worth_sentence(*[worths(*labels)] * 2)
+    said = worth_sentence(*[worths(*labels)] * 2, STANDARD)
     assert said == f"in each region of the scores the curve is worth {words}"
 
 
 def test_the_worth_of_the_curve_with_an_interval():
     few = [30] * 10 + [130] * 81 + [2000] * 9
-    assert worth_sentence(*[worths(*few).reshape(4, 25)] * 2).endswith(
+    assert worth_sentence(*[worths(*few).reshape(4, 25)] * 2, STANDARD).endswith(
         "worth about 130 labels (95 %: 30 to 2,000)"
     )
     many = [30] * 10 + [1e6] * 90
-    assert worth_sentence(*[worths(*many)] * 2).endswith(
+    assert worth_sentence(*[worths(*many)] * 2, STANDARD).endswith(
         "worth more than 10,000 labels (95 %: 30 to more than 10,000)"
     )
 
 
 def test_labels_tell_less_of_a_rare_label():
     omega = worths(130, 130)
-    assert "about 360 labels" in worth_sentence(omega, omega, 0.1)
-    assert worth_sentence(omega, omega, 0.1) == worth_sentence(omega, omega, 0.9)
+    assert "about 360 labels" in worth_sentence(omega, omega, STANDARD, 0.1)
+    assert worth_sentence(omega, omega, STANDARD, 0.1) == worth_sentence(
+        omega, omega, STANDARD, 0.9
+    )
 
 
 def test_the_typical_rate_has_the_variance_of_labelled_rows():

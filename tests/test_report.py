@@ -158,7 +158,7 @@ def test_names_of_any_length_and_script(rows):
 def test_the_labels_anchored_estimate_stands_beside(result):
     values = result.to_dict()["metrics"]
     entry = values["accuracy"]["groups"][0]["prediction_powered"]
-    powered = result.anchored["accuracy"]
+    powered = result.prediction_powered["accuracy"]
     assert entry == {
         "mean": powered.mean[0],
         "interval": [powered.low[0], powered.high[0]],

@@ -144,7 +144,7 @@ def test_ends_that_rest_on_few_draws(prob, codes):
 
 
 def powered(mean, se):
-    """Labels-anchored estimates of two groups."""
+    """Prediction-powered estimates of two groups."""
     none = np.full(2, np.nan)
     return PredictionPowered(
         np.array(mean), np.array(se), none, none, none, np.full(2, 50.0), (None, None)
@@ -157,24 +157,24 @@ def spread_around(centres, sd, seed=1):
 
 def test_a_disagreement_is_said_with_both_numbers():
     draws = {"tpr": spread_around([0.5, 0.8], 0.01)}
-    anchored = {"tpr": powered([0.5, 0.6], [0.03, 0.03])}
-    notes = disagreements(draws, anchored, "A", ("A", "B"))
+    estimates = {"tpr": powered([0.5, 0.6], [0.03, 0.03])}
+    notes = disagreements(draws, estimates, "A", ("A", "B"))
     assert [note.code for note in notes] == ["disagreement"]
     message = notes[0].message
     assert message.startswith("the model disagrees with the labels: tpr of B is 0.80")
-    assert "0.600 by the labels (6." in message  # 0.2 / sqrt(0.03^2 + 0.01^2) = 6.3
+    assert "0.600 by the labels" in message  # 0.2 / sqrt(0.03^2 + 0.01^2) = 6.3 sd
     assert "tpr of B minus A is 0.30" in message and "tpr of A " not in message
 
 
 def test_agreement_and_undefined_estimates_say_nothing():
     draws = {"tpr": spread_around([0.5, 0.65], 0.02), "selection_rate": spread_around([0, 1], 0)}
-    anchored = {
+    estimates = {
         "tpr": powered([0.5, 0.6], [0.05, 0.05]),
         "selection_rate": powered([0.3, 0.3], [0.0, 0.0]),  # known without labels: not compared
     }
-    assert disagreements(draws, anchored, "A", ("A", "B")) == []
-    anchored["tpr"] = powered([np.nan, np.nan], [np.nan, np.nan])
-    assert disagreements(draws, anchored, None, ("A", "B")) == []
+    assert disagreements(draws, estimates, "A", ("A", "B")) == []
+    estimates["tpr"] = powered([np.nan, np.nan], [np.nan, np.nan])
+    assert disagreements(draws, estimates, None, ("A", "B")) == []
 
 
 def test_a_wrong_curve_shows_as_a_disagreement():

@@ -1,17 +1,17 @@
 """The rival: a shrunken cubic spline on the logit axis in the place of jumps and bends.
 
-The same sampler, the same scale omega: only the columns of the deviations differ. The axis is cut
-at quantiles of all rows that are in no mass, in eight regions per predicted class; the six cubic
-B-splines with two inner knots are taken at the middle of each region. So the curve bends smoothly
-and does not jump at the threshold.
+The same sampler, the same scales omega and tau: only the columns of the deviations differ. The axis
+is cut at quantiles of all rows that are in no mass, in eight regions per predicted class; the six
+cubic B-splines with two inner knots are taken at the middle of each region. So the curve bends
+smoothly and does not jump at the threshold.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from lightfair.table import CELL_WIDTH, ScoreTable
-from lightfair.trust import EDGE_GRID, Regions, regions
+from lightfair.table import ScoreTable
+from lightfair.trust import EDGE_GRID, Regions, regions, rows_on_axis
 
 PER_SIDE = 8
 SIZE = 1.7  # of the columns: a point deviates as much as with jump and bends, about omega
@@ -22,7 +22,7 @@ def spline_regions(table: ScoreTable) -> Regions:
     from scipy.interpolate import BSpline
 
     trusted = regions(table)
-    stratum, logit, rows = _rows(table)
+    stratum, logit, rows = rows_on_axis(table)
     region = trusted.of(stratum, logit)
     inside = region < trusted.first[2]
     edges, middles = [], []
@@ -47,7 +47,7 @@ def spline_regions(table: ScoreTable) -> Regions:
     inner = np.unique(np.clip(thirds, low + 1e-3, high - 1e-3))
     knots = np.concatenate([[low] * 4, inner, [high] * 4])
     basis = SIZE * BSpline.design_matrix(on_axis, knots, 3).toarray()
-    masses = sum(trusted.masses)
+    masses = len(trusted.masses)
     size = len(on_axis) + masses
     loadings = np.zeros((size, basis.shape[1] + masses))
     loadings[: len(on_axis), : basis.shape[1]] = basis
@@ -60,15 +60,6 @@ def spline_regions(table: ScoreTable) -> Regions:
         on_curve=(np.arange(size) < len(on_axis)).astype(float),
         base=np.concatenate([np.zeros(len(on_axis)), trusted.base[trusted.first[2] :]]),
         names=("bend",) * basis.shape[1] + ("mass",) * masses,
-    )
-
-
-def _rows(table: ScoreTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    points, cells = table.points, table.cells
-    return (
-        np.concatenate([points.stratum, cells.stratum]),
-        np.concatenate([points.logit, (cells.cell + 0.5) * CELL_WIDTH]),
-        np.concatenate([points.rows, cells.rows]),
     )
 
 
