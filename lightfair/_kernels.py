@@ -68,6 +68,15 @@ def _cholesky(matrix, row, size):
 
 
 @_jit
+def _spreads(x, at, ratios, of, sums):
+    """Spread and location at sigma = x[at : at + S], into the last two columns of sums."""
+    size = ratios.shape[1]
+    for i in range(size):
+        sums[i, size + 1] = ratios[0, i] * x[at + of[0, i]] if of[0, i] >= 0 else ratios[0, i]
+        sums[i, size + 2] = ratios[1, i] * x[at + of[1, i]] if of[1, i] >= 0 else ratios[1, i]
+
+
+@_jit
 def _marginal(x, at, bends, ratios, of, factor, half, sums):
     """Twin of `surrogate.marginal` for sigma = x[at : at + S]; returns its value.
 
@@ -78,9 +87,8 @@ def _marginal(x, at, bends, ratios, of, factor, half, sums):
     size = ratios.shape[1]
     wide = size + 1
     groups = bends.shape[0]
+    _spreads(x, at, ratios, of, sums)
     for i in range(size):
-        sums[i, size + 1] = ratios[0, i] * x[at + of[0, i]] if of[0, i] >= 0 else ratios[0, i]
-        sums[i, size + 2] = ratios[1, i] * x[at + of[1, i]] if of[1, i] >= 0 else ratios[1, i]
         for j in range(wide):
             sums[i, j] = 0.0
     value = 0.0
@@ -268,9 +276,7 @@ def sweeps(
             accepted[0] += 1.0
             for i in range(last + 1):
                 x[i] = candidates[t, i]
-        for i in range(size):
-            sums[i, size + 1] = ratios[0, i] * x[s + of[0, i]] if of[0, i] >= 0 else ratios[0, i]
-            sums[i, size + 2] = ratios[1, i] * x[s + of[1, i]] if of[1, i] >= 0 else ratios[1, i]
+        _spreads(x, s, ratios, of, sums)
         # 2. a random walk of each group
         for g in range(groups):
             at = size * g

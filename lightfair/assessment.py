@@ -48,7 +48,7 @@ class Assessment:
     prediction_powered : dict of str to PredictionPowered
         What labels say with the help of scores, without a model.
     misfit : Misfit
-        Labels held against what the curve and the model predict, by group and region of scores.
+        Labels held against what the model predicts, by group and region of scores.
     gate : Gate
         Whether the chains have converged.
     warnings : tuple of Note

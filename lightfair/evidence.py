@@ -54,7 +54,7 @@ class Evidence(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Runs of nodes of one segment and one region, for the compiled form.
+    """Runs of nodes of one segment, or stratum, and one region, for the compiled form.
 
     start: int64 (piece + 1,), first node of each; owner: int64 (segment + 1,), first piece of each
     segment; columns: float64 (piece, 2 + J): offset, base and loadings.
@@ -193,27 +193,27 @@ def _labelled(table: ScoreTable, family: str, where: Regions, *, merge: bool) ->
     return _Labelled(group, region, Features(up, down, seen.offset), positive, total)
 
 
-def pieces(evidence: Evidence) -> Pieces:
-    """Cut the nodes into runs of one segment and one region."""
-    new = np.ones(len(evidence.segment), dtype=bool)
-    new[1:] = (np.diff(evidence.segment) != 0) | (np.diff(evidence.region) != 0)
+def pieces(nodes: Any) -> Pieces:
+    """Cut nodes, of an `Evidence` or an `imputation.Unlabelled`, into runs of one region.
+
+    They are sorted by segment, or stratum, and in each by region.
+    """
+    new = np.ones(len(nodes.region), dtype=bool)
+    new[1:] = np.diff(nodes.region) != 0
+    new[nodes.start[nodes.start < len(new)]] = True
     first = np.flatnonzero(new)
+    heads = np.stack([nodes.offset, nodes.base], axis=1)
+    columns = np.concatenate([heads, nodes.loadings], axis=1)
     return Pieces(
         np.append(first, len(new)).astype(np.int64),
-        np.searchsorted(first, evidence.start).astype(np.int64),
-        columns(evidence.region[first], evidence),
+        np.searchsorted(first, nodes.start).astype(np.int64),
+        np.ascontiguousarray(columns[nodes.region[first]]),
     )
 
 
 def by_segment(values: Floats, evidence: Evidence) -> Floats:
     """Sum node values (..., node) by segment: (..., segment)."""
     return np.asarray(np.add.reduceat(values, evidence.start[:-1], axis=-1))
-
-
-def columns(region: npt.NDArray[np.int64], of: Any) -> Floats:
-    """Stack offset, base and loadings of regions, (n, 2 + J)."""
-    heads = np.stack([of.offset, of.base], axis=1)
-    return np.ascontiguousarray(np.concatenate([heads, of.loadings], axis=1)[region])
 
 
 def log_odds(psi: Floats, evidence: Evidence) -> Floats:

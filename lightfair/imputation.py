@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .evidence import columns
-from .model import Floats, features
+from .evidence import pieces
+from .model import Floats, features, sigmoid
 from .table import UNLABELLED, ScoreTable
 from .trust import Regions, no_regions
 
@@ -156,7 +156,7 @@ def cumulants(psi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) 
 
         stack = np.stack([nodes.up, nodes.down, nodes.weight, nodes.scale])
         curves = np.ascontiguousarray(psi.reshape(n, -1))
-        kernel(curves, stack, *_runs(nodes), cap, out.reshape(n, -1))
+        kernel(curves, stack, *pieces(nodes), cap, out.reshape(n, -1))
         return out
     for stratum in range(2 * groups):
         part = slice(nodes.start[stratum], nodes.start[stratum + 1])
@@ -172,20 +172,6 @@ def cumulants(psi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) 
     return out
 
 
-def _runs(nodes: Unlabelled) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats]:
-    """Runs of one stratum and region: first nodes, first run of each stratum, columns."""
-    new = np.ones(len(nodes.region), dtype=bool)
-    new[1:] = np.diff(nodes.region) != 0
-    begins = nodes.start[:-1]
-    new[begins[begins < len(new)]] = True
-    first = np.flatnonzero(new)
-    return (
-        np.append(first, len(new)).astype(np.int64),
-        np.searchsorted(first, nodes.start).astype(np.int64),
-        columns(nodes.region[first], nodes),
-    )
-
-
 def _rates(psi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
     """f at the nodes of a stratum, (n, node), for psi (n, group, 3 + J)."""
     part = slice(nodes.start[stratum], nodes.start[stratum + 1])
@@ -195,7 +181,7 @@ def _rates(psi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
     odds = nodes.offset[region] * c + np.exp(la) * nodes.up[part] + np.exp(lb) * nodes.down[part]
     if nodes.loadings.shape[1]:
         odds = odds + (mine[:, 3:] @ nodes.loadings.T)[:, region] + nodes.base[region]
-    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * np.minimum(odds, cap)))
+    return sigmoid(np.minimum(odds, cap))
 
 
 def _bootstrapped(

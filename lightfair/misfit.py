@@ -27,10 +27,10 @@ import numpy as np
 import numpy.typing as npt
 
 from .evidence import Evidence, log_odds, table_evidence
-from .model import Floats
+from .model import Floats, sigmoid
 from .posterior import Posterior
 from .table import ScoreTable
-from .trust import Regions, regions, worth
+from .trust import NOWHERE, Regions, regions, worth
 from .wording import Note
 
 Ints = npt.NDArray[np.int64]
@@ -202,7 +202,7 @@ def worth_sentence(
     """
     labels = worth(omega, tau, rate, where)
     if np.isinf(labels).all():
-        return "no region of the scores can deviate from the curve"
+        return NOWHERE
     ends = np.quantile(labels, [0.5, *tails(prob)])
     middle, low, high = (_labels(float(end)) for end in ends)
     about = "" if middle.startswith(("more", "less")) else "about "
@@ -279,7 +279,7 @@ def _checked(
 ) -> _Group:
     """Check the regions of one group: psi (n, D)."""
     runs = _cut(mine)
-    score = _sigmoid(mine.up + mine.down)
+    score = sigmoid(mine.up + mine.down)
     return _Group(
         np.full(len(runs.rows), group, dtype=np.int64),
         mine.region[runs.region],
@@ -316,7 +316,7 @@ def _predicted(
     psi: Floats, mine: Evidence, runs: _Runs, prob: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Predict each region: expected share, ends of the interval of y_rep / rows, and p."""
-    hits = mine.total * _sigmoid(log_odds(psi[:, None], mine))
+    hits = mine.total * sigmoid(log_odds(psi[:, None], mine))
     mean = np.add.reduceat(hits, runs.region, axis=1).mean(axis=0)
     in_cell = np.add.reduceat(hits, runs.cell, axis=1)
     chance = np.clip(in_cell / np.maximum(runs.trials, 1), TINY, 1.0 - TINY)
@@ -348,7 +348,7 @@ def _share_below(chance: Floats, runs: _Runs) -> Floats:
     mean = summed(chance)
     tilt = np.log(inside / (rows - inside)) - np.log(mean / (rows - mean))  # exact for equal rates
     for _ in range(MAX_STEPS):
-        tilted = _sigmoid(odds + tilt[:, of])
+        tilted = sigmoid(odds + tilt[:, of])
         spread = np.maximum(summed(tilted * (1.0 - tilted)), TINY)
         missing = inside - summed(tilted)
         step = np.clip(missing / spread, -2.0, 2.0)
@@ -380,11 +380,7 @@ def _extent(table: ScoreTable, where: Regions) -> tuple[Floats, Floats, Ints]:
     np.minimum.at(low, region, nodes.logit)
     np.maximum.at(high, region, nodes.logit)
     votes = np.bincount(region, nodes.weight * (nodes.stratum // 3 % 2 - 0.5), minlength=size)
-    return _sigmoid(low), _sigmoid(high), (votes > 0.0).astype(np.int64)
-
-
-def _sigmoid(odds: Floats) -> Floats:
-    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * odds))
+    return sigmoid(low), sigmoid(high), (votes > 0.0).astype(np.int64)
 
 
 def _place(check: Misfit, entry: int, groups: tuple[str, ...]) -> str:

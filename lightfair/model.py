@@ -130,6 +130,11 @@ def logit_of(score: Any, clip: float) -> Floats:
     return np.asarray(np.log(clipped) - np.log1p(-clipped), dtype=np.float64)
 
 
+def sigmoid(odds: Floats) -> Floats:
+    """Return the probability of log odds, float64 of the same shape."""
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * odds))
+
+
 def calibrate(score: Any, a: Any = 1.0, b: Any = 1.0, c: Any = 0.0) -> Floats:
     """Return the calibrated probability f(s; a, b, c) of a positive label.
 

@@ -56,7 +56,7 @@ import numpy.typing as npt
 from .compare import check_prob
 from .imputation import TARGETS
 from .metrics import LABEL_FREE, SHARES, Share, check_metrics, lack, theta
-from .model import Floats
+from .model import Floats, sigmoid
 from .table import UNLABELLED, ScoreTable
 
 MIN_LABELS = 10  # labelled rows in a denominator
@@ -378,7 +378,7 @@ def _moments(table: ScoreTable) -> Floats:
     """Sums of 1, s and s^2 over rows: float64 (power, group, predicted, label)."""
     nodes = table.nodes()
     rows = table.sums("rows")
-    score = 0.5 + 0.5 * np.tanh(0.5 * nodes.logit)
+    score = sigmoid(nodes.logit)
     sums = np.array(
         [np.bincount(nodes.stratum, nodes.weight * score**k, rows.size) for k in range(3)]
     ).reshape(3, *rows.shape)

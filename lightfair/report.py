@@ -16,7 +16,7 @@ from .compare import Estimate
 from .metrics import lack
 from .misfit import tails, typical_rate, worth_sentence
 from .prediction_powered import powered_difference
-from .trust import worth
+from .trust import NOWHERE, worth
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -86,8 +86,7 @@ def _calibration(result: Assessment) -> dict[str, Any]:
             middle, low, high = np.quantile(draws, [0.5, *tails(result.settings.prob)])
             values[name] = {"median": float(middle), "interval": [float(low), float(high)]}
         else:
-            reason = "no region of the scores can deviate from the curve"
-            values[name] = {"median": None, "interval": None, "reason": reason}
+            values[name] = {"median": None, "interval": None, "reason": NOWHERE}
     return {**values, "regions": regions}
 
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .evidence import Evidence, by_segment, log_odds
-from .model import Floats
+from .model import Floats, sigmoid
 from .scales import Scales
 
 ENOUGH = 1.5  # states that a refit needs, in units of its coefficients
@@ -261,7 +261,7 @@ def _derivatives(psi: Floats, evidence: Evidence) -> tuple[Floats, Floats, Float
     shift = evidence.offset[evidence.region]
     curve = [np.exp(at[:, 0]) * evidence.up, np.exp(at[:, 1]) * evidence.down, shift]
     rise = np.concatenate([np.stack(curve), evidence.loadings[evidence.region].T])
-    rate = 0.5 * (1.0 + np.tanh(0.5 * log_odds(psi[None], evidence)[0]))
+    rate = sigmoid(log_odds(psi[None], evidence)[0])
     rest = evidence.positive - evidence.total * rate
     weight = evidence.total * rate * (1.0 - rate)
     slope = by_segment(rest * rise, evidence).T

@@ -45,13 +45,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .model import Floats, Prior
+from .model import LARGEST_SD, Floats, Prior
 from .scales import Scales, curve_scales, with_deviations
 from .table import CELL_WIDTH, ScoreTable
 from .wording import lies_in
 
 JUMP = (1.4, 1.0)  # standard deviations: common in units of omega, own in units of tau
 BEND = (0.7, 1.0)
+RATIOS = {"jump": JUMP, "bend": BEND}
 MASS_OWN = 1.0  # in units of sigma_c: groups differ in a mass as they differ in c
 MASS_BASE = 3.5  # log odds, at most those of the bound
 MASS_LIMIT = 0.05  # share of a group's rows
@@ -63,7 +64,8 @@ CONTRASTS = {
     3: np.array([[-1.0, 0.0, 1.0], [1.0, -2.0, 1.0]]) / np.sqrt([[2.0], [6.0]]),
 }
 LOW, HIGH = 0, 1  # the masses at the lower and the upper bound
-SMALLEST_SD, LARGEST_SD = 1e-6, 50.0
+SMALLEST_SD = 1e-6
+NOWHERE = "no region of the scores can deviate from the curve"
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,7 @@ def trusted_scales(prior: Prior, trust: Trust | None, where: Regions) -> Scales:
     scales = curve_scales(prior)
     if trust is None:
         return scales
-    ratios = {"jump": JUMP, "bend": BEND, "mass": (trust.mass_sd, MASS_OWN)}
+    ratios = {**RATIOS, "mass": (trust.mass_sd, MASS_OWN)}
     return with_deviations(
         scales,
         trust.omega_sd,
@@ -238,12 +240,12 @@ def worth(omega: Any, tau: Any, rate: float, where: Regions) -> Floats:
     The prior variance of a group's deviation, given the curve, is the mean over the regions that
     can deviate; with n labels the log odds have a sampling variance of 1 / (n f (1 - f)).
     """
-    scales = trusted_scales(Prior(), Trust(), where)
-    inside = np.array([name != "mass" for name in where.names], dtype=bool)
+    inside = np.array([name in RATIOS for name in where.names], dtype=bool)
+    ratios = np.array([RATIOS[name] for name in where.names if name in RATIOS]).reshape(-1, 2)
     squares = (where.loadings[where.on_curve > 0.0] ** 2)[:, inside]
     squares = squares[squares.any(axis=1)]
     mean = squares.mean(axis=0) if len(squares) else np.zeros(int(inside.sum()))
-    common, own = (float(mean @ part[3:][inside] ** 2) for part in (scales.common, scales.own))
+    common, own = mean @ ratios**2
     variance = common * np.square(omega) + own * np.square(tau)
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / (variance * rate * (1.0 - rate)))
