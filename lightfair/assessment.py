@@ -1,16 +1,17 @@
-"""Assess: from rows to an Assessment, the one function that most users need.
+"""Assess: from rows or a table to an Assessment, the one function that most users need.
 
     rows -> ScoreData -> ScoreTable -> Posterior -> theta -> delta -> Assessment
 
 Each arrow is a function of its own module; here they are put in a row, with the settings, the
-gate on convergence and the warnings. An Assessment is frozen: printing it gives the report,
+gate on convergence and the warnings. Rows go no further than the table, so that a table says all
+that its rows would. An Assessment is frozen: printing it gives the report,
 `to_dict` what `lightfair assess --json` prints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,6 @@ class Assessment:
     Attributes
     ----------
     settings : Settings
-    data : ScoreData
     table : ScoreTable
     posterior : Posterior
     theta : dict of str to float64 array, shape (chain, draw, group)
@@ -58,7 +58,6 @@ class Assessment:
     """
 
     settings: Settings
-    data: ScoreData
     table: ScoreTable
     posterior: Posterior
     theta: dict[str, Floats]
@@ -72,7 +71,7 @@ class Assessment:
     @property
     def groups(self) -> tuple[str, ...]:
         """Names of the groups, in the order of the last axis of all draws."""
-        return self.data.groups
+        return self.table.groups
 
     def draws(self, metric: str) -> Floats:
         """Return draws of a metric, float64 (chain, draw, group); NaN where it is undefined."""
@@ -121,11 +120,11 @@ class Assessment:
 
 def assess(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
-    sensitive_features: Any,
+    sensitive_features: Any = None,
     metrics: Any = DEFAULT_METRICS,
-    threshold: float | Mapping[Any, float] = 0.5,
+    threshold: float | Mapping[Any, float] | None = None,
     y_pred: Any = None,
     sample_weight: Any = None,
     positive_label: Any = None,
@@ -139,7 +138,7 @@ def assess(
     target: str = "sample",
     prob: float = 0.95,
     epsilon: float = 0.05,
-    clip: float = 0.01,
+    clip: float | None = None,
     log_odds_cap: float | None = None,
     labels_only_prior: tuple[float, float] = (1.0, 1.0),
     chains: int = 4,
@@ -153,9 +152,10 @@ def assess(
     Parameters
     ----------
     y_true, y_score, sensitive_features
-        The rows. Unlabelled rows have y_true NaN, None, pd.NA or -1.
+        The rows. Unlabelled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
+        ScoreTable, and no other argument about rows.
     y_pred, threshold, sample_weight, positive_label, unlabeled, missing
-        How to read the rows; see `score_data`.
+        How to read the rows; see `score_data`. The default threshold is 0.5.
     metrics : str or sequence of str
         See `lightfair.METRICS`.
     reference
@@ -178,7 +178,8 @@ def assess(
     epsilon : float
         A difference below it, in absolute value, counts as small; in (0, 1).
     clip : float
-        Scores are clipped to [clip, 1 - clip] for the curve, in [0, 0.5).
+        Scores are clipped to [clip, 1 - clip] for the curve, in [0, 0.5). Default: 0.01, or what
+        the table was built with.
     log_odds_cap : float, optional
         Upper bound on the calibrated log odds; the paper's authors use 15. Default: none.
     labels_only_prior : (float, float)
@@ -199,6 +200,8 @@ def assess(
     ------
     ValueError
         If an argument breaks its rule; the message names the rule, the value and the way out.
+    TypeError
+        If the rows are given in part, or beside a table.
 
     Notes
     -----
@@ -212,18 +215,15 @@ def assess(
     >>> bool(-1 < result.difference("tpr", "B", "A").mean < 1)
     True
     """
-    data = score_data(
-        y_true,
-        y_score,
-        sensitive_features=sensitive_features,
-        y_pred=y_pred,
-        threshold=threshold,
-        sample_weight=sample_weight,
-        positive_label=positive_label,
-        unlabeled=unlabeled,
-        missing=missing,
-    )
-    settings = Settings(
+    rows = {
+        "y_score": y_score,
+        "sensitive_features": sensitive_features,
+        "y_pred": y_pred,
+        "sample_weight": sample_weight,
+        "positive_label": positive_label,
+        "unlabeled": unlabeled,
+    }
+    options = Settings(
         metrics=metrics,
         reference=reference,
         family=family,
@@ -233,14 +233,38 @@ def assess(
         target=target,
         prob=prob,
         epsilon=epsilon,
-        clip=clip,
+        clip=0.01 if clip is None else clip,
         log_odds_cap=log_odds_cap,
         labels_only_prior=labels_only_prior,
         chains=chains,
         draws=draws,
         warmup=warmup,
     )
-    return assess_data(data, settings, rng=rng, progress=progress)
+    if isinstance(y_true, ScoreTable):
+        given = [name for name, value in rows.items() if value is not None]
+        given += ["missing"] * (missing != "raise")
+        if given:
+            raise TypeError(f"a ScoreTable is assessed without rows; leave out {', '.join(given)}")
+        if threshold is not None and threshold != y_true.threshold:
+            raise ValueError(
+                f"threshold must be that of the table, {y_true.threshold}, or be left out; got "
+                f"{threshold}; decisions are made where the table is built"
+            )
+        settings = options if clip is not None else replace(options, clip=y_true.clip)
+        return assess_table(y_true, settings, rng=rng, progress=progress)
+    absent = [name for name in ("y_score", "sensitive_features") if rows[name] is None]
+    if absent:
+        raise TypeError(
+            "assess takes y_true, y_score and sensitive_features, or a ScoreTable alone; got no "
+            f"{' and no '.join(absent)}"
+        )
+    data = score_data(
+        y_true,
+        threshold=0.5 if threshold is None else threshold,
+        missing=missing,
+        **rows,
+    )
+    return assess_data(data, options, rng=rng, progress=progress)
 
 
 def assess_data(
@@ -251,17 +275,39 @@ def assess_data(
     truth: ScoreData | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
-    """Assess rows that `score_data` has checked.
+    """Assess rows that `score_data` has checked: their table, see `assess_table`."""
+    settings = Settings() if settings is None else settings
+    table = score_table(data, clip=settings.clip)
+    full = None if truth is None else score_table(truth, clip=settings.clip)
+    return assess_table(table, settings, rng=rng, truth=full, progress=progress)
+
+
+def assess_table(
+    table: ScoreTable,
+    settings: Settings | None = None,
+    *,
+    rng: int | np.random.Generator | None = None,
+    truth: ScoreTable | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Assess a table.
 
     Parameters
     ----------
-    data, settings, rng, progress
+    table, rng, progress
         As in `assess`.
+    settings
+        Its clip must be that of the table. Default: the defaults, with the clip of the table.
     truth
-        The same rows with labels that are to be compared with, not learned from.
+        Table of the same rows with labels that are to be compared with, not learned from.
     """
-    settings = (Settings() if settings is None else settings).resolved(data, rng)
-    table = score_table(data, clip=settings.clip)
+    settings = Settings(clip=table.clip) if settings is None else settings
+    if settings.clip != table.clip:
+        raise ValueError(
+            f"clip must be that of the table, {table.clip:g}, or be left out; got "
+            f"{settings.clip:g}; scores are clipped where the table is built"
+        )
+    settings = settings.resolved(table, rng)
     streams = _streams(rng)
     posterior, theta_draws, verdict = draw_posterior(table, settings, streams[:2], progress)
     weight, weight_sq = (table.sums(c)[..., :UNLABELLED] for c in ("weight", "weight_sq"))
@@ -283,7 +329,6 @@ def assess_data(
     misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
     return Assessment(
         settings=settings,
-        data=data,
         table=table,
         posterior=posterior,
         theta=theta_draws,
@@ -292,20 +337,20 @@ def assess_data(
         misfit=misfit,
         gate=verdict,
         warnings=(
-            *data.notes,
-            *data_warnings(data, table),
+            *table.notes,
+            *data_warnings(table),
             *coarse_interval(settings.prob, posterior.phi.shape[:2]),
-            *misfit_notes(misfit, data.groups),
-            *disagreements(theta_draws, powered, settings.reference, data.groups),
-            *result_warnings(theta_draws, data.groups, verdict, posterior.phi.shape[:2]),
+            *misfit_notes(misfit, table.groups),
+            *disagreements(theta_draws, powered, settings.reference, table.groups),
+            *result_warnings(theta_draws, table.groups, verdict, posterior.phi.shape[:2]),
         ),
         truth=None if truth is None else frequencies(truth, settings.metrics),
     )
 
 
-def frequencies(data: ScoreData, metrics: tuple[str, ...]) -> dict[str, Floats]:
+def frequencies(table: ScoreTable, metrics: tuple[str, ...]) -> dict[str, Floats]:
     """Return each metric as its frequency among labelled rows: float64 (group,), NaN for 0 / 0."""
-    counts = score_table(data, clip=0.01).sums("weight")[..., :UNLABELLED]
+    counts = table.sums("weight")[..., :UNLABELLED]
     return {name: theta(name, counts) for name in metrics}
 
 

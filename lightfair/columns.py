@@ -79,7 +79,7 @@ def check_lengths(columns: dict[str, NDArray[Any]], features: Any) -> None:
         raise ValueError("y_true and y_score must hold at least one row; got 0 rows")
 
 
-def check_indexes(given: list[tuple[str, Any]]) -> None:
+def check_indexes(given: list[tuple[str, Any]], first: int = 0) -> None:
     """Rows are paired by position, in pandas by index; where the two differ, neither is safe."""
     indexed = [
         (name, values.index)
@@ -87,19 +87,24 @@ def check_indexes(given: list[tuple[str, Any]]) -> None:
         if hasattr(values, "iloc") and hasattr(getattr(values, "index", None), "equals")
     ]
     for name, index in indexed[1:]:
-        first, expected = indexed[0]
+        one, expected = indexed[0]
         if not index.equals(expected):
             pairs = enumerate(zip(expected, index, strict=True))
             row = next((i for i, (a, b) in pairs if a != b), 0)
             raise ValueError(
-                f"{first} and {name} must have the same index; got {show(expected[row])} and "
-                f"{show(index[row])} at row {row}; align them, or call .reset_index(drop=True) on "
-                "both if their rows match by position"
+                f"{one} and {name} must have the same index; got {show(expected[row])} and "
+                f"{show(index[row])} at row {first + row}; align them, or call "
+                ".reset_index(drop=True) on both if their rows match by position"
             )
 
 
-def factorize(name: str, array: NDArray[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    """Codes into the distinct values; -1 for NaN, None, pd.NA, NaT and the empty string."""
+def factorize(
+    name: str, array: NDArray[Any], first: int = 0
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Codes into the distinct values; -1 for NaN, None, pd.NA, NaT and the empty string.
+
+    Errors number rows from `first`.
+    """
     if array.dtype.kind in "biufmM":
         sorted_values, codes = np.unique(array, return_inverse=True)
         present = sorted_values == sorted_values  # NaN and NaT sort last
@@ -115,7 +120,7 @@ def factorize(name: str, array: NDArray[Any]) -> tuple[NDArray[np.int64], list[A
     except TypeError:
         row = next((i for i, value in enumerate(values) if not isinstance(value, Hashable)), 0)
         got = show(values[row])
-        raise ValueError(f"{name} must hold plain values; got {got} at row {row}") from None
+        raise ValueError(f"{name} must hold plain values; got {got} at row {first + row}") from None
     distinct: list[Any] = []
     for key in found:
         value = key[1] if apart else key
@@ -126,7 +131,9 @@ def factorize(name: str, array: NDArray[Any]) -> tuple[NDArray[np.int64], list[A
     return codes, distinct
 
 
-def numeric(name: str, array: NDArray[Any], rule: str, way_out: str) -> NDArray[np.float64]:
+def numeric(
+    name: str, array: NDArray[Any], rule: str, way_out: str, first: int = 0
+) -> NDArray[np.float64]:
     """A numeric column as a new float64 array; booleans, text and missing values are refused."""
     if array.dtype.kind in "iuf":
         result = array.astype(np.float64)
@@ -138,12 +145,12 @@ def numeric(name: str, array: NDArray[Any], rule: str, way_out: str) -> NDArray[
         for row, value in enumerate(values) if odd else ():
             if type(value) in odd and not is_missing(value):
                 raise ValueError(
-                    f"{name} must hold {rule}; got {show(value)} at row {row}; {way_out}"
+                    f"{name} must hold {rule}; got {show(value)} at row {first + row}; {way_out}"
                 )
         result = np.array([math.nan if type(v) in odd else float(v) for v in values])
     absent = np.isnan(result)
     if absent.any():
-        raise ValueError(f"{name} has {missing_rows(absent)}; drop these rows or fill them")
+        raise ValueError(f"{name} has {missing_rows(absent, first)}; drop these rows or fill them")
     return result
 
 

@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +31,27 @@ from .columns import (
     check_lengths,
     column,
     factorize,
-    is_missing,
     number_of,
     numeric,
-    same,
 )
-from .groups import apply_missing, cross, levels_of
-from .wording import Note, level_name, list_values, missing_rows, show
+from .counts import MISSING_LEVEL, Counts, row_notes, tie_notes
+from .groups import (
+    Levels,
+    Parts,
+    absent,
+    cross,
+    drop_missing,
+    empty_groups,
+    group_names,
+    group_notes,
+    levels_of,
+    name_missing,
+    refuse_missing,
+)
+from .labels import MINUS, Labels
+from .wording import Note, level_name, list_values, missing_rows, row_list, show
+
+FIRST_ROWS = 6  # row numbers that a note needs: it lists five, and says whether there are more
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +82,8 @@ class ScoreData:
         The threshold, or one for each of `groups`. None when `y_pred` was given.
     notes : tuple of Note
         What was dropped, what is unusual.
+    counts : Counts
+        The same as numbers, without the rows.
     """
 
     label: NDArray[np.int8]
@@ -80,6 +97,7 @@ class ScoreData:
     empty_groups: tuple[str, ...]
     threshold: float | dict[str, float] | None
     notes: tuple[Note, ...]
+    counts: Counts
 
 
 def score_data(
@@ -135,135 +153,236 @@ def score_data(
     >>> data.notes[0].message
     'rows with a score equal to the threshold, counted as positive: 1'
     """
-    if missing not in ("raise", "drop", "group"):
-        raise ValueError(f'missing must be "raise", "drop" or "group"; got {show(missing)}')
-    default = isinstance(threshold, float) and threshold == 0.5
-    if y_pred is not None and not default:
-        raise ValueError("give y_pred or threshold, not both: y_pred already holds the decisions")
-    features = attribute_columns(sensitive_features)
-    given: list[tuple[str, Any]] = [("y_true", y_true), ("y_score", y_score)]
-    given += [(where, values) for _, where, values in features]
-    given += [("y_pred", y_pred)] * (y_pred is not None)
-    given += [("sample_weight", sample_weight)] * (sample_weight is not None)
-    columns = {where: column(where, values) for where, values in given}
-    check_lengths(columns, sensitive_features)
-    check_indexes(given)
-
-    label = _labels(columns["y_true"], positive_label, unlabeled)
-    score = _scores(columns["y_score"])
-    predicted = None if y_pred is None else _decisions(columns["y_pred"])
-    weight = None if sample_weight is None else _weights(columns["sample_weight"])
-    notes: list[Note] = []
-    levels = [levels_of(name, columns[where], notes) for name, where, _ in features]
-    keep, levels = apply_missing(levels, missing, notes)
-    if keep is not None:
-        label, score = label[keep], score[keep]
-        predicted = None if predicted is None else predicted[keep]
-        weight = None if weight is None else weight[keep]
-    group, parts, empty = cross(levels, notes)
-    groups = tuple(", ".join(part) for part in parts)
-    if weight is not None:
-        _check_group_weights(weight, group, groups)
-
-    cut: float | dict[str, float] | None = None
-    if predicted is None:
-        cut = _thresholds(threshold, groups, empty)
-        each = [cut[name] if isinstance(cut, dict) else cut for name in groups]
-        cut_of_row = np.array(each)[group]
-        if columns["y_score"].dtype.kind == "f":  # 0.7 in float32 ties with 0.7
-            cut_of_row = cut_of_row.astype(columns["y_score"].dtype).astype(np.float64)
-        predicted = score >= cut_of_row
-        if ties := int(np.count_nonzero(score == cut_of_row)):
-            message = f"rows with a score equal to the threshold, counted as positive: {ties}"
-            notes.append(Note("ties_with_threshold", message))
-    return ScoreData(
-        label=label,
-        score=score,
-        group=group,
-        predicted=predicted,
-        weight=weight,
-        groups=groups,
-        attributes=tuple(level.name for level in levels),
-        parts=parts,
-        empty_groups=empty,
-        threshold=cut,
-        notes=tuple(notes),
+    door = Door(
+        threshold=threshold,
+        decided=y_pred is not None,
+        positive_label=positive_label,
+        unlabeled=unlabeled,
+        missing=missing,
+    )
+    chunk = door.take(y_true, y_score, sensitive_features, y_pred, sample_weight, last=True)
+    data = chunk.data
+    weight = None
+    if data.weight is not None:
+        weight = np.bincount(data.group, data.weight, minlength=len(data.groups)).astype(float)
+    found = door.close(data.parts, weight)
+    data.label[chunk.minus] = found.minus
+    listed = row_list(np.array(door.absent[:FIRST_ROWS])) if door.absent else ""
+    rows = np.bincount(data.group, minlength=len(data.groups))
+    return replace(
+        data,
+        empty_groups=empty_groups(data.parts),
+        threshold=found.threshold,
+        counts=found.counts,
+        notes=(
+            *row_notes(found.counts, listed),
+            *group_notes(data.attributes, data.parts, rows),
+            *tie_notes(found.counts),
+        ),
     )
 
 
-def _labels(array: NDArray[Any], positive_label: Any, unlabeled: Any) -> NDArray[np.int8]:
-    """y_true as 1, 0, -1; the rules are applied to the distinct values."""
-    codes, values = factorize("y_true", array)
-    listed = isinstance(unlabeled, Iterable) and not isinstance(unlabeled, (str, bytes))
-    named = [value for value in (unlabeled if listed else [unlabeled]) if not is_missing(value)]
-    if positive_label is not None and any(same(positive_label, value) for value in named):
-        got = show(positive_label)
-        raise ValueError(f"positive_label and unlabeled must differ; got {got} in both")
+class Chunk(NamedTuple):
+    """Some rows, checked: data; minus: bool (n,), which hold the label -1; row: int64 (n,)."""
 
-    live = [value for value in values if not any(same(value, other) for other in named)]
-    texts = [value for value in live if isinstance(value, str)]
-    if len(texts) == len(live) and all(number_of(text) is not None for text in texts):
-        texts = []  # a column of numbers written as text
-    key_of = {}  # True, 1, 1.0 and "1" are one class
-    for value in live:
-        number = None if texts and isinstance(value, str) else number_of(value)
-        key_of[type(value), value] = value if number is None else number
-    classes = set(key_of.values())
-    if unlabeled is None and -1 in classes and not same(positive_label, -1):
-        if classes == {-1, 1} and positive_label is None:
+    data: ScoreData
+    minus: NDArray[np.bool_]
+    row: NDArray[np.int64]
+
+
+class Found(NamedTuple):
+    """What only all rows tell: minus: what the label -1 means, 0 or -1; threshold; counts."""
+
+    minus: int
+    threshold: float | dict[str, float] | None
+    counts: Counts
+
+
+class Door:
+    """Checks rows chunk by chunk; what depends on all of them is judged by `close`.
+
+    Parameters
+    ----------
+    threshold, positive_label, unlabeled, missing
+        As in `score_data`.
+    decided : bool
+        Whether decisions are given instead of a threshold.
+    """
+
+    def __init__(
+        self,
+        *,
+        threshold: Any = 0.5,
+        decided: bool = False,
+        positive_label: Any = None,
+        unlabeled: Any = None,
+        missing: str = "raise",
+    ) -> None:
+        if missing not in ("raise", "drop", "group"):
+            raise ValueError(f'missing must be "raise", "drop" or "group"; got {show(missing)}')
+        default = isinstance(threshold, float) and threshold == 0.5
+        if decided and not default:
             raise ValueError(
-                "y_true holds only -1 and 1, so -1 may be the negative class or mean unlabelled; "
-                "pass positive_label=1 for the first or unlabeled=-1 for the second"
+                "give y_pred or threshold, not both: y_pred already holds the decisions"
             )
-        if classes != {-1, 1} or not same(positive_label, 1):
-            classes.discard(-1)
-    shown = list_values(classes)
-    if len(classes) > 2:
-        raise ValueError(
-            f"y_true must hold two classes; got {len(classes)} values: {shown}; name those that "
-            "mean unlabelled in unlabeled="
+        self.missing = missing
+        self.labels = Labels(positive_label, unlabeled)
+        self.cuts = None if decided else _cuts(threshold)
+        self.names: dict[str, dict[tuple[type, Any], str]] = {}  # of the values of each attribute
+        self.holes: set[str] = set()  # attributes that are missing somewhere
+        self.absent: list[int] = []  # the first rows where one is
+        self.counts = Counts()
+        self.kept = 0
+        self.weight: float | None = None
+
+    def take(
+        self,
+        y_true: Any,
+        y_score: Any,
+        sensitive_features: Any,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        first: int = 0,
+        *,
+        last: bool = False,
+    ) -> Chunk:
+        """Check some rows; those in errors are numbered from `first`.
+
+        With `last` the labels are judged before anything else is looked at. The data has no
+        threshold, notes and counts: those are of all rows. Rows whose label is -1 are unlabelled
+        in it.
+        """
+        features = attribute_columns(sensitive_features)
+        given: list[tuple[str, Any]] = [("y_true", y_true), ("y_score", y_score)]
+        given += [(where, values) for _, where, values in features]
+        given += [("y_pred", y_pred)] * (y_pred is not None)
+        given += [("sample_weight", sample_weight)] * (sample_weight is not None)
+        columns = {where: column(where, values) for where, values in given}
+        check_lengths(columns, sensitive_features)
+        check_indexes(given, first)
+
+        label = self.labels.take(columns["y_true"], first)
+        if last:
+            self.labels.minus()
+        score = _scores(columns["y_score"], first)
+        predicted = None if y_pred is None else _decisions(columns["y_pred"], first)
+        weight = None if sample_weight is None else _weights(columns["sample_weight"], first)
+        if weight is not None:
+            self.weight = (self.weight or 0.0) + float(weight.sum())
+        levels = [levels_of(name, columns[where], first) for name, where, _ in features]
+        row = first + np.arange(len(label))
+        gone = absent(levels)
+        if gone is not None and self.missing == "raise":
+            refuse_missing(levels, first)
+        self._note_names(levels)
+        if gone is not None:
+            count = int(np.count_nonzero(gone))
+            self.absent += row[gone][: FIRST_ROWS - len(self.absent)].tolist()
+            if self.missing == "drop":
+                self.counts += Counts(dropped=count)
+                levels, row = drop_missing(levels, gone), row[~gone]
+                label, score = label[~gone], score[~gone]
+                predicted = None if predicted is None else predicted[~gone]
+                weight = None if weight is None else weight[~gone]
+            else:
+                self.counts += Counts(missing_as_group=count)
+                levels = [name_missing(level) for level in levels]
+        self.kept += len(label)
+        group, parts = cross(levels)
+        groups = group_names(parts)
+        if predicted is None:
+            predicted = self._predicted(score, group, groups, columns["y_score"].dtype)
+        minus = label == MINUS
+        label[minus] = -1
+        data = ScoreData(
+            label=label,
+            score=score,
+            group=group,
+            predicted=predicted,
+            weight=weight,
+            groups=groups,
+            attributes=tuple(level.name for level in levels),
+            parts=parts,
+            empty_groups=(),
+            threshold=None,
+            notes=(),
+            counts=Counts(),
         )
-    if positive_label is None and not classes <= {0, 1}:
-        raise ValueError(
-            f"y_true must hold 0 and 1, or say which value is positive; got {shown}; "
-            "pass positive_label="
-        )
-    positive = 1 if positive_label is None else positive_label
-    one_sided = len(classes) <= 1 and classes <= {0, 1} and number_of(positive) in (0, 1)
-    if not one_sided and classes and not any(same(key, positive) for key in classes):
-        raise ValueError(
-            f"positive_label must be a value of y_true; got {show(positive)}, y_true holds "
-            f"{shown}; if no row is positive, pass labels 0 and 1"
-        )
-    table = []
-    for value in values:
-        key = key_of.get((type(value), value))
-        table.append(int(same(key, positive)) if key in classes else -1)
-    return np.array([*table, -1], dtype=np.int8)[codes]  # code -1, missing, takes the last entry
+        return Chunk(data, minus, row)
+
+    def close(self, parts: Parts, weight: NDArray[np.float64] | None = None) -> Found:
+        """Judge all rows: `parts` of all groups, sorted by name, and the weight of each group.
+
+        Raises
+        ------
+        ValueError
+            If a rule on all rows is broken.
+        """
+        minus = self.labels.minus()
+        if self.weight == 0.0:
+            raise ValueError("sample_weight must be positive in some row; all are 0; leave it out")
+        if self.kept == 0:
+            raise ValueError('sensitive_features is missing in every row; pass missing="group"')
+        groups = group_names(parts)
+        if weight is not None:
+            _check_group_weights(weight, groups)
+        cuts = self.cuts
+        if isinstance(cuts, dict):
+            cuts = _of_groups(cuts, groups, empty_groups(parts))
+        merged = []
+        for attribute, names in self.names.items():
+            times = Counter(names.values())
+            if len(times) < len(names):
+                merged.append((attribute, tuple(sorted(n for n in times if times[n] > 1))))
+        return Found(minus, cuts, self.counts + Counts(merged_levels=tuple(merged)))
+
+    def _note_names(self, levels: list[Levels]) -> None:
+        for level in levels:
+            names = self.names.setdefault(level.name, {})
+            names.update(((type(value), value), level_name(value)) for value in level.values)
+            if (level.codes < 0).any():
+                self.holes.add(level.name)
+            if (
+                self.missing == "group"
+                and level.name in self.holes
+                and MISSING_LEVEL in names.values()
+            ):
+                raise ValueError(
+                    f'sensitive_features already has a level "{MISSING_LEVEL}" in {level.name}; '
+                    'rename it or pass missing="drop"'
+                )
+
+    def _predicted(
+        self, score: NDArray[np.float64], group: NDArray[np.int32], groups: Any, kind: Any
+    ) -> NDArray[np.bool_]:
+        cuts = self.cuts
+        # a group without a threshold is refused when all groups are known
+        each = [cuts.get(name, math.nan) if isinstance(cuts, dict) else cuts for name in groups]
+        cut_of_row = np.array(each, dtype=np.float64)[group]
+        if kind.kind == "f":  # 0.7 in float32 ties with 0.7
+            cut_of_row = cut_of_row.astype(kind).astype(np.float64)
+        self.counts += Counts(ties=int(np.count_nonzero(score == cut_of_row)))
+        return score >= cut_of_row
 
 
-def _scores(array: NDArray[Any]) -> NDArray[np.float64]:
+def _scores(array: Any, first: int) -> NDArray[np.float64]:
     way_out = "pass decisions as y_pred=, convert text to float"
-    score = numeric("y_score", array, "probabilities in [0, 1]", way_out)
+    score = numeric("y_score", array, "probabilities in [0, 1]", way_out, first)
     hint = "transform log odds, margins or percentages to probabilities first"
-    check_values("y_score", score, (score >= 0) & (score <= 1), "lie in [0, 1]", hint)
+    check_values("y_score", score, (score >= 0) & (score <= 1), "lie in [0, 1]", hint, first)
     return score
 
 
-def _weights(array: NDArray[Any]) -> NDArray[np.float64]:
-    weight = numeric("sample_weight", array, "numbers", "convert it to float")
+def _weights(array: Any, first: int) -> NDArray[np.float64]:
+    weight = numeric("sample_weight", array, "numbers", "convert it to float", first)
     good = (weight >= 0) & (weight < math.inf)
     way_out = "drop or repair these rows"
-    check_values("sample_weight", weight, good, "be finite and not negative", way_out)
-    if not weight.any():
-        raise ValueError("sample_weight must be positive in some row; all are 0; leave it out")
+    check_values("sample_weight", weight, good, "be finite and not negative", way_out, first)
     return weight
 
 
-def _check_group_weights(
-    weight: NDArray[np.float64], group: NDArray[np.int32], groups: tuple[str, ...]
-) -> None:
-    empty = np.flatnonzero(np.bincount(group, weight, minlength=len(groups)) == 0)
+def _check_group_weights(weight: NDArray[np.float64], groups: tuple[str, ...]) -> None:
+    empty = np.flatnonzero(weight == 0)
     if empty.size:
         names = list_values([groups[g] for g in empty])
         raise ValueError(
@@ -272,13 +391,13 @@ def _check_group_weights(
         )
 
 
-def _decisions(array: NDArray[Any]) -> NDArray[np.bool_]:
-    codes, values = factorize("y_pred", array)
+def _decisions(array: Any, first: int) -> NDArray[np.bool_]:
+    codes, values = factorize("y_pred", array, first)
     if (codes < 0).any():
-        raise ValueError(f"y_pred has {missing_rows(codes < 0)}; every row needs a decision")
+        raise ValueError(f"y_pred has {missing_rows(codes < 0, first)}; every row needs a decision")
     for code, value in enumerate(values):
         if isinstance(value, str) or number_of(value) not in (0, 1):
-            row = int(np.argmax(codes == code))
+            row = first + int(np.argmax(codes == code))
             raise ValueError(
                 f"y_pred must hold 0 and 1, or bool; got {show(value)} at row {row}; compare it "
                 "with the positive class, for example y_pred == positive_label"
@@ -286,9 +405,9 @@ def _decisions(array: NDArray[Any]) -> NDArray[np.bool_]:
     return np.array([bool(value) for value in values])[codes]
 
 
-def _thresholds(
-    threshold: Any, groups: tuple[str, ...], empty: tuple[str, ...]
-) -> float | dict[str, float]:
+def _cuts(threshold: Any) -> float | dict[str, float]:
+    """A threshold, or one for each name, as they were given."""
+
     def check(where: str, value: Any) -> float:
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)
         if not real or not 0 < value < 1:
@@ -301,25 +420,37 @@ def _thresholds(
         return check("threshold", threshold)
     cuts: dict[str, float] = {}
     for key, value in threshold.items():
-        name = ", ".join(map(level_name, key)) if isinstance(key, tuple) else level_name(key)
+        name = level_name(key)
         if name in cuts:
             raise ValueError(f"threshold must name each group once; {show(name)} comes twice")
         cuts[name] = check(f"threshold of {show(name)}", value)
-    unknown, absent = set(cuts) - {*groups, *empty}, set(groups) - set(cuts)
-    if unknown or absent:
+    return cuts
+
+
+def _of_groups(
+    cuts: dict[str, float], groups: tuple[str, ...], empty: tuple[str, ...]
+) -> dict[str, float]:
+    """The thresholds of the groups; each must have one, and none may be of an unknown group."""
+    unknown, without = set(cuts) - {*groups, *empty}, set(groups) - set(cuts)
+    if unknown or without:
         wrong = f"; unknown: {list_values(unknown)}" if unknown else ""
-        wrong += f"; not given: {list_values(absent)}" if absent else ""
+        wrong += f"; not given: {list_values(without)}" if without else ""
         known = list_values(groups)
         raise ValueError(f"threshold must name every group{wrong}; the groups are {known}")
     return {name: cuts[name] for name in groups}
 
 
 def check_values(
-    name: str, values: NDArray[np.float64], good: NDArray[np.bool_], rule: str, way_out: str
+    name: str,
+    values: NDArray[np.float64],
+    good: NDArray[np.bool_],
+    rule: str,
+    way_out: str,
+    first: int = 0,
 ) -> None:
+    """Raise ValueError that names the first value that breaks a rule, and its row."""
     bad = np.flatnonzero(~good)
     if bad.size:
         more = f" (and in {bad.size - 1} more)" if bad.size > 1 else ""
-        raise ValueError(
-            f"{name} must {rule}; got {show(values[bad[0]])} at row {bad[0]}{more}; {way_out}"
-        )
+        got = f"{show(values[bad[0]])} at row {first + bad[0]}{more}"
+        raise ValueError(f"{name} must {rule}; got {got}; {way_out}")

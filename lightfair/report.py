@@ -156,26 +156,20 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
 
 
 def _data(result: Assessment) -> dict[str, Any]:
-    data = result.data
-    known = data.label >= 0
+    table = result.table
     groups = []
-    for index, (name, counts) in enumerate(zip(data.groups, _counts(result), strict=True)):
-        groups.append(
-            {
-                "name": name,
-                **counts,
-                "parts": dict(zip(data.attributes, data.parts[index], strict=True)),
-            }
-        )
+    for name, counts, part in zip(table.groups, _counts(result), table.parts, strict=True):
+        parts = dict(zip(table.attributes, part, strict=True))
+        groups.append({"name": name, **counts, "parts": parts})
     return {
-        "rows": len(data.label),
-        "labeled": int(known.sum()),
-        "unlabeled": int((~known).sum()),
-        "clipped": result.table.clipped,
-        "weighted": data.weight is not None,
-        "attributes": list(data.attributes),
+        "rows": table.rows,
+        "labeled": table.labeled,
+        "unlabeled": table.rows - table.labeled,
+        "clipped": table.clipped,
+        "weighted": table.weighted,
+        "attributes": list(table.attributes),
         "groups": groups,
-        "empty_groups": list(data.empty_groups),
+        "empty_groups": list(table.empty_groups),
     }
 
 
@@ -283,9 +277,8 @@ def _plain(value: float | None) -> float | None:
 
 
 def _head(result: Assessment) -> list[str]:
-    data, settings = result.data, result.settings
-    known = int((data.label >= 0).sum())
-    many = counted(len(data.groups), "group")
+    table, settings = result.table, result.settings
+    many = counted(len(table.groups), "group")
     threshold = settings.threshold
     if threshold is None:
         decided = "decisions given"
@@ -296,9 +289,9 @@ def _head(result: Assessment) -> list[str]:
     prior = "hierarchical" if settings.hierarchical else "independent groups"
     return [
         f"lightfair {__version__}",
-        f"{counted(len(data.label), 'row')}, {known:,} labeled, {len(data.label) - known:,} "
-        f"unlabeled{', weighted' if data.weight is not None else ''}; "
-        f"{many} by {' and '.join(data.attributes)}; {decided}",
+        f"{counted(table.rows, 'row')}, {table.labeled:,} labeled, "
+        f"{table.rows - table.labeled:,} unlabeled{', weighted' if table.weighted else ''}; "
+        f"{many} by {' and '.join(table.attributes)}; {decided}",
         f"target {settings.target}: {TARGET_WORDS[settings.target]}",
         f"{settings.family} calibration, {prior}, "
         f"{'the curve alone' if settings.trust is None else 'with deviations from the curve'}; "
@@ -399,7 +392,7 @@ def _tail(result: Assessment) -> list[str]:
             )
     lines = [f"diagnostics: {state}; " + ", ".join(parts)]
     omega, tau = result.posterior.omega, result.posterior.tau
-    if omega is not None and (result.data.label >= 0).any():
+    if omega is not None and result.table.labeled:
         said = worth_sentence(
             omega,
             tau,
@@ -408,7 +401,7 @@ def _tail(result: Assessment) -> list[str]:
             result.settings.prob,
         )
         lines.append(f"trust: {said}")
-    if result.data.empty_groups:
-        lines.append("groups without rows, not assessed: " + "; ".join(result.data.empty_groups))
+    if empty := result.table.empty_groups:
+        lines.append("groups without rows, not assessed: " + "; ".join(empty))
     lines += [f"warning ({note.code}): {note.message}" for note in result.warnings]
     return lines

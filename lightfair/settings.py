@@ -10,11 +10,10 @@ import numpy as np
 
 from .compare import check_epsilon, check_prob
 from .conjugate import check_prior
-from .data import ScoreData
 from .imputation import TARGETS
 from .metrics import DEFAULT_METRICS, LABEL_FREE, check_metrics
 from .model import FAMILIES, Prior
-from .table import check_clip
+from .table import ScoreTable, check_clip
 from .trust import check_trust
 from .wording import level_name, lies_in, show
 
@@ -73,7 +72,7 @@ class Settings:
         object.__setattr__(self, "metrics", check_metrics(self.metrics))
         object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
 
-    def resolved(self, data: ScoreData, rng: Any) -> Settings:
+    def resolved(self, table: ScoreTable, rng: Any) -> Settings:
         """Fill in what depends on the data: the threshold, and the reference, by name.
 
         Without a reference the group with most rows is it; with one group there is none.
@@ -81,18 +80,17 @@ class Settings:
         reference = None
         if self.reference is not None:
             reference = level_name(self.reference)
-            if reference not in data.groups:
+            if reference not in table.groups:
                 raise ValueError(
-                    f"reference must be one of the groups {', '.join(map(show, data.groups))}; got "
-                    f"{reference!r}"
+                    f"reference must be one of the groups {', '.join(map(show, table.groups))}; "
+                    f"got {reference!r}"
                 )
-        elif len(data.groups) > 1:
-            rows = np.bincount(data.group, minlength=len(data.groups))
-            reference = data.groups[int(np.argmax(rows))]
+        elif len(table.groups) > 1:
+            reference = table.groups[int(np.argmax(table.sums("rows").sum(axis=(1, 2))))]
         return replace(
             self,
-            reference=reference if len(data.groups) > 1 else None,
-            threshold=data.threshold,
+            reference=reference if len(table.groups) > 1 else None,
+            threshold=table.threshold,
             seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         )
 

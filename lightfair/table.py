@@ -8,7 +8,8 @@ the two-point Gauss rule with these moments stands in for its rows. For slopes i
 and shifts in -5 .. 5 the error of a sum is below 1e-8 per row.
 
 Tables add: the sum of the tables of two chunks is the table of both. After the table nothing
-depends on the number of rows.
+depends on the number of rows, and nothing asks for them: names of groups, thresholds and what was
+dropped are on the table.
 
 Row weights count in the metrics and not in the likelihood: the curve is a statement about labels
 given scores, and a survey weight of 500 is not 500 observations of it. So nodes of labelled
@@ -17,15 +18,18 @@ strata count rows, those of unlabelled strata sum weights.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .counts import Counts, row_notes, tie_notes
 from .data import ScoreData
+from .groups import Parts, empty_groups, group_names, group_notes
 from .model import Floats, logit_of
-from .wording import lies_in
+from .wording import Note, lies_in
 
 Ints = npt.NDArray[np.int64]
 
@@ -95,6 +99,16 @@ class ScoreTable:
     points, cells
         The strata; each stratum is wholly in one of them, but for scores at a clipping bound, which
         are always points.
+    attributes : tuple of str
+        Names of the sensitive attributes.
+    parts : tuple of tuple of str
+        For each group its level of each attribute. Default: its name, of one attribute.
+    threshold : float, dict of str to float, or None
+        The threshold, or one for each of `groups`. None when decisions were given.
+    weighted : bool
+        Whether rows have weights.
+    counts : Counts
+        What happened to the rows on their way in.
     """
 
     groups: tuple[str, ...]
@@ -102,30 +116,79 @@ class ScoreTable:
     clipped: int
     points: Points
     cells: Cells
+    attributes: tuple[str, ...] = ("group",)
+    parts: Parts = ()
+    threshold: float | dict[str, float] | None = None
+    weighted: bool = False
+    counts: Counts = Counts()
+
+    def __post_init__(self) -> None:
+        if not self.parts:
+            object.__setattr__(self, "parts", tuple((name,) for name in self.groups))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.points.rows.sum() + self.cells.rows.sum())
+
+    @property
+    def labeled(self) -> int:
+        """Number of labelled rows."""
+        return int(self.sums("rows")[..., :UNLABELLED].sum())
+
+    @property
+    def empty_groups(self) -> tuple[str, ...]:
+        """Combinations of levels that have no row, sorted; () where they are too many to list."""
+        return empty_groups(self.parts)
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What was dropped, what is unusual."""
+        rows = self.sums("rows").sum(axis=(1, 2))
+        return (
+            *row_notes(self.counts),
+            *group_notes(self.attributes, self.parts, rows),
+            *tie_notes(self.counts),
+        )
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
-        """Merge two tables of different rows; groups are matched by name."""
+        """Merge two tables of different rows; groups are matched by name.
+
+        Raises
+        ------
+        ValueError
+            If their clip, attributes or thresholds differ.
+        """
         if not isinstance(other, ScoreTable):
             return NotImplemented
-        if self.clip != other.clip:
-            raise ValueError(
-                f"tables add only when their clip is the same; got {self.clip} and {other.clip}; "
-                "build both with one clip"
-            )
-        groups = tuple(sorted(set(self.groups) | set(other.groups)))
+        _check_same("clip", self.clip, other.clip, "one clip")
+        _check_same("attributes", self.attributes, other.attributes, "the same in one order")
+        found = dict(zip(self.groups, self.parts, strict=True))
+        for name, part in zip(other.groups, other.parts, strict=True):
+            if found.setdefault(name, part) != part:
+                group_names([part, found[name]])  # raises
+        groups = tuple(sorted(found))
         points: list[Any] = []
         cells: list[Any] = []
         for table in (self, other):
-            index = np.array([groups.index(name) for name in table.groups], dtype=np.int64)
+            index = np.searchsorted(groups, table.groups).astype(np.int64)
             for parts, all_parts in ((table.points, points), (table.cells, cells)):
                 old = parts.stratum
                 all_parts.append(parts._replace(stratum=index[old // 6] * 6 + old % 6))
-        return _settled(
+        merged = _settled(
             groups,
             self.clip,
             self.clipped + other.clipped,
             Points._make(np.concatenate(column) for column in zip(*points, strict=True)),
             Cells._make(np.concatenate(column) for column in zip(*cells, strict=True)),
+        )
+        return replace(
+            merged,
+            attributes=self.attributes,
+            parts=tuple(found[name] for name in groups),
+            threshold=_merged_thresholds(self.threshold, other.threshold),
+            weighted=self.weighted or other.weighted,
+            counts=self.counts + other.counts,
         )
 
     def sums(self, column: str) -> Floats:
@@ -192,7 +255,14 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
     no_cells = Cells(np.zeros(0, np.int64), np.zeros(0, np.int64), *[empty] * 6)
     clipped = int(np.count_nonzero((score < clip) | (score > 1.0 - clip)))
     points = Points(stratum, logit_of(score, clip), ones, weight, weight * weight)
-    return _settled(data.groups, clip, clipped, points, no_cells)
+    return replace(
+        _settled(data.groups, clip, clipped, points, no_cells),
+        attributes=data.attributes,
+        parts=data.parts,
+        threshold=data.threshold,
+        weighted=data.weight is not None,
+        counts=data.counts,
+    )
 
 
 def check_clip(clip: Any) -> None:
@@ -240,6 +310,34 @@ def gauss_rule(cells: Cells, width: float = CELL_WIDTH) -> Nodes:
         np.concatenate([(mass * share)[spread], mass * (1.0 - share)]),
         np.concatenate([scale[spread], scale]),
     )
+
+
+def _check_same(what: str, mine: Any, yours: Any, way_out: str) -> None:
+    if mine != yours:
+        raise ValueError(
+            f"tables add only when their {what} is the same; got {_said(mine)} and {_said(yours)}; "
+            f"build both with {way_out}"
+        )
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "none (decisions were given)"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {cut:g}" for name, cut in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _merged_thresholds(
+    mine: float | dict[str, float] | None, yours: float | dict[str, float] | None
+) -> float | dict[str, float] | None:
+    """The thresholds of a sum: those of both, which must agree where both have one."""
+    if isinstance(mine, dict) and isinstance(yours, dict):
+        if any(yours.get(name, cut) != cut for name, cut in mine.items()):
+            _check_same("threshold", mine, yours, "one threshold of each group")
+        return dict(sorted({**mine, **yours}.items()))
+    _check_same("threshold", mine, yours, "one threshold")
+    return mine
 
 
 def _settled(

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .compare import UNDEFINED_LIMIT
-from .data import ScoreData
 from .diagnostics import Gate
 from .metrics import LABEL_FREE
 from .model import Floats
@@ -25,8 +24,8 @@ DISAGREEMENT_LEVEL = 0.01  # of all comparisons together
 CLASSES = ("negative", "positive")
 
 
-def data_warnings(data: ScoreData, table: ScoreTable) -> list[Note]:
-    """Look at the rows: groups without labels, scores at the edge, scores against the labels."""
+def data_warnings(table: ScoreTable) -> list[Note]:
+    """Look at the table: groups without labels, scores at the edge, scores against the labels."""
     notes = []
     labelled = table.sums("rows")[..., :UNLABELLED].sum(axis=1)
     both = labelled.sum(axis=0)
@@ -45,7 +44,7 @@ def data_warnings(data: ScoreData, table: ScoreTable) -> list[Note]:
             only = CLASSES[int(counts[1] > 0)]
             message = f"group {name} has only {only} labels ({counts.sum():,.0f} of them)"
             notes.append(Note("one_class_group", message))
-    share = table.clipped / len(data.score)
+    share = table.clipped / table.rows
     if share > CLIPPED_LIMIT:
         notes.append(
             Note(
@@ -54,10 +53,10 @@ def data_warnings(data: ScoreData, table: ScoreTable) -> list[Note]:
                 "were clipped: inside each end they all get one calibrated probability",
             )
         )
-    notes += _reversed(data)
-    if len(data.groups) == 1:
+    notes += _reversed(table)
+    if len(table.groups) == 1:
         notes.append(
-            Note("one_group", f"there is only one group, {data.groups[0]}: no differences")
+            Note("one_group", f"there is only one group, {table.groups[0]}: no differences")
         )
     return notes
 
@@ -166,17 +165,19 @@ def coarse_interval(prob: float, shape: tuple[int, ...]) -> list[Note]:
     return [Note("coarse_interval", message)]
 
 
-def _reversed(data: ScoreData) -> list[Note]:
+def _reversed(table: ScoreTable) -> list[Note]:
     """Look for labels that fall as scores rise, in all rows and in each group."""
-    known = data.label >= 0
-    if rank_z(data.score[known], data.label[known]) < REVERSED_Z:
+    nodes = table.nodes()
+    known = nodes.stratum % 3 != UNLABELLED
+    group, label = nodes.stratum[known] // 6, nodes.stratum[known] % 3
+    logit, count = nodes.logit[known], nodes.weight[known]
+    if rank_z(logit, label, count) < REVERSED_Z:
         where = ""
     else:
         against = [
             name
-            for index, name in enumerate(data.groups)
-            if rank_z(data.score[mine := known & (data.group == index)], data.label[mine])
-            < REVERSED_Z
+            for index, name in enumerate(table.groups)
+            if rank_z(logit[mine := group == index], label[mine], count[mine]) < REVERSED_Z
         ]
         if not against:
             return []
@@ -188,19 +189,22 @@ def _reversed(data: ScoreData) -> list[Note]:
     return [Note("reversed_scores", message)]
 
 
-def rank_z(score: Floats, labels: npt.NDArray[np.int8]) -> float:
+def rank_z(score: Floats, labels: npt.NDArray[np.integer], count: Floats | None = None) -> float:
     """Return the Mann-Whitney z of labelled scores: negative where positives score lower.
 
-    0 where a class is missing. Ties count half.
+    0 where a class is missing. Ties count half. `count` (n,) is the number of rows of each entry,
+    by default 1.
     """
     label = labels == 1
-    positives, negatives = int(label.sum()), int((~label).sum())
-    if positives == 0 or negatives == 0:
+    number = np.ones(len(score)) if count is None else count
+    positives, negatives = float(number[label].sum()), float(number[~label].sum())
+    if positives == 0.0 or negatives == 0.0:
         return 0.0
-    values, place, count = np.unique(score, return_inverse=True, return_counts=True)
-    rank = np.cumsum(count) - 0.5 * (count - 1)
-    surplus = rank[place][label].sum() - 0.5 * positives * (positives + negatives + 1)
+    values, place = np.unique(score, return_inverse=True)
+    tied = np.bincount(place, number, minlength=len(values))
+    rank = np.cumsum(tied) - 0.5 * (tied - 1.0)
     n = positives + negatives
-    ties = float((count**3 - count).sum()) / (n * (n - 1.0)) if n > 1 else 0.0
+    surplus = (rank[place] * number)[label].sum() - 0.5 * positives * (n + 1.0)
+    ties = float((tied**3 - tied).sum()) / (n * (n - 1.0)) if n > 1.0 else 0.0
     variance = positives * negatives / 12.0 * (n + 1.0 - ties)
     return float(surplus / np.sqrt(variance)) if variance > 0.0 else 0.0

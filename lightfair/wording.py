@@ -45,12 +45,12 @@ def list_values(values: Iterable[Any]) -> str:
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
 
 
-def row_list(mask: NDArray[np.bool_]) -> str:
-    rows = np.flatnonzero(mask)
+def row_list(rows: NDArray[np.int64]) -> str:
     listed = ", ".join(str(row) for row in rows[:5]) + (", ..." if rows.size > 5 else "")
     return f"row{'s' if rows.size > 1 else ''} {listed}"
 
 
-def missing_rows(mask: NDArray[np.bool_]) -> str:
+def missing_rows(mask: NDArray[np.bool_], first: int = 0) -> str:
     count = int(np.count_nonzero(mask))
-    return f"{count} missing {'value' if count == 1 else 'values'} ({row_list(mask)})"
+    rows = row_list(first + np.flatnonzero(mask))
+    return f"{count} missing {'value' if count == 1 else 'values'} ({rows})"

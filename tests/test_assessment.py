@@ -24,6 +24,7 @@ from lightfair.settings import Settings
 
 QUICK = {"draws": 20, "warmup": 50, "rng": 1}
 NAN = float("nan")
+FIGURES = [0.5786526547713853, 0.08312800284106141, 0.14260754656754657]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -52,6 +53,19 @@ def as_json(result):
 def hide(rows, mask):
     """Labels with those of some rows hidden."""
     return np.where(mask, NAN, rows.y_true)
+
+
+def selected(result):
+    """Rows of each group by predicted class, (group, 2)."""
+    return result.table.sums("rows").sum(axis=2)
+
+
+def by_group(rows, predicted):
+    """The same from a decision for each row."""
+    return [
+        [((rows.group == name) & (predicted == positive)).sum() for positive in (False, True)]
+        for name in "AB"
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -388,7 +402,7 @@ def test_ties_with_the_threshold_are_positive_and_counted(rows):
     result = ask(rows, y_score=score)
     message = next(n.message for n in result.warnings if n.code == "ties_with_threshold")
     assert "20" in message
-    np.testing.assert_array_equal(result.data.predicted, score >= 0.5)
+    np.testing.assert_array_equal(selected(result), by_group(rows, score >= 0.5))
 
 
 def test_an_empty_intersection_is_listed_without_a_verdict(rows):
@@ -436,7 +450,7 @@ def test_explicit_decisions(rows):
 def test_a_threshold_for_each_group(rows):
     result = ask(rows, threshold={"A": 0.3, "B": 0.7})
     cut = np.where(rows.group == "A", 0.3, 0.7)
-    np.testing.assert_array_equal(result.data.predicted, rows.y_score >= cut)
+    np.testing.assert_array_equal(selected(result), by_group(rows, rows.y_score >= cut))
     assert result.to_dict()["settings"]["threshold"] == {"A": 0.3, "B": 0.7}
     assert "thresholds A 0.3, B 0.7" in str(result)
 
@@ -538,6 +552,80 @@ def test_truth_is_put_beside_the_estimates(rows):
     wanted = [rows.y_all[rows.group == g].mean() for g in "AB"]
     assert [entry["truth"] for entry in values["groups"]] == pytest.approx(wanted)
     assert values["differences"][0]["truth"] == pytest.approx(wanted[1] - wanted[0])
+
+
+# a table in place of rows
+
+
+def test_a_table_says_all_that_its_rows_would(rows):
+    age = np.where(np.arange(400) % 3 == 0, "old", "young").astype(object)
+    age[7] = None
+    columns = {
+        "sensitive_features": {"sex": rows.group, "age": age},
+        "threshold": 0.4,
+        "missing": "drop",
+        "sample_weight": 1.0 + np.arange(400) % 2,
+    }
+    data = lf.score_data(rows.y_true, rows.y_score, **columns)
+    table = lf.score_table(data, clip=0.02)
+    one = lf.assess(rows.y_true, rows.y_score, clip=0.02, **columns, **QUICK)
+    two = lf.assess(table, **QUICK)
+    assert one.to_dict() == two.to_dict()
+    assert str(one) == str(two)
+    assert "dropped_rows" in codes(two)
+    again = lf.assess(table, clip=0.02, threshold=0.4, **QUICK)
+    assert again.to_dict() == two.to_dict()
+
+
+def test_chunks_added_are_assessed_as_the_whole(rows):
+    parts = [
+        lf.score_table(
+            lf.score_data(rows.y_true[at], rows.y_score[at], sensitive_features=rows.group[at])
+        )
+        for at in (slice(0, 150), slice(150, 400))
+    ]
+    one, two = ask(rows), lf.assess(parts[0] + parts[1], **QUICK)
+    for name in one.theta:
+        np.testing.assert_allclose(one.draws(name), two.draws(name), rtol=1e-9)
+
+
+def test_figures_of_a_seed_stay_what_they_were(rows):
+    """Taken before the rows were left behind at the table."""
+    values = ask(rows, draws=40, warmup=50).to_dict()["metrics"]["tpr"]
+    figures = [values["groups"][0]["mean"], values["groups"][1]["sd"]]
+    figures.append(values["differences"][0]["mean"])
+    np.testing.assert_allclose(figures, FIGURES, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"y_score": [0.5]}, TypeError, "a ScoreTable is assessed without rows; leave out y_score"),
+        ({"sensitive_features": ["a"], "missing": "drop"}, TypeError, "_features, missing"),
+        ({"sample_weight": [1]}, TypeError, "leave out sample_weight"),
+        ({"clip": 0.02}, ValueError, "clip must be that of the table, 0.01, or be left out; got"),
+        ({"threshold": 0.4}, ValueError, "threshold must be that of the table, 0.5, or be left"),
+        ({"threshold": {"A": 0.4}}, ValueError, "threshold must be that of the table, 0.5"),
+        ({"reference": "C"}, ValueError, "reference must be one of the groups 'A', 'B'; got 'C'"),
+    ],
+)
+def test_a_table_comes_alone(rows, options, error, message):
+    table = lf.score_table(lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group))
+    with pytest.raises(error, match=message):
+        lf.assess(table, **options)
+
+
+@pytest.mark.parametrize(
+    "arguments, options, missing",
+    [
+        ([[1, 0]], {}, "got no y_score and no sensitive_features"),
+        ([[1, 0], [0.5, 0.6]], {}, "got no sensitive_features"),
+        ([[1, 0]], {"sensitive_features": ["a", "b"]}, "got no y_score$"),
+    ],
+)
+def test_rows_are_given_whole(arguments, options, missing):
+    with pytest.raises(TypeError, match=f"or a ScoreTable alone; {missing}"):
+        lf.assess(*arguments, **options)
 
 
 # the gate

@@ -134,7 +134,8 @@ def unlabelled_table():
     )
     empty = labelled_table().points._replace(stratum=stratum[:0])
     none = type(empty)(*(column[:0] for column in empty))
-    return ScoreTable(("0", "1"), 0.0, 0, none, Cells(stratum, cell, rows, rows, rows, *powers))
+    cells = Cells(stratum, cell, rows, rows, rows, *powers)
+    return ScoreTable(("0", "1"), 0.0, 0, none, cells, threshold=0.5)
 
 
 def metric_draws(table, labels):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
+from lightfair.counts import Counts
 from lightfair.evidence import loglik, table_evidence
 from lightfair.model import logit_of
 from lightfair.table import CELL_WIDTH, EXACT_LIMIT, UNLABELLED, gauss_rule
@@ -170,6 +171,99 @@ def test_addition_needs_one_clip_and_a_table():
         build(score) + build(score, clip=0.02)
     with pytest.raises(TypeError):
         build(score) + 1
+
+
+def crossed(at=slice(None), sex=("f", "m", "m", "f"), **options):
+    data = lf.score_data(
+        [1, 0, None, None][at],
+        [0.5, 0.2, 0.6, 0.995][at],
+        sensitive_features={"sex": list(sex)[at], "race": ["x", "y", "x", None][at]},
+        missing="drop",
+        **options,
+    )
+    return lf.score_table(data)
+
+
+def test_a_table_knows_what_its_rows_were():
+    table = crossed()
+    assert (table.attributes, table.groups) == (("sex", "race"), ("f, x", "m, x", "m, y"))
+    assert table.parts == (("f", "x"), ("m", "x"), ("m", "y"))
+    assert (table.empty_groups, table.threshold, table.weighted) == (("f, y",), 0.5, False)
+    assert (table.rows, table.labeled) == (3, 2)
+    assert table.counts == Counts(dropped=1, ties=1)
+    assert [note.code for note in table.notes] == ["dropped_rows", "ties_with_threshold"]
+    assert table.notes[0].message == "rows dropped, sensitive_features is missing: 1"
+    assert crossed(sample_weight=[1, 2, 3, 4]).weighted
+
+
+@pytest.mark.parametrize("cut", [1, 2])
+def test_what_tables_know_adds_up(cut):
+    whole = crossed()
+    total = crossed(slice(cut, None)) + crossed(slice(0, cut))
+    assert_same_tables(total, whole)
+    for name in ("attributes", "parts", "threshold", "weighted", "counts", "notes"):
+        assert getattr(total, name) == getattr(whole, name)
+
+
+def test_notes_on_groups_are_those_of_the_sum():
+    """A level with one row in each of two tables has two."""
+    levels = np.arange(30)
+    half = build(np.full(30, 0.3), group=levels)
+    assert [note.code for note in half.notes] == ["real_valued_group"]
+    assert (half + half).notes == ()
+    assert [note.code for note in build([0.3] * 3, group=[0.5, 1.5, 2.0]).notes] == [
+        "real_valued_group"
+    ]
+
+
+def test_merged_levels_add_up():
+    one, two = build([0.3] * 4, group=[1, "1", "a", "b"]), build([0.3] * 3, group=[2, "2", "1"])
+    assert (one + two).counts.merged_levels == (("group", ("1", "2")),)
+    assert (one + two).notes == (two + one).notes
+    assert (one + two).notes[0].message.endswith("are one level: '1', '2'")
+
+
+def test_thresholds_of_groups_add_up():
+    columns = chunk_rows()
+    cuts = {"a": 0.3, "b": 0.5, "c": 0.7}
+    parts = []
+    for name in "cab":
+        mine = columns[2] == name
+        score, label, group, _ = (column[mine] for column in columns)
+        parts.append(build(score, label, group, threshold={name: cuts[name]}))
+    total = parts[0] + parts[1] + parts[2]
+    assert total.threshold == cuts
+    assert_same_tables(total, build(*columns[:3], threshold=cuts))
+
+
+@pytest.mark.parametrize(
+    "one, two, message",
+    [
+        ({"threshold": 0.5}, {"threshold": 0.4}, "threshold is the same; got 0.5 and 0.4; build"),
+        ({"threshold": {"g": 0.5}}, {}, "threshold is the same; got g 0.5 and 0.5; build both"),
+        ({"threshold": {"g": 0.5}}, {"threshold": {"g": 0.4}}, "got g 0.5 and g 0.4; build both"),
+        ({"y_pred": [0, 1]}, {}, r"got none \(decisions were given\) and 0.5; build both"),
+        ({"group": {"sex": ["g"] * 2}}, {}, "attributes is the same; got sex and group; build"),
+    ],
+)
+def test_tables_that_do_not_add(one, two, message):
+    one, two = (build([0.2, 0.7], **options) for options in (one, two))
+    with pytest.raises(ValueError, match=message):
+        one + two
+
+
+def test_two_groups_of_one_name_do_not_add():
+    one = build([0.2], group={"p": ["a, b"], "q": ["c"]})
+    two = build([0.2], group={"p": ["a"], "q": ["b, c"]})
+    with pytest.raises(ValueError, match="two groups of one name: 'a, b, c'; rename"):
+        one + two
+
+
+def test_groups_may_be_named_by_hand():
+    known = build([0.2, 0.7], group=["a", "b"])
+    table = lf.ScoreTable(known.groups, known.clip, known.clipped, known.points, known.cells)
+    assert (table.attributes, table.parts, table.threshold) == (("group",), (("a",), ("b",)), None)
+    assert table.notes == ()
 
 
 def test_sums_equal_counts_by_hand():

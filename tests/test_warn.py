@@ -24,7 +24,7 @@ def build(label, score, group=None):
 
 def data_codes(*columns):
     data = build(*columns)
-    return [note.code for note in data_warnings(data, lf.score_table(data))]
+    return [note.code for note in data_warnings(lf.score_table(data))]
 
 
 def labelled(seed, count=60, levels=None):
@@ -46,7 +46,7 @@ def test_clipped_share_above_5_percent(clipped, warned):
 
 def test_an_unlabelled_group_is_named():
     data = build([1, 0, None], [0.8, 0.3, 0.4], ["A", "A", "B"])
-    notes = data_warnings(data, lf.score_table(data))
+    notes = data_warnings(lf.score_table(data))
     assert [note.code for note in notes] == ["unlabelled_group"]
     assert "group B has no labels" in notes[0].message
 
@@ -101,6 +101,26 @@ def test_rank_z_looks_at_labelled_rows_only():
     assert rank_z(more) == rank_z(build(label, score))
 
 
+def test_rank_z_of_counts_is_that_of_rows():
+    label, score = labelled(4, levels=5)
+    count = np.random.default_rng(5).integers(1, 9, len(label))
+    rows = rank_z_of(np.repeat(score, count), np.repeat(label, count))
+    assert rank_z_of(score, label, count.astype(float)) == pytest.approx(rows, rel=1e-12)
+
+
+def test_scores_against_the_labels_are_seen_in_cells():
+    rng = np.random.default_rng(6)
+    score = rng.random(3000)
+    label = (rng.random(3000) > score).astype(int)
+    table = lf.score_table(build(label, score))
+    assert len(table.cells.cell) > 100
+    codes = [note.code for note in data_warnings(table)]
+    assert "reversed_scores" in codes
+    nodes = table.nodes()
+    z = rank_z_of(nodes.logit, nodes.stratum % 3, nodes.weight)
+    assert z == pytest.approx(rank_z_of(score, label), rel=0.01)
+
+
 @pytest.mark.parametrize("share, warned", [(0.0, False), (0.02, True), (0.05, True), (0.2, False)])
 def test_partly_undefined(share, warned):
     """A few undefined draws are warned of; with more, the number is not reported at all."""
@@ -124,7 +144,7 @@ def test_labels_of_one_class():
     rows = lf.simulate(400, 100, rng=1)
     label = np.where((rows.group == "B") & (rows.y_true == 0), np.nan, rows.y_true)
     data = lf.score_data(label, rows.y_score, sensitive_features=rows.group)
-    notes = data_warnings(data, lf.score_table(data))
+    notes = data_warnings(lf.score_table(data))
     assert [note.code for note in notes] == ["one_class_group"]
     count = int(((rows.group == "B") & (rows.y_true == 1)).sum())
     assert notes[0].message == f"group B has only positive labels ({count} of them)"
@@ -134,7 +154,7 @@ def test_scores_against_the_labels_of_one_group():
     rows = lf.simulate(4000, 1000, rng=2)
     score = np.where(rows.group == "B", 1.0 - rows.y_score, rows.y_score)
     data = lf.score_data(rows.y_true, score, sensitive_features=rows.group)
-    notes = [n for n in data_warnings(data, lf.score_table(data)) if n.code == "reversed_scores"]
+    notes = [n for n in data_warnings(lf.score_table(data)) if n.code == "reversed_scores"]
     assert len(notes) == 1 and notes[0].message.startswith("in B higher scores")
 
 
