@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .model import llo_prior as llo_prior
     from .posterior import Posterior as Posterior
     from .simulation import simulate as simulate
+    from .stored import load_table as load_table
+    from .summary import summarize as summarize
     from .table import ScoreTable as ScoreTable
     from .table import score_table as score_table
     from .trust import Trust as Trust
@@ -31,6 +33,8 @@ _HOMES = {
     "model": ("Prior", "calibrate", "llo_prior"),
     "posterior": ("Posterior",),
     "simulation": ("simulate",),
+    "stored": ("load_table",),
+    "summary": ("summarize",),
     "table": ("ScoreTable", "score_table"),
     "trust": ("Trust",),
 }

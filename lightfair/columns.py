@@ -15,14 +15,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .distinct import Coded, coded
 from .wording import list_values, missing_rows, show
 
 
-def column(name: str, values: Any) -> NDArray[Any]:
-    """One column as a 1-D array; missing values stay what they are."""
-    frame = _frame_columns(values)
+def column(name: str, values: Any, *, few: bool = False) -> Any:
+    """One column as a 1-D array; missing values stay what they are.
+
+    With `few`, where a container holds the codes of its values or finds them fast, they are taken:
+    Coded. `factorize` reads both.
+    """
+    frame = frame_columns(values)
     if frame is not None and len(frame) == 1:
         values, frame = frame[0][1], None
+    found = coded(values) if few and frame is None else None
+    if found is not None:
+        return found
     array = _array(name, values) if frame is None else np.empty(values.shape)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -39,15 +47,16 @@ def column(name: str, values: Any) -> NDArray[Any]:
 
 def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
     """Each sensitive attribute as (name, how errors call it, column)."""
-    pairs: list[tuple[Any, Any]] | None = _frame_columns(values)
+    pairs: list[tuple[Any, Any]] | None = frame_columns(values)
     if pairs is None and isinstance(values, Mapping):
         pairs = list(values.items())
     elif isinstance(values, (list, tuple)) and values and all(map(_is_column, values)):
         pairs = [(getattr(column, "name", None), column) for column in values]
     elif pairs is None:
-        array = values if hasattr(values, "iloc") else _array("sensitive_features", values)
+        whole = hasattr(values, "iloc") or hasattr(values, "dictionary_encode")
+        array = values if whole else _array("sensitive_features", values)
         pairs = [(getattr(values, "name", None), array)]
-        if array.ndim == 2:
+        if getattr(array, "ndim", 1) == 2:
             pairs = [(None, array[:, j]) for j in range(array.shape[1])]
     if not pairs:
         raise ValueError("sensitive_features must hold at least one column; got none")
@@ -65,7 +74,7 @@ def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
     ]
 
 
-def check_lengths(columns: dict[str, NDArray[Any]], features: Any) -> None:
+def check_lengths(columns: dict[str, Any], features: Any) -> None:
     n = len(columns["y_true"])
     for name, column in columns.items():
         if len(column) != n:
@@ -98,13 +107,17 @@ def check_indexes(given: list[tuple[str, Any]], first: int = 0) -> None:
             )
 
 
-def factorize(
-    name: str, array: NDArray[Any], first: int = 0
-) -> tuple[NDArray[np.int64], list[Any]]:
+def factorize(name: str, array: Any, first: int = 0) -> tuple[NDArray[np.int64], list[Any]]:
     """Codes into the distinct values; -1 for NaN, None, pd.NA, NaT and the empty string.
 
     Errors number rows from `first`.
     """
+    if isinstance(array, Coded):
+        place, found = factorize(name, _array(name, array.values))
+        codes = np.append(place, -1)[array.codes]
+        used = np.bincount(codes + 1, minlength=len(found) + 1)[1:] > 0
+        rank = np.append(np.cumsum(used) - 1, -1)
+        return rank[codes], [value for value, some in zip(found, used, strict=True) if some]
     if array.dtype.kind in "biufmM":
         sorted_values, codes = np.unique(array, return_inverse=True)
         present = sorted_values == sorted_values  # NaN and NaT sort last
@@ -114,20 +127,20 @@ def factorize(
     types = set(map(type, values))
     apart = len(types) > 1 and bool(types & {bool, np.bool_})
     if apart:  # True == 1: as keys of a dict they would be one value
-        keys = [(isinstance(value, (bool, np.bool_)), value) for value in values]
+        keys = [key_of(value) for value in values]
     try:
-        found = dict.fromkeys(keys, -1)
+        code = dict.fromkeys(keys, -1)
     except TypeError:
         row = next((i for i, value in enumerate(values) if not isinstance(value, Hashable)), 0)
         got = show(values[row])
         raise ValueError(f"{name} must hold plain values; got {got} at row {first + row}") from None
     distinct: list[Any] = []
-    for key in found:
+    for key in code:
         value = key[1] if apart else key
         if not is_missing(value):
-            found[key] = len(distinct)
+            code[key] = len(distinct)
             distinct.append(value)
-    codes = np.fromiter(map(found.__getitem__, keys), dtype=np.int64, count=len(keys))
+    codes = np.fromiter(map(code.__getitem__, keys), dtype=np.int64, count=len(keys))
     return codes, distinct
 
 
@@ -152,6 +165,11 @@ def numeric(
     if absent.any():
         raise ValueError(f"{name} has {missing_rows(absent, first)}; drop these rows or fill them")
     return result
+
+
+def key_of(value: Any) -> tuple[bool, Any]:
+    """What tells values of a column apart: 1 and 1.0 are one value, True is another."""
+    return isinstance(value, (bool, np.bool_)), value
 
 
 def is_missing(value: Any) -> bool:
@@ -222,7 +240,7 @@ def _from_list(items: list[Any]) -> NDArray[Any]:
     return array
 
 
-def _frame_columns(values: Any) -> list[tuple[str, Any]] | None:
+def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
     """Names and columns of a pandas or polars frame or an Arrow table; None for anything else."""
     if isinstance(values, np.ndarray) or len(getattr(values, "shape", ())) != 2:
         return None

@@ -31,6 +31,7 @@ from .columns import (
     check_lengths,
     column,
     factorize,
+    key_of,
     number_of,
     numeric,
 )
@@ -161,13 +162,17 @@ def score_data(
         missing=missing,
     )
     chunk = door.take(y_true, y_score, sensitive_features, y_pred, sample_weight, last=True)
-    data = chunk.data
+    return finished(door, chunk.data, chunk.minus)
+
+
+def finished(door: Door, data: ScoreData, minus: NDArray[np.bool_]) -> ScoreData:
+    """Judge all rows, and complete their data by what only all rows tell."""
     weight = None
     if data.weight is not None:
         weight = np.bincount(data.group, data.weight, minlength=len(data.groups)).astype(float)
     found = door.close(data.parts, weight)
-    data.label[chunk.minus] = found.minus
-    listed = row_list(np.array(door.absent[:FIRST_ROWS])) if door.absent else ""
+    data.label[minus] = found.minus
+    listed = row_list(np.array(door.absent)) if door.absent else ""
     rows = np.bincount(data.group, minlength=len(data.groups))
     return replace(
         data,
@@ -228,10 +233,11 @@ class Door:
         self.missing = missing
         self.labels = Labels(positive_label, unlabeled)
         self.cuts = None if decided else _cuts(threshold)
-        self.names: dict[str, dict[tuple[type, Any], str]] = {}  # of the values of each attribute
+        self.names: dict[str, dict[tuple[bool, Any], str]] = {}  # of the values of each attribute
         self.holes: set[str] = set()  # attributes that are missing somewhere
         self.absent: list[int] = []  # the first rows where one is
         self.counts = Counts()
+        self.rows = 0
         self.kept = 0
         self.weight: float | None = None
 
@@ -248,19 +254,21 @@ class Door:
     ) -> Chunk:
         """Check some rows; those in errors are numbered from `first`.
 
-        With `last` the labels are judged before anything else is looked at. The data has no
-        threshold, notes and counts: those are of all rows. Rows whose label is -1 are unlabelled
-        in it.
+        With `last`, no rows follow: the labels are judged before anything else is looked at. The
+        data has no threshold, notes and counts: those are of all rows. Rows whose label is -1 are
+        unlabelled in it.
         """
         features = attribute_columns(sensitive_features)
         given: list[tuple[str, Any]] = [("y_true", y_true), ("y_score", y_score)]
         given += [(where, values) for _, where, values in features]
         given += [("y_pred", y_pred)] * (y_pred is not None)
         given += [("sample_weight", sample_weight)] * (sample_weight is not None)
-        columns = {where: column(where, values) for where, values in given}
+        plain = ("y_score", "sample_weight")
+        columns = {where: column(where, values, few=where not in plain) for where, values in given}
         check_lengths(columns, sensitive_features)
         check_indexes(given, first)
 
+        self.rows += len(columns["y_true"])
         label = self.labels.take(columns["y_true"], first)
         if last:
             self.labels.minus()
@@ -339,7 +347,7 @@ class Door:
     def _note_names(self, levels: list[Levels]) -> None:
         for level in levels:
             names = self.names.setdefault(level.name, {})
-            names.update(((type(value), value), level_name(value)) for value in level.values)
+            names.update((key_of(value), level_name(value)) for value in level.values)
             if (level.codes < 0).any():
                 self.holes.add(level.name)
             if (

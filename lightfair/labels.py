@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import factorize, is_missing, number_of, same
+from .columns import factorize, is_missing, key_of, number_of, same
 from .wording import list_values, show
 
 MINUS = -2  # code of -1 while it is open what it means
@@ -34,7 +34,7 @@ class Labels:
         self.unlabeled = unlabeled
         self.named = [value for value in named if not is_missing(value)]
         self.positive_label = positive_label
-        self.values: dict[tuple[type, Any], None] = {}  # seen so far
+        self.values: dict[tuple[bool, Any], None] = {}  # seen so far
         if positive_label is not None and any(same(positive_label, v) for v in self.named):
             got = show(positive_label)
             raise ValueError(f"positive_label and unlabeled must differ; got {got} in both")
@@ -42,7 +42,7 @@ class Labels:
     def take(self, column: Any, first: int = 0) -> NDArray[np.int8]:
         """Return 1, 0, -1 for unlabelled, MINUS for rows that hold -1: int8 (n,)."""
         codes, values = factorize("y_true", column, first)
-        self.values.update(((type(value), value), None) for value in values)
+        self.values.update((key_of(value), None) for value in values)
         if len(self.values) > TOO_MANY:
             self.minus()
         table = [self._meaning(value) for value in values]
@@ -59,8 +59,8 @@ class Labels:
         values = [value for _, value in self.values]
         live = [v for v in values if not any(same(v, other) for other in self.named)]
         texts = [value for value in live if isinstance(value, str)]
-        if len(texts) == len(live) and all(number_of(text) is not None for text in texts):
-            texts = []  # a column of numbers written as text
+        if all(number_of(text) is not None for text in texts):
+            texts = []  # numbers written as text
         classes = set()  # True, 1, 1.0 and "1" are one class
         for value in live:
             number = None if texts and isinstance(value, str) else number_of(value)

@@ -18,6 +18,7 @@ strata count rows, those of unlabelled strata sum weights.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -125,6 +126,8 @@ class ScoreTable:
     def __post_init__(self) -> None:
         if not self.parts:
             object.__setattr__(self, "parts", tuple((name,) for name in self.groups))
+        if self.groups != tuple(map(", ".join, self.parts)):
+            raise ValueError("a group must be named by its parts, joined by a comma and a space")
 
     @property
     def rows(self) -> int:
@@ -191,6 +194,25 @@ class ScoreTable:
             counts=self.counts + other.counts,
         )
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the table to a file, as JSON; a file of that name is replaced when all is done."""
+        from .stored import save
+
+        save(self, path)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the table as plain values, ready for JSON; the keys are those of `stored`."""
+        from .stored import to_dict
+
+        return to_dict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> ScoreTable:
+        """Return the table that `to_dict` gave; what is wrong with the values is an error."""
+        from .stored import from_dict
+
+        return from_dict(values)
+
     def sums(self, column: str) -> Floats:
         """Sum rows, weight or weight_sq by stratum: float64 (group, predicted, label).
 
@@ -239,14 +261,8 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
         If clip is out of range, or 0 while a score is exactly 0 or 1: its logit is infinite.
     """
     check_clip(clip)
+    check_edges(data.score, clip)
     score = data.score
-    if 1.0 - clip == 1.0:
-        edge = np.flatnonzero((score == 0.0) | (score == 1.0))
-        if edge.size:
-            raise ValueError(
-                f"clip={clip:g} needs scores strictly between 0 and 1; got {score[edge[0]]:g} "
-                f"at row {edge[0]} ({edge.size} such rows); pass a clip above 0, such as 0.01"
-            )
     known = np.where(data.label < 0, UNLABELLED, data.label).astype(np.int64)
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + known
     ones = np.ones(len(score))
@@ -269,6 +285,19 @@ def check_clip(clip: Any) -> None:
     """Raise ValueError unless clip lies in [0, 0.5)."""
     if not (lies_in(clip, 0.0, 0.5) or (lies_in(clip, -1.0, 0.5) and clip == 0.0)):
         raise ValueError(f"clip must lie in [0, 0.5); got {clip!r}")
+
+
+def check_edges(score: Floats, clip: float, row: Ints | None = None) -> None:
+    """Raise ValueError where clip is 0 and a score is 0 or 1; `row` (n,) are numbers of rows."""
+    if 1.0 - clip < 1.0:
+        return
+    edge = np.flatnonzero((score == 0.0) | (score == 1.0))
+    if edge.size:
+        at = edge[0] if row is None else row[edge[0]]
+        raise ValueError(
+            f"clip={clip:g} needs scores strictly between 0 and 1; got {score[edge[0]]:g} "
+            f"at row {at} ({edge.size} such rows); pass a clip above 0, such as 0.01"
+        )
 
 
 def clip_bounds(clip: float) -> Floats:

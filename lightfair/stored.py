@@ -1,0 +1,400 @@
+"""Stored tables: a ScoreTable as JSON, and back, checked as anything from another hand is.
+
+A file holds one object with exactly these keys:
+
+    format       "lightfair.table"
+    version      1
+    attributes   names of the sensitive attributes
+    groups       for each group its level of each attribute, sorted by the joined name
+    clip         scores were clipped to [clip, 1 - clip]
+    clipped      rows whose score was outside
+    threshold    a number, an object of group name to number, or null: decisions were given
+    weighted     whether rows have weights
+    counts       dropped, missing_as_group, ties: numbers of rows; merged_levels: per attribute
+    cell_width   of the logit, 0.05
+    points       columns stratum, logit, rows, weight, weight_sq, all of one length
+    cells        columns stratum, cell, rows, weight, weight_sq, power1, power2, power3
+
+A stratum is (group * 2 + predicted) * 3 + label, where label is 0, 1, or 2 for unlabelled; `Points`
+and `Cells` of `table` say what the columns are. Both are sorted. Floats are written so that they
+are read back as the same numbers. Unknown keys are errors: another layout is another version.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .counts import Counts
+from .groups import Parts, group_names
+from .model import Floats
+from .table import CELL_WIDTH, UNLABELLED, Cells, Ints, Points, ScoreTable, check_clip, clip_bounds
+from .wording import list_values, show
+
+FORMAT = "lightfair.table"
+VERSION = 1
+KEYS = (
+    "format",
+    "version",
+    "attributes",
+    "groups",
+    "clip",
+    "clipped",
+    "threshold",
+    "weighted",
+    "counts",
+    "cell_width",
+    "points",
+    "cells",
+)
+COUNTS = ("dropped", "missing_as_group", "ties", "merged_levels")
+WHOLE = ("stratum", "cell", "rows")  # columns of whole numbers
+SLACK = 1e-6  # relative; sums are rounded
+
+
+def to_dict(table: ScoreTable) -> dict[str, Any]:
+    """Return a table as plain values; the keys are above."""
+    counts = table.counts
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "attributes": list(table.attributes),
+        "groups": [list(part) for part in table.parts],
+        "clip": table.clip,
+        "clipped": table.clipped,
+        "threshold": table.threshold,
+        "weighted": table.weighted,
+        "counts": {
+            "dropped": counts.dropped,
+            "missing_as_group": counts.missing_as_group,
+            "ties": counts.ties,
+            "merged_levels": {name: list(levels) for name, levels in counts.merged_levels},
+        },
+        "cell_width": CELL_WIDTH,
+        "points": _columns(table.points),
+        "cells": _columns(table.cells),
+    }
+
+
+def to_text(table: ScoreTable) -> str:
+    """Return a table as JSON, a key a line."""
+    lines = []
+    for key, value in to_dict(table).items():
+        lines.append(f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def save(table: ScoreTable, path: str | os.PathLike[str]) -> None:
+    """Write a table to a file; until all is written a file of that name stays as it was."""
+    target = check_target(path)
+    text = to_text(table)
+    if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
+        with open(target, "w", encoding="utf-8") as file:
+            file.write(text)
+        return
+    mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~_umask()
+    try:
+        handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, target) from error
+    try:
+        with open(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def check_target(path: str | os.PathLike[str]) -> str:
+    """Return where a file is to be written; its folder must be there, and it no folder."""
+    target = os.path.realpath(path)
+    if not os.path.isdir(os.path.dirname(target)):
+        raise ValueError(f"{os.path.dirname(target)} is not a folder; make it first")
+    if os.path.isdir(target):
+        raise ValueError(f"{os.fspath(path)} is a folder; give the name of a file")
+    return target
+
+
+def load_table(path: str | os.PathLike[str]) -> ScoreTable:
+    """Read a table from a file that `ScoreTable.save` or `lightfair summarize` wrote.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no table, or one that cannot be; the message begins with its name.
+    """
+    from .reading import pieces
+
+    for piece in pieces(path, None):
+        try:
+            return from_text(piece.table)
+        except ValueError as error:
+            raise ValueError(f"{piece.where}: {error}") from error
+    raise AssertionError("a file without columns is one piece")
+
+
+def from_text(text: str) -> ScoreTable:
+    """Return the table that JSON text holds."""
+    try:
+        values = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        at = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"a table must be JSON; {error.msg} at {at}") from error
+    except RecursionError:
+        raise ValueError("a table must be JSON of few levels; got too many") from None
+    return from_dict(values)
+
+
+def from_dict(values: Any) -> ScoreTable:
+    """Return the table of plain values.
+
+    Raises
+    ------
+    ValueError
+        If a key is missing or unknown, or a value is one that no table has.
+    """
+    if not isinstance(values, Mapping) or values.get("format") != FORMAT:
+        raise ValueError(f'a table must be an object with "format": "{FORMAT}"')
+    version = values.get("version")
+    if isinstance(version, bool) or version != VERSION:
+        raise ValueError(
+            f"version must be {VERSION}; got {_shown(version)}; summarize the rows again, or use "
+            "the lightfair that wrote the table"
+        )
+    _check_keys("a table", values, KEYS)
+    attributes = _texts("attributes", values["attributes"])
+    if not attributes or len(set(attributes)) < len(attributes):
+        raise ValueError(f"attributes must be distinct names; got {_shown(values['attributes'])}")
+    parts = _parts(values["groups"], len(attributes))
+    groups = group_names(parts)
+    if list(groups) != sorted(groups):
+        raise ValueError("groups must be sorted by name")
+    clip = _number("clip", values["clip"])
+    check_clip(clip)
+    if _number("cell_width", values["cell_width"]) != CELL_WIDTH:
+        raise ValueError(f"cell_width must be {CELL_WIDTH}; got {_shown(values['cell_width'])}")
+    if not isinstance(values["weighted"], bool):
+        raise ValueError(f"weighted must be true or false; got {_shown(values['weighted'])}")
+    points = Points(**_read_columns("points", values["points"], Points._fields))
+    cells = Cells(**_read_columns("cells", values["cells"], Cells._fields))
+    for name, part, second in (("points", points, points.logit), ("cells", cells, cells.cell)):
+        _check_strata(name, part.stratum, second, len(groups))
+        _check_weights(name, part, values["weighted"])
+    _check_places(points, cells, clip)
+    _check_powers(cells)
+    table = ScoreTable(
+        groups=groups,
+        clip=clip,
+        clipped=_whole("clipped", values["clipped"]),
+        points=points,
+        cells=cells,
+        attributes=attributes,
+        parts=parts,
+        threshold=_threshold(values["threshold"], groups),
+        weighted=values["weighted"],
+        counts=_counts(values["counts"]),
+    )
+    if not 0 <= table.clipped <= table.rows:
+        raise ValueError(f"clipped must lie in [0, {table.rows}], the rows; got {table.clipped}")
+    for column in ("rows", "weight"):
+        without = np.flatnonzero(table.sums(column).sum(axis=(1, 2)) == 0.0)
+        if without.size:
+            names = list_values([groups[g] for g in without])
+            raise ValueError(f"{column} must be positive in every group; none in {names}")
+    return table
+
+
+def _columns(part: Points | Cells) -> dict[str, list[Any]]:
+    return {
+        name: (column.astype(np.int64) if name in WHOLE else column).tolist()
+        for name, column in zip(part._fields, part, strict=True)
+    }
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"a table must hold finite numbers; got {name}")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = list_values({name for name in names if names.count(name) > 1})
+        raise ValueError(f"a key must come once; {twice} comes twice")
+    return found
+
+
+def _check_keys(what: str, values: Any, keys: tuple[str, ...]) -> None:
+    if not isinstance(values, Mapping):
+        raise ValueError(f"{what} must be an object; got {_shown(values)}")
+    for verb, some in (
+        ("lacks", set(keys) - set(values)),
+        ("has unknown", set(values) - set(keys)),
+    ):
+        if some:
+            raise ValueError(f"{what} {verb} {list_values(some)}; it must hold {', '.join(keys)}")
+
+
+def _shown(value: Any) -> str:
+    text = "null" if value is None else show(value)
+    return text.lower() if isinstance(value, bool) else text
+
+
+def _texts(name: str, values: Any) -> tuple[str, ...]:
+    if not isinstance(values, (list, tuple)) or not all(isinstance(v, str) for v in values):
+        raise ValueError(f"{name} must be a list of text; got {_shown(values)}")
+    return tuple(values)
+
+
+def _parts(values: Any, width: int) -> Parts:
+    if not isinstance(values, (list, tuple)) or not values:
+        raise ValueError(f"groups must be a list of at least one group; got {_shown(values)}")
+    parts = tuple(_texts("each of groups", part) for part in values)
+    for part in parts:
+        if len(part) != width:
+            raise ValueError(
+                f"each of groups must have a level of each of {width} attributes; got "
+                f"{_shown(list(part))}"
+            )
+    return parts
+
+
+def _number(name: str, value: Any) -> float:
+    real = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not real or abs(value) > 1e300 or not math.isfinite(value):
+        raise ValueError(f"{name} must be a number; got {_shown(value)}")
+    return float(value)
+
+
+def _whole(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
+        raise ValueError(f"{name} must be a whole number of at least 0; got {_shown(value)}")
+    return value
+
+
+def _threshold(value: Any, groups: tuple[str, ...]) -> float | dict[str, float] | None:
+    def cut(name: str, number: Any) -> float:
+        found = _number(name, number)
+        if not 0.0 < found < 1.0:
+            raise ValueError(f"{name} must lie in (0, 1); got {_shown(number)}")
+        return found
+
+    if value is None:
+        return None
+    if not isinstance(value, Mapping):
+        return cut("threshold", value)
+    if set(value) != set(groups):
+        raise ValueError(
+            f"threshold must name each of the groups {list_values(groups)}; got "
+            f"{list_values(set(value)) or 'none'}"
+        )
+    return {name: cut(f"threshold of {show(name)}", value[name]) for name in groups}
+
+
+def _counts(values: Any) -> Counts:
+    _check_keys("counts", values, COUNTS)
+    merged = values["merged_levels"]
+    if not isinstance(merged, Mapping):
+        raise ValueError(f"merged_levels must be an object; got {_shown(merged)}")
+    levels = [(name, _texts(f"merged_levels of {name}", merged[name])) for name in sorted(merged)]
+    dropped, named, ties = (_whole(name, values[name]) for name in COUNTS[:3])
+    return Counts(dropped, named, ties, tuple(levels))
+
+
+def _read_columns(what: str, values: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """The columns of points or cells, as arrays of one length."""
+    _check_keys(what, values, names)
+    found = {}
+    for name in names:
+        column = values[name]
+        kinds = (int,) if name in WHOLE else (int, float)
+        rule = "whole numbers" if name in WHOLE else "numbers"
+        if not isinstance(column, (list, tuple)):
+            raise ValueError(f"{what}.{name} must be a list; got {_shown(column)}")
+        for index, value in enumerate(column):
+            good = isinstance(value, kinds) and not isinstance(value, bool)
+            if not good or not abs(value) < 1e300 or (name in WHOLE and abs(value) >= 2**53):
+                raise ValueError(
+                    f"{what}.{name} must hold {rule}; got {_shown(value)} at index {index}"
+                )
+        integer = name in ("stratum", "cell")
+        found[name] = np.array(column, dtype=np.int64 if integer else np.float64)
+    lengths = {name: len(column) for name, column in found.items()}
+    if len(set(lengths.values())) > 1:
+        said = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        raise ValueError(f"columns of {what} must have one length; got {said}")
+    return found
+
+
+def _refuse(bad: Any, message: str) -> None:
+    """Raise ValueError where a column breaks its rule, with the index of the first place."""
+    places = np.flatnonzero(bad)
+    if places.size:
+        raise ValueError(f"{message}; it is not at index {places[0]}")
+
+
+def _check_strata(what: str, stratum: Ints, second: Any, groups: int) -> None:
+    rule = f"{what}.stratum must lie in [0, {6 * groups}), six for each group"
+    _refuse((stratum < 0) | (stratum >= 6 * groups), rule)
+    by = "logit" if what == "points" else "cell"
+    follows = (stratum[1:] > stratum[:-1]) | (
+        (stratum[1:] == stratum[:-1]) & (second[1:] > second[:-1])
+    )
+    _refuse(np.append(False, ~follows), f"{what} must be sorted by stratum and {by}, none twice")
+
+
+def _check_weights(what: str, part: Points | Cells, weighted: bool) -> None:
+    rows, weight, weight_sq = part.rows, part.weight, part.weight_sq
+    _refuse(rows < 1, f"{what}.rows must be at least 1")
+    _refuse(weight < 0.0, f"{what}.weight must not be negative")
+    _refuse(weight_sq < 0.0, f"{what}.weight_sq must not be negative")
+    if not weighted:
+        same = (weight == rows) & (weight_sq == rows)
+        _refuse(~same, f"without weights {what}.weight and {what}.weight_sq must equal rows")
+    with np.errstate(over="ignore"):
+        square = weight * weight  # lies between the sum of squares and rows times it
+        least, most = weight_sq / (1.0 + SLACK), rows * weight_sq * (1.0 + SLACK)
+    good = (least <= square) & (square <= most)
+    _refuse(~good, f"{what}.weight_sq must be a sum of squares of weights that sum to weight")
+
+
+def _check_places(points: Points, cells: Cells, clip: float) -> None:
+    low, high = clip_bounds(clip)
+    outside = (points.logit < low) | (points.logit > high)
+    _refuse(outside, f"points.logit must lie in [{low:.6g}, {high:.6g}], given clip")
+    start = cells.cell * CELL_WIDTH
+    beyond = (start + CELL_WIDTH < low) | (start > high)
+    _refuse(beyond, f"cells.cell times {CELL_WIDTH} must lie in [{low:.6g}, {high:.6g}]")
+    inside = (points.logit > low) & (points.logit < high)
+    twofold = inside & np.isin(points.stratum, cells.stratum)
+    _refuse(twofold, "a stratum must be in points or in cells, but for scores at a bound of clip")
+
+
+def _check_powers(cells: Cells) -> None:
+    mass: Floats = np.where(cells.stratum % 3 != UNLABELLED, cells.rows, cells.weight)
+    half = 0.5 * CELL_WIDTH
+    for power, column in ((1, cells.power1), (2, cells.power2), (3, cells.power3)):
+        most = mass * half**power * (1.0 + SLACK)
+        name = f"cells.power{power}"
+        _refuse(abs(column) > most, f"{name} must be a sum of powers of distances within a cell")
+    spread = mass * cells.power2 - cells.power1 * cells.power1
+    _refuse(
+        spread < -SLACK * mass * mass * half * half,
+        "cells.power2 must be at least that of rows at the mean of the cell",
+    )

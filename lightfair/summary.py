@@ -1,0 +1,296 @@
+"""Summaries: files of any size become a table, chunk by chunk, in memory that does not grow.
+
+    chunks of rows -> Door -> ScoreData -> ScoreTable, added up
+
+The table is that of all rows in one piece, and so are the rules: what depends on all rows, such as
+that there are two classes, or what -1 means where only 1 stands beside it, is judged at the end.
+Rows whose label is -1 are kept apart until then. Of several faults the first in the file is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .data import Chunk, Door, ScoreData, finished
+from .groups import group_names
+from .reading import CHUNK_ROWS, Columns, Piece, pieces
+from .stored import from_text
+from .table import ScoreTable, check_clip, check_edges, score_table
+
+Told = Callable[[int], None]
+
+
+def summarize(
+    source: Any,
+    *,
+    y_true: str,
+    y_score: str,
+    sensitive_features: str | list[str] | tuple[str, ...],
+    y_pred: str | None = None,
+    sample_weight: str | None = None,
+    threshold: float | Mapping[Any, float] = 0.5,
+    positive_label: Any = None,
+    unlabeled: Any = None,
+    missing: str = "raise",
+    clip: float = 0.01,
+    chunk_rows: int = CHUNK_ROWS,
+    progress: Told | None = None,
+) -> ScoreTable:
+    """Read rows in chunks into a table; memory does not grow with their number.
+
+    Parameters
+    ----------
+    source : path, binary file, frame, or iterable of these
+        CSV, CSV.gz, Parquet, or an Arrow file or stream, told apart by its first bytes; Parquet and
+        Arrow need pyarrow. Or frames of pandas or polars, Arrow tables and batches, mappings of
+        columns, or an iterable of these, each a chunk of the rows. In CSV, cells are trimmed, and
+        the labels NA, NaN, null and none, in any case, mean unlabelled.
+    y_true, y_score, sensitive_features, y_pred, sample_weight : str
+        Names of columns; several sensitive features are crossed. See `score_data`.
+    threshold, positive_label, unlabeled, missing
+        See `score_data`.
+    clip : float
+        In [0, 0.5); see `score_table`.
+    chunk_rows : int
+        Rows of a file that are held at a time.
+    progress : callable, optional
+        Called as progress(rows) with the number of rows read.
+
+    Returns
+    -------
+    ScoreTable
+        For `assess`, `+` and `ScoreTable.save`.
+
+    Raises
+    ------
+    ValueError
+        If a file cannot be read or a row breaks a rule. Rows are numbered from 0, from the start of
+        the file; where there are several files the message begins with its name.
+    ImportError
+        If pyarrow is needed and absent.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> chunks = [
+    ...     {"y": [1, None], "s": [0.9, 0.2], "g": ["a", "b"]},
+    ...     {"y": [0, None], "s": [0.4, 0.7], "g": ["b", "b"]},
+    ... ]
+    >>> table = lf.summarize(chunks, y_true="y", y_score="s", sensitive_features="g")
+    >>> table.groups, table.rows, table.labeled
+    (('a', 'b'), 4, 2)
+    """
+    if isinstance(sensitive_features, str):
+        sensitive_features = (sensitive_features,)
+    columns = Columns(y_true, y_score, tuple(sensitive_features), y_pred, sample_weight)
+    _check_columns(columns)
+    door = Door(
+        threshold=threshold,
+        decided=y_pred is not None,
+        positive_label=positive_label,
+        unlabeled=unlabeled,
+        missing=missing,
+    )
+    return gather_tables(
+        source, columns, door, clip=clip, chunk_rows=chunk_rows, progress=progress, tables=False
+    )
+
+
+def gather_tables(
+    source: Any,
+    columns: Columns | None,
+    door: Door,
+    *,
+    clip: float | None = None,
+    chunk_rows: int = CHUNK_ROWS,
+    progress: Told | None = None,
+    tables: bool = True,
+) -> ScoreTable:
+    """Add up rows and, with `tables`, files that hold tables.
+
+    Parameters
+    ----------
+    columns, door
+        What is read of rows, and how; columns is None where rows are an error.
+    clip
+        Of the rows, and required of the tables. None: 0.01 for rows, and whatever tables have.
+    """
+    _check_rows(chunk_rows)
+    if clip is not None:
+        check_clip(clip)
+    total: ScoreTable | None = None
+    rows: dict[str, ScoreTable | None] = {"known": None, "unlabelled": None, "class": None}
+    # -1 is a class only where the positive label is named
+    apart = door.labels.positive_label is not None
+    cut = 0.01 if clip is None else clip
+    for where, read in _read(source, columns, door, chunk_rows, cut, progress, tables):
+        if isinstance(read, ScoreTable):
+            total = read if total is None else _sum(total, read, where)
+            continue
+        data, minus, _ = read
+        kinds = {"known": data}
+        if apart and minus.any():
+            kinds = {"known": _those(data, ~minus), "unlabelled": _those(data, minus)}
+            kinds["class"] = replace(kinds["unlabelled"], label=np.zeros(minus.sum(), np.int8))
+        for kind, part in kinds.items():
+            if len(part.label):
+                table, before = score_table(part, clip=cut), rows[kind]
+                rows[kind] = table if before is None else before + table
+    if door.rows:
+        ours = _judged(door, rows)
+        total = ours if total is None else _sum(total, ours, "the rows")
+    if total is None:
+        raise ValueError("source must hold at least one row; got none")
+    if clip is not None and total.clip != clip:
+        raise ValueError(
+            f"clip must be that of the tables, {total.clip:g}, or be left out; got {clip:g}; "
+            "scores are clipped where a table is built"
+        )
+    return total
+
+
+def read_rows(
+    source: Any, columns: Columns, door: Door, *, clip: float, progress: Told | None = None
+) -> ScoreData:
+    """Read all rows into memory, checked, where labels are to be hidden row by row."""
+    chunks = [chunk for _, chunk in _read(source, columns, door, CHUNK_ROWS, clip, progress, False)]
+    if not chunks:
+        raise ValueError("source must hold at least one row; got none")
+    datas = [chunk.data for chunk in chunks]
+    parts = tuple(sorted({part for data in datas for part in data.parts}, key=", ".join))
+    groups = group_names(parts)
+    at = {name: index for index, name in enumerate(groups)}
+    codes = [
+        np.array([at[name] for name in data.groups], np.int32)[data.group]
+        for data in datas
+        if len(data.label)
+    ]
+    weights = [data.weight for data in datas if data.weight is not None]
+    data = replace(
+        datas[0],
+        label=np.concatenate([data.label for data in datas]),
+        score=np.concatenate([data.score for data in datas]),
+        group=np.concatenate([np.zeros(0, np.int32), *codes]),
+        predicted=np.concatenate([data.predicted for data in datas]),
+        weight=np.concatenate(weights) if weights else None,
+        groups=groups,
+        parts=parts,
+    )
+    return finished(door, data, np.concatenate([chunk.minus for chunk in chunks]))
+
+
+def _read(
+    source: Any,
+    columns: Columns | None,
+    door: Door,
+    chunk_rows: int,
+    clip: float,
+    progress: Told | None,
+    tables: bool,
+) -> Iterator[tuple[str, Any]]:
+    """Chunks and tables of a source, and their files.
+
+    Errors in one file of several begin with its name.
+    """
+    several = isinstance(source, (list, tuple)) and len(source) > 1
+    file, start = -1, 0
+    for piece, more in _with_next(pieces(source, columns, chunk_rows)):
+        if piece.file != file:
+            file, start = piece.file, door.rows
+        try:
+            if piece.columns is None:
+                if not tables:
+                    raise ValueError(f"{piece.where} holds a table, not rows; see load_table")
+                yield piece.where, _table(piece)
+                continue
+            assert columns is not None
+            chunk = _chunk(door, columns, piece.columns, door.rows - start, last=more is None)
+            check_edges(chunk.data.score, clip, chunk.row)
+        except ValueError as error:
+            where = f"{piece.where}: " if several and piece.columns is not None else ""
+            unseen = ""
+            if more is not None and more.file == piece.file:
+                unseen = f"; rows from {door.rows - start} on were not looked at"
+            raise ValueError(f"{where}{error}{unseen}") from error
+        yield piece.where, chunk
+        if progress is not None:
+            progress(door.rows)
+
+
+def _with_next(every: Iterator[Piece]) -> Iterator[tuple[Piece, Piece | None]]:
+    """Each piece and the one that follows."""
+    before = next(every, None)
+    while before is not None:
+        after = next(every, None)
+        yield before, after
+        before = after
+
+
+def _sum(total: ScoreTable, table: ScoreTable, where: str) -> ScoreTable:
+    try:
+        return total + table
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
+
+
+def _table(piece: Piece) -> ScoreTable:
+    try:
+        return from_text(piece.table)
+    except ValueError as error:
+        raise ValueError(f"{piece.where}: {error}") from error
+
+
+def _chunk(door: Door, columns: Columns, found: dict[str, Any], first: int, *, last: bool) -> Chunk:
+    pred, weight = columns.y_pred, columns.sample_weight
+    return door.take(
+        found[columns.y_true],
+        found[columns.y_score],
+        {name: found[name] for name in columns.sensitive_features},
+        None if pred is None else found[pred],
+        None if weight is None else found[weight],
+        first,
+        last=last,
+    )
+
+
+def _judged(door: Door, rows: dict[str, ScoreTable | None]) -> ScoreTable:
+    """The table of all rows, by the rules on all rows."""
+    minus = "unlabelled" if door.labels.minus() < 0 else "class"
+    tables = [table for table in (rows["known"], rows[minus]) if table is not None]
+    if not tables:
+        door.close(())  # raises: no row is left
+    table = tables[0] if len(tables) == 1 else tables[0] + tables[1]
+    weight = table.sums("weight").sum(axis=(1, 2)) if door.weight is not None else None
+    found = door.close(table.parts, weight)
+    return replace(table, threshold=found.threshold, counts=found.counts)
+
+
+def _those(data: ScoreData, mask: npt.NDArray[np.bool_]) -> ScoreData:
+    """Some of the rows; all groups are kept."""
+    return replace(
+        data,
+        label=data.label[mask],
+        score=data.score[mask],
+        group=data.group[mask],
+        predicted=data.predicted[mask],
+        weight=None if data.weight is None else data.weight[mask],
+    )
+
+
+def _check_columns(columns: Columns) -> None:
+    for name in columns.names:
+        if not isinstance(name, str):
+            raise ValueError(f"columns must be named by text; got {name!r}")
+    if not columns.sensitive_features:
+        raise ValueError("sensitive_features must name at least one column; got none")
+
+
+def _check_rows(chunk_rows: Any) -> None:
+    whole = isinstance(chunk_rows, (int, np.integer)) and not isinstance(chunk_rows, bool)
+    if not whole or chunk_rows < 1:
+        raise ValueError(f"chunk_rows must be a whole number of at least 1; got {chunk_rows!r}")

@@ -1,0 +1,269 @@
+"""Reading: each kind of file to the same table, and what is no such file."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+from lightfair.reading import numbers
+
+NAMES = {"y_true": "y", "y_score": "s", "sensitive_features": ["g", "h"]}
+
+
+@pytest.fixture(scope="module")
+def frame(rows):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(4)
+    return pandas.DataFrame(
+        {
+            "id": np.arange(400),
+            "y": rows.y_true,
+            "s": rows.y_score,
+            "g": rows.group,
+            "h": rng.integers(1, 4, 400),
+            "w": rng.random(400),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def wanted(frame):
+    return lf.summarize(frame, **NAMES).to_dict()
+
+
+def arrow_file(frame, stream=False, dictionary=False, **options):
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.Table.from_pandas(frame)
+    if dictionary:
+        at = table.schema.get_field_index("g")
+        table = table.set_column(at, "g", table["g"].dictionary_encode())
+    sink = io.BytesIO()
+    make = arrow.ipc.new_stream if stream else arrow.ipc.new_file
+    with make(sink, table.schema, **options) as writer:
+        writer.write_table(table, 130)
+    return sink.getvalue()
+
+
+def parquet_file(frame, types=None, **options):
+    pytest.importorskip("pyarrow")
+    arrow, parquet = __import__("pyarrow"), __import__("pyarrow.parquet").parquet
+    table = arrow.Table.from_pandas(frame)
+    for name, kind in (types or {}).items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, name, table[name].cast(kind))
+    sink = io.BytesIO()
+    parquet.write_table(table, sink, row_group_size=170, **options)
+    return sink.getvalue()
+
+
+MAKERS = {
+    "csv": lambda frame: frame.to_csv(index=False).encode(),
+    "csv.gz": lambda frame: gzip.compress(frame.to_csv(index=False).encode()),
+    "csv in two members": lambda frame: b"".join(
+        gzip.compress(part) for part in (b"\xef\xbb\xbf", frame.to_csv(index=False).encode())
+    ),
+    "windows": lambda frame: frame.to_csv(index=False, lineterminator="\r\n\r\n").encode(),
+    "parquet": parquet_file,
+    "parquet, integer labels": lambda frame: parquet_file(frame, {"y": "int8"}),
+    "parquet, large text": lambda frame: parquet_file(frame, {"g": "large_string", "h": "int16"}),
+    "parquet, no dictionary": lambda frame: parquet_file(frame, use_dictionary=False),
+    "arrow": arrow_file,
+    "arrow, dictionary": lambda frame: arrow_file(frame, dictionary=True),
+    "arrow stream": lambda frame: arrow_file(frame, stream=True),
+    "arrow stream, dictionary": lambda frame: arrow_file(frame, stream=True, dictionary=True),
+    "parquet.gz": lambda frame: gzip.compress(parquet_file(frame)),
+}
+
+
+@pytest.mark.parametrize("rows_of_a_chunk", [1, 100, 65_536])
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_every_kind_of_file_gives_the_same(make, rows_of_a_chunk, frame, wanted, tmp_path):
+    if rows_of_a_chunk == 1:
+        frame = frame[:30]
+        wanted = lf.summarize(frame, **NAMES).to_dict()
+    path = tmp_path / "rows"
+    path.write_bytes(make(frame))
+    options = {**NAMES, "chunk_rows": rows_of_a_chunk}
+    assert close(lf.summarize(path, **options).to_dict(), wanted)
+    with open(path, "rb") as file:
+        assert close(lf.summarize(file, **options).to_dict(), wanted)
+    assert close(lf.summarize(io.BytesIO(path.read_bytes()), **options).to_dict(), wanted)
+
+
+def close(one, two):
+    """Equal, but for rounding in the cells."""
+    for name in one["cells"]:
+        np.testing.assert_allclose(one["cells"][name], two["cells"][name], rtol=1e-9, atol=1e-12)
+    return {**one, "cells": None} == {**two, "cells": None}
+
+
+@pytest.mark.parametrize("kind", ["csv.gz", "parquet", "arrow", "arrow stream"])
+def test_a_pipe_is_read_once(kind, frame, wanted, tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    content = MAKERS[kind](frame)
+    writer = threading.Thread(target=path.write_bytes, args=[content])
+    writer.start()
+    got = lf.summarize(path, **NAMES).to_dict()
+    writer.join()
+    assert close(got, wanted)
+
+
+def test_a_file_that_gives_a_byte_at_a_time(frame, wanted):
+    class Slow(io.RawIOBase):
+        def __init__(self, content):
+            self.content = io.BytesIO(content)
+
+        def readable(self):
+            return True
+
+        def read(self, size=-1):
+            return self.content.read(min(size, 3))
+
+    assert close(lf.summarize(Slow(MAKERS["csv.gz"](frame)), **NAMES).to_dict(), wanted)
+
+
+def test_several_files_are_one_data_set(frame, wanted, tmp_path):
+    first, second = tmp_path / "first.csv", tmp_path / "second.parquet"
+    first.write_bytes(MAKERS["csv"](frame[:250]))
+    second.write_bytes(MAKERS["parquet"](frame[250:]))
+    got = lf.summarize([first, second], **NAMES).to_dict()
+    assert got.pop("counts")["merged_levels"] == {"h": ["1", "2", "3"]}  # text in one of them
+    assert close({**got, "counts": wanted["counts"]}, wanted)
+    spoilt = frame[250:].assign(s=np.where(np.arange(150) == 42, 1.5, frame["s"][250:]))
+    second.write_bytes(MAKERS["parquet"](spoilt))
+    with pytest.raises(ValueError, match=r"second.parquet: y_score .* got 1.5 at row 42;"):
+        lf.summarize([first, second], **NAMES)
+
+
+def test_rows_are_numbered_from_the_start_of_the_file(frame, tmp_path):
+    for maker in ("csv", "parquet", "arrow stream"):
+        path = tmp_path / maker
+        path.write_bytes(MAKERS[maker](frame.assign(s=np.where(frame["id"] == 321, 1.5, 0.5))))
+        with pytest.raises(
+            ValueError, match=r"got 1.5 at row 321; .* rows from 3[2-9]0 on were not looked at"
+        ):
+            lf.summarize(path, **NAMES, chunk_rows=50)
+
+
+@pytest.mark.parametrize(
+    "line, message",
+    [
+        ("1,x,a\n", "column s must hold numbers; got 'x' at row 7"),
+        ("1,0.5\n", "as in its header, 3; got 2 in line 9"),
+        ("1,0.5,a,b\n", "as in its header, 3; got 4 in line 9"),
+        ('1,0.5,"a"b\n', "is not CSV: "),
+        ("1,0.5,\xff\n", "is not UTF-8 text"),
+    ],
+)
+def test_bad_lines_of_later_chunks(line, message, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(("y,s,g\n" + "1,0.5,a\n" * 7 + line).encode("latin-1"))
+    with pytest.raises(ValueError, match=message):
+        lf.summarize(path, y_true="y", y_score="s", sensitive_features="g", chunk_rows=2)
+
+
+def test_labels_of_arrow_mean_what_they_are(tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    kinds = {
+        "bool": [True, False, None],
+        "int": [1, 0, None],
+        "minus": [1, 0, -1],
+        "float": [1.0, 0.0, float("nan")],
+        "text": ["1", "0", None],
+    }
+    for values in kinds.values():
+        table = arrow.table({"y": values, "s": [0.9, 0.1, 0.3], "g": ["a", "a", "b"]})
+        got = lf.summarize(table, y_true="y", y_score="s", sensitive_features="g")
+        assert got.sums("rows").sum(axis=(0, 1)).tolist() == [1, 1, 1]
+
+
+CUT = {
+    "parquet": "is not a whole Parquet or Arrow file: ",
+    "arrow": "is not a whole Parquet or Arrow file: ",
+    "arrow stream": "is not a whole Parquet or Arrow file: ",
+    "csv.gz": "is not a whole gzip file: ",
+}
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.95])
+@pytest.mark.parametrize("kind", CUT)
+def test_half_a_file(kind, share, frame, tmp_path):
+    content = MAKERS[kind](frame)
+    path = tmp_path / "rows"
+    path.write_bytes(content[: max(int(share * len(content)), 20)])
+    with pytest.raises(ValueError, match=f"rows {CUT[kind]}"):
+        lf.summarize(path, **NAMES)
+
+
+@pytest.mark.parametrize(
+    "head, what",
+    [
+        (b"PK\x03\x04", "a zip file or an Excel sheet"),
+        (b"\x28\xb5\x2f\xfd", "a zstd file"),
+        (b"BZh9", "a bzip2 file"),
+        (b"\xfd7zXZ\x00", "an xz file"),
+        (b"PARE", "an encrypted Parquet file"),
+        (b"FEA1", "a Feather file of version 1"),
+        (b"SQLite format 3", "an SQLite database"),
+    ],
+)
+def test_files_of_other_kinds_are_named(head, what, tmp_path):
+    path = tmp_path / "rows"
+    path.write_bytes(head + bytes(50))
+    with pytest.raises(ValueError, match=f"rows is {what}; give CSV, CSV.gz, Parquet or Arrow"):
+        lf.summarize(path, **NAMES)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrow stream"])
+def test_without_rows_or_without_a_column(kind, frame, tmp_path):
+    path = tmp_path / "rows"
+    path.write_bytes(MAKERS[kind](frame[:0]))
+    with pytest.raises(ValueError, match="rows has a header but no rows"):
+        lf.summarize(path, **NAMES)
+    path.write_bytes(MAKERS[kind](frame.drop(columns="h")))
+    with pytest.raises(ValueError, match="rows has no column h; its columns are id, y, s, g, w"):
+        lf.summarize(path, **NAMES)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrow stream"])
+def test_without_pyarrow_it_says_what_to_install(kind, frame, tmp_path, monkeypatch):
+    path = tmp_path / "rows"
+    path.write_bytes(MAKERS[kind](frame))
+    for name in ("pyarrow", "pyarrow.parquet", "pyarrow.ipc"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=r"pyarrow, which is not installed; .* extra parquet"):
+        lf.summarize(path, **NAMES)
+
+
+def test_text_mode_is_refused(frame, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(MAKERS["csv"](frame))
+    with (
+        open(path, encoding="utf-8") as file,
+        pytest.raises(ValueError, match="rows.csv must be open in binary mode"),
+    ):
+        lf.summarize(file, **NAMES)
+
+
+def test_a_table_is_no_file_of_rows(frame, tmp_path):
+    path = tmp_path / "table.json"
+    lf.summarize(frame, **NAMES).save(path)
+    with pytest.raises(ValueError, match="table.json holds a table, not rows; see load_table"):
+        lf.summarize(path, **NAMES)
+
+
+def test_numbers():
+    got = numbers("s", ["0.5", " 1e-3 ", "", " "])
+    np.testing.assert_array_equal(got, [0.5, 1e-3, np.nan, np.nan])
+    with pytest.raises(ValueError, match="column s must hold numbers; got 'x' at row 1"):
+        numbers("s", ["0.5", "x"])
+    with pytest.raises(ValueError, match="got 'x' at row 11"):
+        numbers("s", ["0.5", "x"], first=10)
