@@ -1,4 +1,7 @@
-"""The command line: `lightfair assess FILE ...` and `lightfair demo`.
+"""The command line: `lightfair assess FILE ...`, `lightfair summarize FILE ...`, `lightfair demo`.
+
+A FILE holds rows, or is a table that `summarize` wrote. Rows are read in chunks into a table. Each
+command is a function of its arguments that returns what is to be printed.
 
 Exit codes: 0 done, 2 bad usage or input, said in one sentence on standard error.
 """
@@ -6,23 +9,18 @@ Exit codes: 0 done, 2 bad usage or input, said in one sentence on standard error
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 import io
 import json
 import os
 import sys
 import time
-import zlib
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import IO, Any, NoReturn
 
 from ._version import __version__
 
 PROGRESS_AFTER = 2.0  # seconds
-UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # labels that say that there is none
 
 
 def run() -> NoReturn:
@@ -44,46 +42,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     try:
         arguments = _parser().parse_args(argv)
-        result = arguments.command(arguments)
-    except (ValueError, OSError, ImportError, csv.Error) as error:
+        printed = arguments.command(arguments)
+    except (ValueError, OSError, ImportError) as error:
         print(f"lightfair: error: {_sentence(error)}", file=sys.stderr)
         return 2
-    if arguments.json:
-        print(json.dumps(result.to_dict(), indent=2, allow_nan=False))
-    else:
-        print(result)
+    print(printed)
     return 0
 
 
-def assess_file(arguments: argparse.Namespace) -> Any:
-    """Assess the rows of a CSV file."""
-    from .data import score_data
+def assess_files(arguments: argparse.Namespace) -> str:
+    """Assess the rows and tables of files."""
+    if arguments.subsample_labels is not None:
+        return _printed(arguments, _subsampled(arguments))
+    from .assessment import assess_table
 
-    names = [arguments.label, arguments.score, *arguments.group]
-    names += [name for name in (arguments.pred, arguments.weight) if name is not None]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"a column has one role; {twice[0]} was given two")
-    columns = read_columns(arguments.file, names)
-    data = score_data(
-        ["" if text.lower() in UNLABELED else text for text in columns[arguments.label]],
-        numbers(arguments.score, columns[arguments.score]),
-        sensitive_features={name: columns[name] for name in arguments.group},
-        y_pred=None if arguments.pred is None else numbers(arguments.pred, columns[arguments.pred]),
-        threshold=_threshold(arguments.threshold),
-        sample_weight=(
-            None
-            if arguments.weight is None
-            else numbers(arguments.weight, columns[arguments.weight])
-        ),
-        positive_label=arguments.positive_label,
-        unlabeled=arguments.unlabeled,
-        missing=arguments.missing,
-    )
-    return _assess(arguments, data)
+    settings = _settings(arguments)
+    progress = _progress()
+    table = _gathered(arguments, progress)
+    settings = replace(settings, clip=table.clip)
+    result = assess_table(table, settings, rng=_seed(arguments.seed), progress=progress)
+    return _printed(arguments, result)
 
 
-def demo(arguments: argparse.Namespace) -> Any:
+def summarize_files(arguments: argparse.Namespace) -> str:
+    """Add up the rows and tables of files into a table, and write it."""
+    from .report import rows_line
+    from .stored import check_target, to_text
+
+    to_stdout = arguments.output == "-"
+    if not to_stdout:
+        check_target(arguments.output)
+        _refuse_overwriting(arguments.output)
+    table = _gathered(arguments, _progress())
+    if to_stdout:
+        return to_text(table).removesuffix("\n")
+    table.save(arguments.output)
+    notes = [f"warning ({note.code}): {note.message}" for note in table.notes]
+    return "\n".join([f"{arguments.output}: {rows_line(table)}", *notes])
+
+
+def demo(arguments: argparse.Namespace) -> str:
     """Assess simulated rows whose truth is known."""
     from .data import score_data
     from .simulation import simulate
@@ -95,96 +93,93 @@ def demo(arguments: argparse.Namespace) -> Any:
     rows = simulate(arguments.rows, arguments.rows, _seed(arguments.seed))
     arguments.subsample_labels = arguments.labeled
     data = score_data(rows.y_all, rows.y_score, sensitive_features={"group": rows.group})
-    return _assess(arguments, data)
+    return _printed(arguments, _hidden(arguments, data, _settings(arguments)))
 
 
-def read_columns(path: str, names: Sequence[str]) -> dict[str, list[str]]:
-    """Read columns of a CSV file, gzipped or not, as text; "-" is standard input."""
-    with _opened(path) as raw:
-        magic = raw.peek(2)[:2]
-        binary: Any = gzip.GzipFile(fileobj=raw) if magic == b"\x1f\x8b" else raw
-        try:
-            lines = io.TextIOWrapper(binary, encoding="utf-8-sig", newline="")
-            return _columns(path, csv.reader(lines, strict=True), names)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{path} is not a whole gzip file: {error}") from error
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is not UTF-8 text: {error.reason}") from error
+def _printed(arguments: argparse.Namespace, result: Any) -> str:
+    if arguments.json:
+        return json.dumps(result.to_dict(), indent=2, allow_nan=False)
+    return str(result)
 
 
-def numbers(name: str, column: Sequence[str]) -> Any:
-    """Turn text into float64, empty text into NaN; name the first cell that is not a number."""
-    import numpy as np
+def _gathered(arguments: argparse.Namespace, progress: _Progress | None) -> Any:
+    """The table of all files."""
+    from .summary import gather_tables
 
-    values = np.empty(len(column))
-    for row, text in enumerate(column):
-        try:
-            values[row] = float(text) if text.strip() else np.nan
-        except ValueError:
+    columns, door = _columns(arguments), _door(arguments)
+    table = gather_tables(
+        _sources(arguments),
+        columns,
+        door,
+        clip=arguments.clip,
+        progress=None if progress is None else progress.read,
+    )
+    if progress is not None:
+        progress.clear()
+    if not door.rows:
+        given = [f"--{name.replace('_', '-')}" for name in ROWS if getattr(arguments, name)]
+        if given:
+            raise ValueError(f"no FILE holds rows, only tables; leave out {', '.join(given)}")
+        if arguments.threshold is not None and door.cuts != table.threshold:
             raise ValueError(
-                f"column {name} must hold numbers; got {text!r} at row {row}"
-            ) from None
-    return values
-
-
-def _columns(path: str, reader: Any, names: Sequence[str]) -> dict[str, list[str]]:
-    header = next(reader, None)
-    if header is None:
-        raise ValueError(f"{path} is empty; it must have a header line and rows")
-    header = [name.strip() for name in header]
-    for name in names:
-        if header.count(name) != 1:
-            how = "no column" if name not in header else "more than one column"
-            hint = "; cells must be separated by commas" if len(header) == 1 else ""
-            raise ValueError(f"{path} has {how} {name}; its columns are {', '.join(header)}{hint}")
-    places = {name: header.index(name) for name in names}
-    columns: dict[str, list[str]] = {name: [] for name in places}
-    for line in reader:
-        if not line:
-            continue
-        if len(line) != len(header):
-            raise ValueError(
-                f"{path} must have as many cells in each line as in its header, {len(header)}; "
-                f"got {len(line)} in line {reader.line_num}"
+                f"--threshold must be that of the tables, {table.threshold}, or be left out; "
+                "decisions are made where a table is built"
             )
-        for name, place in places.items():
-            columns[name].append(line[place].strip())
-    if not columns[names[0]]:
-        raise ValueError(f"{path} has a header but no rows")
-    return columns
+    return table
 
 
-def _opened(path: str) -> Any:
-    if path == "-":
-        return nullcontext(sys.stdin.buffer)
-    if os.path.isdir(path):
-        raise ValueError(f"{path} is a folder; give a CSV file")
-    return open(path, "rb")
+def _subsampled(arguments: argparse.Namespace) -> Any:
+    """Read all rows into memory: labels are hidden row by row."""
+    from .summary import read_rows
+
+    columns = _columns(arguments)
+    if columns is None:
+        raise ValueError("--subsample-labels needs rows: give --label, --score and --group")
+    settings = _settings(arguments)
+    progress = _progress()
+    data = read_rows(
+        _sources(arguments),
+        columns,
+        _door(arguments),
+        clip=settings.clip,
+        progress=None if progress is None else progress.read,
+    )
+    if progress is not None:
+        progress.clear()
+    return _hidden(arguments, data, settings)
 
 
-def _assess(arguments: argparse.Namespace, data: Any) -> Any:
+def _hidden(arguments: argparse.Namespace, data: Any, settings: Any) -> Any:
+    """Assess rows with all but some labels hidden."""
     import numpy as np
 
     from .assessment import assess_data
+    from .simulation import hide_labels
+
+    known = int((data.label >= 0).sum())
+    if not 0 <= arguments.subsample_labels <= known:
+        raise ValueError(
+            f"--subsample-labels must lie in [0, {known}], the number of labels; got "
+            f"{arguments.subsample_labels}"
+        )
+    stream = np.random.default_rng([_seed(arguments.seed), 1])
+    shown = hide_labels(data.label, arguments.subsample_labels, stream)
+    label = np.where(np.isnan(shown), -1, shown).astype(np.int8)
+    return assess_data(
+        replace(data, label=label),
+        settings,
+        rng=_seed(arguments.seed),
+        truth=data,
+        progress=_progress(),
+    )
+
+
+def _settings(arguments: argparse.Namespace) -> Any:
     from .metrics import DEFAULT_METRICS
     from .model import Prior
     from .settings import Settings
-    from .simulation import hide_labels
 
-    truth = None
-    if arguments.subsample_labels is not None:
-        known = int((data.label >= 0).sum())
-        if not 0 <= arguments.subsample_labels <= known:
-            raise ValueError(
-                f"--subsample-labels must lie in [0, {known}], the number of labels; got "
-                f"{arguments.subsample_labels}"
-            )
-        truth = data
-        stream = np.random.default_rng([_seed(arguments.seed), 1])
-        shown = hide_labels(data.label, arguments.subsample_labels, stream)
-        label = np.where(np.isnan(shown), -1, shown).astype(np.int8)
-        data = replace(data, label=label)
-    settings = Settings(
+    return Settings(
         metrics=arguments.metric or DEFAULT_METRICS,
         reference=arguments.reference,
         family=arguments.family,
@@ -194,13 +189,63 @@ def _assess(arguments: argparse.Namespace, data: Any) -> Any:
         target=arguments.target,
         prob=arguments.prob,
         epsilon=arguments.epsilon,
-        clip=arguments.clip,
+        clip=0.01 if arguments.clip is None else arguments.clip,
         chains=arguments.chains,
         draws=arguments.draws,
         warmup=arguments.warmup,
     )
-    progress = _Progress(sys.stderr) if sys.stderr.isatty() else None
-    return assess_data(data, settings, rng=_seed(arguments.seed), truth=truth, progress=progress)
+
+
+def _columns(arguments: argparse.Namespace) -> Any:
+    """The columns that rows are read from; None where none is named."""
+    from .reading import Columns
+
+    given = {name: getattr(arguments, name) for name in ("label", "score", "group")}
+    if not any(given.values()):
+        return None
+    absent = [f"--{name}" for name, value in given.items() if not value]
+    if absent:
+        raise ValueError(
+            f"rows need --label, --score and --group; got no {' and no '.join(absent)}"
+        )
+    columns = Columns(
+        arguments.label,
+        arguments.score,
+        tuple(arguments.group),
+        arguments.pred,
+        arguments.weight,
+    )
+    columns.names  # noqa: B018, checks them
+    return columns
+
+
+def _door(arguments: argparse.Namespace) -> Any:
+    from .data import Door
+
+    return Door(
+        threshold=_threshold(arguments.threshold),
+        decided=arguments.pred is not None,
+        positive_label=arguments.positive_label,
+        unlabeled=arguments.unlabeled,
+        missing=arguments.missing or "raise",
+    )
+
+
+def _sources(arguments: argparse.Namespace) -> list[Any]:
+    paths = arguments.file
+    names = [os.path.realpath(path) if path != "-" else path for path in paths]
+    twice = [path for path, name in zip(paths, names, strict=True) if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is given twice; its rows would count twice")
+    return [sys.stdin.buffer if path == "-" else path for path in paths]
+
+
+def _refuse_overwriting(path: str) -> None:
+    """A table may be written over, anything else is likely data."""
+    if os.path.isfile(path) and os.path.getsize(path):
+        with open(path, "rb") as file:
+            if file.read(1) != b"{":
+                raise ValueError(f"{path} is there and is no table; it would be overwritten")
 
 
 def _seed(seed: int) -> int:
@@ -236,14 +281,23 @@ def _sentence(error: Exception) -> str:
     return text
 
 
+ROWS = ("label", "score", "group", "pred", "weight", "positive_label", "unlabeled", "missing")
 OPTIONS = {  # how an argument of the library is given on the command line
     "positive_label=": "--positive-label ",
     "unlabeled=": "--unlabeled ",
     'missing="': "--missing ",
     'drop" or': "drop or",
     'group"': "group",
+    "rows are read by summarize, given the names of their columns": (
+        "give --label, --score and --group"
+    ),
+    "; see load_table": "",
     "Prior.mu_a_sd": "--alpha times a scale of the prior",
 }
+
+
+def _progress() -> _Progress | None:
+    return _Progress(sys.stderr) if sys.stderr.isatty() else None
 
 
 class _Progress:
@@ -258,9 +312,22 @@ class _Progress:
         if time.monotonic() - self.begun > PROGRESS_AFTER:
             self.stream.write(f"\r\x1b[K{stage}: {done:,} of {total:,}")
             self.shown = True
-        if self.shown and stage == "draws" and done == total:
-            self.stream.write("\r\x1b[K")
+        if stage == "draws" and done == total:
+            self.clear()
         self.stream.flush()
+
+    def read(self, rows: int) -> None:
+        """Show how many rows have been read; how many there are is not known."""
+        if time.monotonic() - self.begun > PROGRESS_AFTER:
+            self.stream.write(f"\r\x1b[Krows read: {rows:,}")
+            self.shown = True
+            self.stream.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self.shown:
+            self.stream.write("\r\x1b[K")
+            self.stream.flush()
 
 
 class _Parser(argparse.ArgumentParser):
@@ -278,43 +345,83 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"lightfair {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
-    assess = commands.add_parser("assess", help="assess the rows of a CSV file", allow_abbrev=False)
-    assess.add_argument("file", metavar="FILE", help="CSV or CSV.gz with a header; - is stdin")
-    rows = assess.add_argument_group("columns and rows")
-    rows.add_argument("--label", required=True, metavar="COL", help="labels; empty, NA = unlabeled")
-    rows.add_argument("--score", required=True, metavar="COL", help="scores in [0, 1]")
-    rows.add_argument(
-        "--group", required=True, action="append", metavar="COL", help="attribute; more are crossed"
+    _assess_parser(commands)
+    _summarize_parser(commands)
+    _demo_parser(commands)
+    return parser
+
+
+def _assess_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "assess", help="assess rows, or tables of them", allow_abbrev=False
     )
+    rows = _add_rows(parser)
+    rows.add_argument(
+        "--subsample-labels",
+        type=int,
+        metavar="N",
+        help="hide all labels but N random ones; print the truth from all beside the estimates; "
+        "holds all rows in memory",
+    )
+    _add_common(parser)
+    parser.set_defaults(command=assess_files)
+
+
+def _summarize_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "summarize",
+        help="read rows into a table, add up tables",
+        description="Read rows, in chunks, and tables, and write the table of all.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="TABLE", help="file to write; - prints the table"
+    )
+    rows = _add_rows(parser)
+    _add_clip(rows)
+    parser.set_defaults(command=summarize_files)
+
+
+def _demo_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "demo", help="assess simulated rows whose truth is known", allow_abbrev=False
+    )
+    parser.add_argument("--rows", type=int, default=10_000, help="rows (10000)")
+    parser.add_argument("--labeled", type=int, default=200, help="labeled rows (200)")
+    _add_common(parser)
+    parser.set_defaults(command=demo)
+
+
+def _add_rows(parser: argparse.ArgumentParser) -> Any:
+    parser.add_argument(
+        "file",
+        nargs="+",
+        metavar="FILE",
+        help="rows: CSV with a header, gzipped or not, Parquet, Arrow; or a table that summarize "
+        "wrote; - is stdin; several are added up",
+    )
+    rows = parser.add_argument_group("columns and rows, where a FILE holds rows")
+    rows.add_argument("--label", metavar="COL", help="labels; empty, NA = unlabeled")
+    rows.add_argument("--score", metavar="COL", help="scores in [0, 1]")
+    rows.add_argument("--group", action="append", metavar="COL", help="attribute; more are crossed")
     rows.add_argument("--pred", metavar="COL", help="decisions, 0 or 1, instead of a threshold")
     rows.add_argument("--weight", metavar="COL", help="row weights")
     rows.add_argument("--positive-label", metavar="VALUE", help="label of the positive class")
     rows.add_argument("--unlabeled", metavar="VALUE", help="label that means unlabeled")
     rows.add_argument(
-        "--missing", choices=("raise", "drop", "group"), default="raise", help="missing groups"
+        "--missing", choices=("raise", "drop", "group"), help="missing groups (raise)"
     )
     rows.add_argument(
         "--threshold",
         action="append",
         metavar="NUMBER",
-        help="positive from here on; GROUP=NUMBER, repeated, sets one per group",
+        help="positive from here on (0.5); GROUP=NUMBER, repeated, sets one per group",
     )
-    rows.add_argument(
-        "--subsample-labels",
-        type=int,
-        metavar="N",
-        help="hide all labels but N random ones; print the truth from all beside the estimates",
-    )
-    _add_common(assess)
-    assess.set_defaults(command=assess_file)
-    show = commands.add_parser(
-        "demo", help="assess simulated rows whose truth is known", allow_abbrev=False
-    )
-    show.add_argument("--rows", type=int, default=10_000, help="rows (10000)")
-    show.add_argument("--labeled", type=int, default=200, help="labeled rows (200)")
-    _add_common(show)
-    show.set_defaults(command=demo)
-    return parser
+    return rows
+
+
+def _add_clip(group: Any) -> None:
+    group.add_argument("--clip", type=float, help="clip scores (0.01; of tables, theirs)")
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -342,7 +449,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--alpha", type=float, default=1.0, help="factor on the six scales of the curve's prior (1)"
     )
-    how.add_argument("--clip", type=float, default=0.01, help="clip scores (0.01)")
+    _add_clip(how)
     how.add_argument("--chains", type=int, default=4, help="chains (4)")
     how.add_argument("--draws", type=int, default=800, help="draws of each chain (800)")
     how.add_argument("--warmup", type=int, default=200, help="sweeps of warm-up (200)")

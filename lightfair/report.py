@@ -20,6 +20,7 @@ from .trust import NOWHERE, worth
 
 if TYPE_CHECKING:
     from .assessment import Assessment
+    from .table import ScoreTable
 
 KNOWN = "known without labels"
 TARGET_WORDS = {
@@ -102,6 +103,22 @@ def to_text(result: Assessment) -> str:
 def counted(n: int, noun: str) -> str:
     """Show a count with its noun: 1 row, 2,056 rows."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def rows_line(table: ScoreTable) -> str:
+    """Say what rows a table is of."""
+    threshold = table.threshold
+    if threshold is None:
+        decided = "decisions given"
+    elif isinstance(threshold, dict):
+        decided = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
+    else:
+        decided = f"threshold {threshold:g}"
+    return (
+        f"{counted(table.rows, 'row')}, {table.labeled:,} labeled, "
+        f"{table.rows - table.labeled:,} unlabeled{', weighted' if table.weighted else ''}; "
+        f"{counted(len(table.groups), 'group')} by {' and '.join(table.attributes)}; {decided}"
+    )
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -277,21 +294,11 @@ def _plain(value: float | None) -> float | None:
 
 
 def _head(result: Assessment) -> list[str]:
-    table, settings = result.table, result.settings
-    many = counted(len(table.groups), "group")
-    threshold = settings.threshold
-    if threshold is None:
-        decided = "decisions given"
-    elif isinstance(threshold, dict):
-        decided = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
-    else:
-        decided = f"threshold {threshold:g}"
+    settings = result.settings
     prior = "hierarchical" if settings.hierarchical else "independent groups"
     return [
         f"lightfair {__version__}",
-        f"{counted(table.rows, 'row')}, {table.labeled:,} labeled, "
-        f"{table.rows - table.labeled:,} unlabeled{', weighted' if table.weighted else ''}; "
-        f"{many} by {' and '.join(table.attributes)}; {decided}",
+        rows_line(result.table),
         f"target {settings.target}: {TARGET_WORDS[settings.target]}",
         f"{settings.family} calibration, {prior}, "
         f"{'the curve alone' if settings.trust is None else 'with deviations from the curve'}; "

@@ -8,12 +8,13 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import main, numbers
+from lightfair.cli import _Progress, main
 
 COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
 QUICK = ["--draws", "4", "--warmup", "10"]
@@ -232,11 +233,113 @@ def test_names_of_groups_that_the_terminal_cannot_show(text, tmp_path, child_env
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_numbers():
-    got = numbers("s", ["0.5", " 1e-3 ", "", " "])
-    np.testing.assert_array_equal(got, [0.5, 1e-3, np.nan, np.nan])
-    with pytest.raises(ValueError, match="column s must hold numbers; got 'x' at row 1"):
-        numbers("s", ["0.5", "x"])
+# tables
+
+
+@pytest.fixture
+def halves(text, tmp_path):
+    """Two files of rows, one of them gzipped."""
+    lines = text.splitlines(keepends=True)
+    first, second = tmp_path / "first.csv", tmp_path / "second.csv.gz"
+    first.write_text("".join(lines[:250]))
+    second.write_bytes(gzip.compress("".join([lines[0], *lines[250:]]).encode()))
+    return str(first), str(second)
+
+
+def report(out):
+    """Numbers of a report, without those that the order of sums can change."""
+    return [line for line in out.splitlines() if not line.startswith(("diagnostics", "trust"))]
+
+
+def test_a_table_is_assessed_as_its_rows(path, tmp_path, ask):
+    table = tmp_path / "table.json"
+    said = ask("summarize", path, *COLUMNS, "-o", table)
+    rows = "400 rows, 60 labeled, 340 unlabeled; 2 groups by g; threshold 0.5"
+    assert said == f"{table}: {rows}\n"
+    assert ask("assess", table, *QUICK) == ask("assess", path, *COLUMNS, *QUICK)
+    assert ask("assess", table, *QUICK, "--json") == ask("assess", path, *COLUMNS, *QUICK, "--json")
+    assert lf.load_table(table).rows == 400
+    assert ask("summarize", path, *COLUMNS, "-o", "-") == table.read_text()
+
+
+def test_files_and_tables_are_added_up(path, halves, tmp_path, ask):
+    first, second = halves
+    one, both = tmp_path / "one.json", tmp_path / "both.json"
+    ask("summarize", first, *COLUMNS, "-o", one)
+    whole = report(ask("assess", path, *COLUMNS, *QUICK))
+    for files in ([first, second], [one, second], [second, one]):
+        assert report(ask("assess", *files, *COLUMNS, *QUICK)) == whole
+        ask("summarize", *files, *COLUMNS, "-o", both)
+        assert report(ask("assess", both, *QUICK)) == whole
+    two = tmp_path / "two.json"
+    ask("summarize", second, *COLUMNS, "-o", two)
+    assert "400 rows, 60 labeled" in ask("summarize", one, two, "-o", both)
+    assert report(ask("assess", two, one, *QUICK)) == whole
+
+
+def test_a_table_on_stdin(path, tmp_path, ask, child_env):
+    table = ask("summarize", path, *COLUMNS, "-o", "-")
+    done = child(child_env, "assess", "-", *QUICK, input=table.encode())
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.decode().splitlines() == ask("assess", path, *COLUMNS, *QUICK).splitlines()
+
+
+def test_options_of_rows_reach_the_table(path, tmp_path, ask):
+    file = tmp_path / "table.json"
+    options = ["--group", "d", "--weight", "w", "--clip", "0.02"]
+    options += ["--threshold", "A, 0=0.3", "--threshold", "A, 1=0.4"]
+    options += ["--threshold", "B, 0=0.5", "--threshold", "B, 1=0.6"]
+    assert "weighted; 4 groups by g and d; thresholds A, 0 0.3," in ask(
+        "summarize", path, *COLUMNS, *options, "-o", file
+    )
+    table = lf.load_table(file)
+    assert (table.clip, table.weighted, table.attributes) == (0.02, True, ("g", "d"))
+    settings = json.loads(ask("assess", file, *QUICK, "--json"))["settings"]
+    assert (settings["clip"], settings["threshold"]) == (0.02, table.threshold)
+    assert ask("assess", file, *QUICK, "--clip", "0.02") == ask("assess", file, *QUICK)
+
+
+def test_what_was_dropped_is_said(tmp_path, ask):
+    file = tmp_path / "rows.csv"
+    file.write_text("y,s,g\n1,.5,A\n0,.2,\n,.2,B\n")
+    said = ask("summarize", file, *COLUMNS, "--missing", "drop", "-o", tmp_path / "table.json")
+    assert "warning (dropped_rows): rows dropped, sensitive_features is missing: 1\n" in said
+    assert "warning (ties_with_threshold)" in said
+
+
+@pytest.mark.parametrize("kind", ["parquet", "feather"])
+def test_columnar_files(kind, rows, path, tmp_path, ask):
+    pytest.importorskip("pyarrow")
+    frame = pytest.importorskip("pandas").DataFrame(
+        {"y": rows.y_true, "s": rows.y_score, "g": rows.group}
+    )
+    file = tmp_path / f"rows.{kind}"
+    getattr(frame, f"to_{kind}")(file)
+    assert ask("assess", file, *COLUMNS, *QUICK) == ask("assess", path, *COLUMNS, *QUICK)
+    many = ["--subsample-labels", "30"]
+    assert ask("assess", file, *COLUMNS, *QUICK, *many) == ask(
+        "assess", path, *COLUMNS, *QUICK, *many
+    )
+
+
+def test_labels_of_several_files_are_subsampled(path, halves, ask):
+    options = [*COLUMNS, *QUICK, "--subsample-labels", "30"]
+    assert ask("assess", *halves, *options) == ask("assess", path, *options)
+
+
+def test_a_line_on_a_terminal_while_reading():
+    stream = io.StringIO()
+    progress = _Progress(stream)
+    progress.read(10)
+    progress.clear()
+    assert stream.getvalue() == ""
+    progress.begun -= 10.0
+    progress.read(1234)
+    assert stream.getvalue() == "\r\x1b[Krows read: 1,234"
+    progress.clear()
+    progress("draws", 1, 2)
+    progress("draws", 2, 2)
+    assert stream.getvalue().endswith("draws: 2 of 2\r\x1b[K")
 
 
 # how it fails
@@ -294,6 +397,72 @@ def test_a_cell_without_end(tmp_path, fail):
     file = tmp_path / "rows.csv"
     file.write_text('y,s,g\n1,0.5,"' + "A" * 200_000)
     fail("assess", file, *COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (COLUMNS, "no FILE holds rows, only tables; leave out --label, --score, --group"),
+        (["--missing", "drop"], "no FILE holds rows, only tables; leave out --missing"),
+        (["--clip", "0.02"], "clip must be that of the tables, 0.01, or be left out; got 0.02"),
+        (["--threshold", "0.4"], "--threshold must be that of the tables, 0.5, or be left out"),
+        (["--threshold", "A=0.5"], "--threshold must be that of the tables, 0.5, or be left out"),
+        (["--subsample-labels", "5"], "--subsample-labels needs rows: give --label, --score and"),
+        ([*COLUMNS, "--subsample-labels", "5"], "table.json holds a table, not rows\n"),
+        (["--label", "y"], "rows need --label, --score and --group; got no --score and no --gro"),
+    ],
+)
+def test_options_that_tables_do_not_take(options, message, path, tmp_path, ask, fail):
+    table = tmp_path / "table.json"
+    ask("summarize", path, *COLUMNS, "-o", table)
+    assert message in fail("assess", table, *options)
+
+
+def test_tables_that_do_not_add(path, tmp_path, ask, fail):
+    one, two = tmp_path / "one.json", tmp_path / "two.json"
+    ask("summarize", path, *COLUMNS, "-o", one)
+    ask("summarize", path, *COLUMNS, "--threshold", "0.4", "-o", two)
+    message = "tables add only when their threshold is the same; got 0.5 and 0.4; build both"
+    assert f"two.json: {message}" in fail("assess", one, two)
+    message = fail("assess", two, path, *COLUMNS)
+    assert "the rows: tables add only when their threshold is the same; got 0.4 and 0.5" in message
+    assert f"{one} is given twice; its rows would count twice" in fail("assess", one, two, one)
+    broken = tmp_path / "broken.json"
+    broken.write_text(one.read_text()[:1000])
+    assert "broken.json: a table must be JSON; " in fail("assess", broken)
+    broken.write_text(one.read_text().replace('"version": 1', '"version": 9'))
+    assert "broken.json: version must be 1; got 9" in fail("assess", broken)
+
+
+def test_nothing_but_a_table_is_written_over(path, tmp_path, ask, fail):
+    before = Path(path).read_bytes()
+    message = fail("summarize", path, *COLUMNS, "-o", path)
+    assert "rows.csv is there and is no table; it would be overwritten" in message
+    assert Path(path).read_bytes() == before
+    table = tmp_path / "table.json"
+    for threshold in ("0.4", "0.5"):
+        ask("summarize", path, *COLUMNS, "--threshold", threshold, "-o", table)
+    assert lf.load_table(table).threshold == 0.5
+    assert "is not a folder; make it first" in fail(
+        "summarize", path, *COLUMNS, "-o", tmp_path / "absent" / "table.json"
+    )
+    assert "is a folder; give the name" in fail("summarize", path, *COLUMNS, "-o", tmp_path)
+    assert "the following arguments are required: -o" in fail("summarize", path, *COLUMNS)
+
+
+def test_a_bad_row_of_several_files_is_found(halves, tmp_path, fail):
+    bad = tmp_path / "bad.csv"
+    bad.write_text("y,s,g\n1,.5,A\n0,1.5,A\n")
+    assert "bad.csv: y_score must lie in [0, 1]; got 1.5 at row 1" in fail(
+        "summarize", *halves, bad, *COLUMNS, "-o", tmp_path / "table.json"
+    )
+    assert not (tmp_path / "table.json").exists()
+
+
+def test_rows_without_columns(path, fail):
+    message = fail("assess", path)
+    assert "rows.csv holds rows, not a table; give --label, --score and --group" in message
+    assert "got no --group" in fail("assess", path, "--label", "y", "--score", "s")
 
 
 def test_missing_file_and_folder(tmp_path, fail):
