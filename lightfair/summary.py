@@ -23,6 +23,7 @@ from .stored import from_text
 from .table import ScoreTable, check_clip, check_edges, score_table
 
 Told = Callable[[int], None]
+MOST_GROUPS = 100_000  # more are an identifier taken for an attribute
 
 
 def summarize(
@@ -140,7 +141,13 @@ def gather_tables(
         for kind, part in kinds.items():
             if len(part.label):
                 table, before = score_table(part, clip=cut), rows[kind]
-                rows[kind] = table if before is None else before + table
+                rows[kind] = table = table if before is None else before + table
+                if len(table.groups) > MOST_GROUPS:
+                    raise ValueError(
+                        f"sensitive_features makes more than {MOST_GROUPS:,} groups in "
+                        f"{door.rows:,} rows; name columns of few values, cut real-valued ones "
+                        "into bands"
+                    )
     if door.rows:
         ours = _judged(door, rows)
         total = ours if total is None else _sum(total, ours, "the rows")

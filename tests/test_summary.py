@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
+from lightfair import summary
 
 LABELS = [
     [1, 0, None],
@@ -218,6 +219,18 @@ def test_a_label_of_many_values_is_not_read_to_the_end():
         raise AssertionError("read to the end")
 
     with pytest.raises(ValueError, match="must hold two classes; got 1500 values"):
+        summarize(chunks())
+
+
+def test_an_identifier_is_no_attribute(monkeypatch):
+    monkeypatch.setattr(summary, "MOST_GROUPS", 50)
+
+    def chunks():
+        for k in range(10):
+            yield {"y": [None] * 20, "s": [0.5] * 20, "g": range(20 * k, 20 * k + 20)}
+        raise AssertionError("read to the end")
+
+    with pytest.raises(ValueError, match="makes more than 50 groups in 60 rows; name columns of"):
         summarize(chunks())
 
 
