@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .model import Floats
+from .special import betaincinv
 from .wording import lies_in
 
 
@@ -55,8 +56,6 @@ def beta_binomial(
     >>> round(float(beta_binomial(np.array(8.0), np.array(2.0)).mean), 3)
     0.75
     """
-    from scipy.special import betaincinv
-
     a, b = prior[0] + np.asarray(successes), prior[1] + np.asarray(failures)
     total = a + b
     tail = 0.5 * (1.0 - prob)

@@ -34,6 +34,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .special import ndtri
+
 Floats = NDArray[np.float64]
 
 MIN_DRAWS = 4  # two to a half chain, the fewest that have a variance
@@ -349,8 +351,6 @@ def _normal_scores(values: Floats) -> tuple[Floats, Floats]:
     Also returns the values in order, shape (quantity, S): their median and quantiles are needed
     elsewhere, and sorting is a third of the cost of a diagnosis.
     """
-    from scipy.special import ndtri
-
     flat = values.reshape(len(values), math.prod(values.shape[1:]))
     size = flat.shape[1]
     # Twice an average rank is an integer: one table serves all quantities, ties or not.

@@ -29,6 +29,7 @@ import numpy.typing as npt
 from .evidence import Evidence, log_odds, table_evidence
 from .model import Floats, sigmoid
 from .posterior import Posterior
+from .special import ndtr
 from .table import ScoreTable
 from .trust import NOWHERE, Regions, regions, worth
 from .wording import Note
@@ -336,7 +337,6 @@ def _share_below(chance: Floats, runs: _Runs) -> Floats:
     tails, too, are within 10 % of themselves. Counts of drawn y_rep would not do: where 100
     combinations share the threshold it is 0.0005, a quarter of a draw.
     """
-    from scipy.special import ndtr
 
     def summed(values: Floats) -> Floats:
         return np.asarray(np.add.reduceat(runs.trials * values, runs.inner, axis=1))

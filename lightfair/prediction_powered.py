@@ -57,6 +57,7 @@ from .compare import check_prob
 from .imputation import TARGETS
 from .metrics import LABEL_FREE, SHARES, Share, check_metrics, lack, theta
 from .model import Floats, sigmoid
+from .special import stdtrit
 from .table import UNLABELLED, ScoreTable
 
 MIN_LABELS = 10  # labelled rows in a denominator
@@ -399,6 +400,4 @@ def _equal_weights(table: ScoreTable) -> npt.NDArray[np.bool_]:
 
 def _reach(df: Floats, se: Floats, prob: float) -> Floats:
     """Half the width of an interval."""
-    from scipy.special import stdtrit
-
     return np.asarray(stdtrit(df, 0.5 + 0.5 * prob) * se)

@@ -15,6 +15,7 @@ from .diagnostics import Gate
 from .metrics import LABEL_FREE
 from .model import Floats
 from .prediction_powered import PredictionPowered, disagreement, powered_difference
+from .special import stdtr
 from .table import UNLABELLED, ScoreTable
 from .wording import Note
 
@@ -144,8 +145,6 @@ class _Comparison(NamedTuple):
 
 def _compared(draws: Floats, mean: float, se: float, df: float) -> _Comparison | None:
     """Compare posterior draws with a prediction-powered estimate; None where one is undefined."""
-    from scipy.special import stdtr
-
     seen = draws[~np.isnan(draws)]
     if np.isnan(mean) or len(seen) < max((1.0 - UNDEFINED_LIMIT) * len(draws), 1.0):
         return None
