@@ -24,9 +24,14 @@ SAMPLE = 1024  # rows looked at first
 BLOCK = 65_536  # rows at a time: they stay in the processor's cache
 MULTIPLIER = 0x9E3779B97F4A7C15  # odd, its bits without pattern
 WIDEST = 64  # characters of a text that is packed
-# types of Arrow that are coded
-PLAIN = {"string", "large_string", "bool", "float", "double"}
-PLAIN |= {f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)}
+# types of Arrow, and of their numbers in memory
+NUMBERS: dict[str, Any] = {"bool": np.uint8, "float": np.float32, "double": np.float64}
+NUMBERS |= {
+    f"{sign}int{bits}": np.dtype(f"{sign}int{bits}")
+    for sign in ("", "u")
+    for bits in (8, 16, 32, 64)
+}
+TEXTS = ("string", "large_string")
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +53,66 @@ def coded(values: Any) -> Coded | None:
     dtype = getattr(values, "dtype", None)
     if getattr(dtype, "name", None) in ("str", "string") and hasattr(values, "factorize"):
         return Coded(*values.factorize())
+    return _coded_arrow(values)
+
+
+def _coded_arrow(values: Any) -> Coded | None:
     kind: Any = getattr(values, "type", None)
     if hasattr(kind, "index_type"):  # a dictionary
-        kind = kind.value_type
-    if not hasattr(values, "dictionary_encode") or str(kind) not in PLAIN:
+        encoded, kind = values, kind.value_type
+    elif str(kind) in TEXTS and hasattr(values, "dictionary_encode"):
+        encoded = values.dictionary_encode()
+    else:
+        numbers = arrow_numbers(values)
+        few = None if numbers is None else few_numbers(numbers[0])
+        if numbers is None or few is None:
+            return None
+        return Coded(np.where(numbers[1], few[0], -1), few[1])
+    if str(kind) not in (*TEXTS, *NUMBERS):
         return None
-    encoded = values.dictionary_encode()
     if hasattr(encoded, "unify_dictionaries"):
         encoded = encoded.unify_dictionaries()
     chunks = getattr(encoded, "chunks", [encoded])
-    if not chunks:
+    codes = []
+    for chunk in chunks:
+        numbers = arrow_numbers(chunk.indices)
+        if numbers is None:
+            return None
+        codes.append(np.where(numbers[1], numbers[0], -1))
+    return Coded(np.concatenate(codes), chunks[0].dictionary.to_pylist()) if chunks else None
+
+
+def arrow_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
+    """The numbers (n,) of an Arrow column as they are in memory, and which of them are not null.
+
+    The column's own conversion would import pandas, where it is installed.
+    """
+    kind = str(getattr(values, "type", ""))
+    if kind not in NUMBERS or not (hasattr(values, "buffers") or hasattr(values, "chunks")):
         return None
-    codes = [chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False) for chunk in chunks]
-    return Coded(np.concatenate(codes), chunks[0].dictionary)
+    parts = []
+    for chunk in getattr(values, "chunks", [values]):
+        first, last = chunk.offset, chunk.offset + len(chunk)
+        valid, data = chunk.buffers()
+        if kind == "bool":
+            numbers = _bits(data, last).astype(bool)
+        else:
+            numbers = np.frombuffer(b"" if data is None else data, NUMBERS[kind])
+        present = np.ones(last, bool) if valid is None else _bits(valid, last).astype(bool)
+        parts.append((numbers[first:last], present[first:]))
+    if len(parts) == 1:
+        return parts[0]
+    empty = np.zeros(0, bool if kind == "bool" else NUMBERS[kind])
+    numbers, present = (
+        np.concatenate(column) for column in zip((empty, np.zeros(0, bool)), *parts, strict=True)
+    )
+    return numbers, present
+
+
+def _bits(buffer: Any, count: int) -> NDArray[np.uint8]:
+    if buffer is None:
+        return np.zeros(0, np.uint8)
+    return np.unpackbits(np.frombuffer(buffer, np.uint8), count=count, bitorder="little")
 
 
 def few_numbers(array: NDArray[Any]) -> tuple[Codes, NDArray[Any]] | None:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 from lightfair import distinct
-from lightfair.distinct import BLOCK, FEW, coded, few, few_numbers, few_objects, few_texts
+from lightfair.distinct import (
+    BLOCK,
+    FEW,
+    arrow_numbers,
+    coded,
+    few,
+    few_numbers,
+    few_objects,
+    few_texts,
+)
 
 
 def draw(values, count=5000, seed=0):
@@ -146,10 +158,56 @@ def test_codes_of_arrow():
         texts = [None if value is None else str(value) for value in values]
         for column in (plain, plain.dictionary_encode(), arrow.chunked_array([plain])):
             assert decoded(coded(column)) == texts
+            assert decoded(coded(column[1:])) == texts[1:]
         twice = arrow.chunked_array([plain.dictionary_encode(), plain[::-1].dictionary_encode()])
         assert decoded(coded(twice)) == texts + texts[::-1]
     assert coded(arrow.array([[1], [2]])) is None
+    assert coded(arrow.array([1, 2], arrow.timestamp("us")).dictionary_encode()) is None
+    assert coded(arrow.array(np.arange(FEW + 1))) is None
     assert coded(arrow.chunked_array([], arrow.string())) is None
+
+
+def test_numbers_of_arrow_are_read_where_they_are():
+    arrow = pytest.importorskip("pyarrow")
+    for kind in ("int8", "uint16", "int64", "uint64", "float32", "float64", "bool_"):
+        column = arrow.array([3, None, 0, 7, None] * 5, "int8").cast(getattr(arrow, kind)())
+        wanted = [
+            (0 if value is None else value, value is not None) for value in column.to_pylist()
+        ]
+        for part, pairs in (
+            (column, wanted),
+            (column[3:20], wanted[3:20]),
+            (arrow.chunked_array([column, column[7:]]), wanted + wanted[7:]),
+            (column[:0], []),
+            (arrow.chunked_array([], column.type), []),
+        ):
+            numbers, present = arrow_numbers(part)
+            assert numbers.dtype == column.type.to_pandas_dtype() and present.dtype == bool
+            assert present.tolist() == [known for _, known in pairs]
+            assert numbers[present].tolist() == [value for value, known in pairs if known]
+    whole = arrow.array(np.arange(5.0))
+    assert arrow_numbers(whole)[1].all()
+    assert arrow_numbers(arrow.array(["a"])) is None
+
+
+def test_columns_of_arrow_do_without_pandas(child_env):
+    pytest.importorskip("pyarrow")
+    code = """
+import sys, numpy as np, pyarrow as arrow
+from lightfair.distinct import arrow_numbers, coded
+codes = arrow.py_buffer(np.array([1, 0, 1], "i1"))
+column = arrow.Array.from_buffers(arrow.int8(), 3, [None, codes])
+names = arrow.Array.from_buffers(
+    arrow.string(), 2, [None, arrow.py_buffer(np.array([0, 1, 2], "i4")), arrow.py_buffer(b"ab")]
+)
+arrow_numbers(column)
+print(coded(column).codes.tolist(), coded(arrow.DictionaryArray.from_arrays(column, names)).values)
+print("pandas" in sys.modules)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=child_env, capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout.splitlines() == ["[1, 0, 1] ['a', 'b']", "False"], done.stderr
 
 
 @pytest.mark.parametrize("values", [[1, 2], ("a",), np.array(["a"]), "a", None, {"a": [1]}])
