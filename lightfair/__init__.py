@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .model import llo_prior as llo_prior
     from .posterior import Posterior as Posterior
     from .simulation import simulate as simulate
+    from .sql import sql_query as sql_query
     from .stored import load_table as load_table
     from .summary import summarize as summarize
     from .table import ScoreTable as ScoreTable
@@ -33,6 +34,7 @@ _HOMES = {
     "model": ("Prior", "calibrate", "llo_prior"),
     "posterior": ("Posterior",),
     "simulation": ("simulate",),
+    "sql": ("sql_query",),
     "stored": ("load_table",),
     "summary": ("summarize",),
     "table": ("ScoreTable", "score_table"),

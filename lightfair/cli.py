@@ -1,7 +1,8 @@
 """The command line: `lightfair assess FILE ...`, `lightfair summarize FILE ...`, `lightfair demo`.
 
-A FILE holds rows, or is a table that `summarize` wrote. Rows are read in chunks into a table. Each
-command is a function of its arguments that returns what is to be printed.
+A FILE holds rows, or is a table that `summarize` wrote. Rows are read in chunks into a table.
+`lightfair sql` prints the query that makes a table where the rows are. Each command is a function
+of its arguments that returns what is to be printed.
 
 Exit codes: 0 done, 2 bad usage or input, said in one sentence on standard error.
 """
@@ -21,6 +22,11 @@ from typing import IO, Any, NoReturn
 from ._version import __version__
 
 PROGRESS_AFTER = 2.0  # seconds
+SQL_EXAMPLES = """examples:
+  lightfair sql --dialect duckdb --table scores --label label --score score --group race
+  lightfair sql --dialect postgres --table public.scores --label repaid --positive-label yes \\
+      --score score --group race --group sex --threshold 0.6 > query.sql
+"""
 
 
 def run() -> NoReturn:
@@ -79,6 +85,28 @@ def summarize_files(arguments: argparse.Namespace) -> str:
     table.save(arguments.output)
     notes = [f"warning ({note.code}): {note.message}" for note in table.notes]
     return "\n".join([f"{arguments.output}: {rows_line(table)}", *notes])
+
+
+def print_query(arguments: argparse.Namespace) -> str:
+    """Write the query of a table that a database holds."""
+    from .sql import sql_query
+
+    if _columns(arguments) is None:
+        raise ValueError("sql needs the names of columns; give --label, --score and --group")
+    return sql_query(
+        dialect=arguments.dialect,
+        table=arguments.table,
+        y_true=arguments.label,
+        y_score=arguments.score,
+        sensitive_features=arguments.group,
+        y_pred=arguments.pred,
+        threshold=_threshold(arguments.threshold),
+        sample_weight=arguments.weight,
+        clip=arguments.clip,
+        positive_label=arguments.positive_label,
+        unlabeled=arguments.unlabeled,
+        missing=arguments.missing or "raise",
+    )
 
 
 def demo(arguments: argparse.Namespace) -> str:
@@ -347,6 +375,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_Parser)
     _assess_parser(commands)
     _summarize_parser(commands)
+    _sql_parser(commands)
     _demo_parser(commands)
     return parser
 
@@ -382,6 +411,26 @@ def _summarize_parser(commands: Any) -> None:
     parser.set_defaults(command=summarize_files)
 
 
+def _sql_parser(commands: Any) -> None:
+    parser = commands.add_parser(
+        "sql",
+        help="print the query that makes a table where the rows are",
+        description="Print one SELECT. Its result, row by row, is what the Python method "
+        "ScoreTable.from_rows takes.",
+        epilog=SQL_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--dialect", required=True, help="duckdb, spark, postgres, bigquery")
+    parser.add_argument(
+        "--table", required=True, help="table or view; dots separate catalog, schema and name"
+    )
+    rows = parser.add_argument_group("columns and rows")
+    _add_columns(rows, "NULL, empty = unlabeled")
+    rows.add_argument("--clip", type=float, default=0.01, help="clip scores (0.01)")
+    parser.set_defaults(command=print_query)
+
+
 def _demo_parser(commands: Any) -> None:
     parser = commands.add_parser(
         "demo", help="assess simulated rows whose truth is known", allow_abbrev=False
@@ -401,7 +450,12 @@ def _add_rows(parser: argparse.ArgumentParser) -> Any:
         "wrote; - is stdin; several are added up",
     )
     rows = parser.add_argument_group("columns and rows, where a FILE holds rows")
-    rows.add_argument("--label", metavar="COL", help="labels; empty, NA = unlabeled")
+    _add_columns(rows, "empty, NA = unlabeled")
+    return rows
+
+
+def _add_columns(rows: Any, unlabeled: str) -> None:
+    rows.add_argument("--label", metavar="COL", help=f"labels; {unlabeled}")
     rows.add_argument("--score", metavar="COL", help="scores in [0, 1]")
     rows.add_argument("--group", action="append", metavar="COL", help="attribute; more are crossed")
     rows.add_argument("--pred", metavar="COL", help="decisions, 0 or 1, instead of a threshold")
@@ -417,7 +471,6 @@ def _add_rows(parser: argparse.ArgumentParser) -> Any:
         metavar="NUMBER",
         help="positive from here on (0.5); GROUP=NUMBER, repeated, sets one per group",
     )
-    return rows
 
 
 def _add_clip(group: Any) -> None:

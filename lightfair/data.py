@@ -282,7 +282,7 @@ class Door:
         gone = absent(levels)
         if gone is not None and self.missing == "raise":
             refuse_missing(levels, first)
-        self._note_names(levels)
+        self.note_names(levels)
         if gone is not None:
             count = int(np.count_nonzero(gone))
             self.absent += row[gone][: FIRST_ROWS - len(self.absent)].tolist()
@@ -344,7 +344,8 @@ class Door:
                 merged.append((attribute, tuple(sorted(n for n in times if times[n] > 1))))
         return Found(minus, cuts, self.counts + Counts(merged_levels=tuple(merged)))
 
-    def _note_names(self, levels: list[Levels]) -> None:
+    def note_names(self, levels: list[Levels]) -> None:
+        """Note the names of levels; what is missing may not share one with a value."""
         for level in levels:
             names = self.names.setdefault(level.name, {})
             names.update((key_of(value), level_name(value)) for value in level.values)

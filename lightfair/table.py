@@ -19,7 +19,7 @@ strata count rows, those of unlabelled strata sum weights.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -128,6 +128,25 @@ class ScoreTable:
             object.__setattr__(self, "parts", tuple((name,) for name in self.groups))
         if self.groups != tuple(map(", ".join, self.parts)):
             raise ValueError("a group must be named by its parts, joined by a comma and a space")
+
+    @classmethod
+    def from_rows(cls, rows: Iterable[Any]) -> ScoreTable:
+        """Build a table from the result of the statement that `sql_query` writes.
+
+        Parameters
+        ----------
+        rows : iterable of mapping
+            Column name to value for each row of the result: dicts, or rows with `keys()` (sqlite3)
+            or `asDict()` (Spark). Upper and lower case of names are one. NULL is None or NaN.
+
+        Raises
+        ------
+        ValueError
+            If rows are not such a result, or the data break a rule of `score_data`.
+        """
+        from .rows import table_from_rows
+
+        return table_from_rows(rows)
 
     @property
     def rows(self) -> int:

@@ -1,0 +1,205 @@
+"""Databases to run queries in. Each is a context that gives `run(query, name, columns)`.
+
+`columns` maps the name of a column to (kind, values), kind being a key of KINDS; None is NULL. The
+answer is the result's rows as mappings. An engine that is not installed skips its tests, with the
+reason, or fails them where LIGHTFAIR_ALL_ENGINES is 1.
+"""
+
+from __future__ import annotations
+
+import glob
+import importlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+KINDS = ("text", "double", "float4", "integer", "bool", "decimal", "date")
+
+
+def absent(reason):
+    """Skip, or fail where every engine must be there."""
+    if os.environ.get("LIGHTFAIR_ALL_ENGINES") == "1":
+        pytest.fail(f"LIGHTFAIR_ALL_ENGINES is 1, but {reason}")
+    pytest.skip(f"{reason}; pip install 'lightfair[engines]' brings the Python parts")
+
+
+def module(name):
+    """Import a module, or skip."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        absent(f"{name} is not installed")
+
+
+def assert_same(got, want):
+    """Two tables say the same; sums may be added in another order."""
+    for name in ("groups", "attributes", "parts", "clip", "clipped", "threshold", "weighted"):
+        assert getattr(got, name) == getattr(want, name), name
+    assert got.counts == want.counts
+    for mine, yours in ((got.points, want.points), (got.cells, want.cells)):
+        for name in mine._fields:
+            left, right = getattr(mine, name), getattr(yours, name)
+            if name in ("stratum", "cell", "logit", "rows"):
+                np.testing.assert_array_equal(left, right, name)
+            else:
+                np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-13, err_msg=name)
+
+
+def rows_of(columns):
+    """The rows of a table, as tuples."""
+    return list(zip(*(values for _, values in columns.values()), strict=True))
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def created(name, columns, types):
+    """A CREATE TABLE of standard SQL."""
+    listed = ", ".join(f"{quoted(column)} {types[kind]}" for column, (kind, _) in columns.items())
+    return f"CREATE TABLE {quoted(name)} ({listed})"
+
+
+@contextmanager
+def duckdb_engine():
+    duckdb = module("duckdb")
+    arrow = module("pyarrow")
+    types = ["VARCHAR", "DOUBLE", "FLOAT", "BIGINT", "BOOLEAN", "DECIMAL(9,8)", "DATE"]
+    types = dict(zip(KINDS, types, strict=True))
+    with duckdb.connect() as connection:
+
+        def run(query, name, columns):
+            made = arrow.table({f"c{j}": values for j, (_, values) in enumerate(columns.values())})
+            connection.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
+            connection.execute(created(name, columns, types))
+            connection.register("given", made)
+            connection.execute(f"INSERT INTO {quoted(name)} SELECT * FROM given")
+            done = connection.execute(query)
+            names = [column[0] for column in done.description]
+            return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
+
+        yield run
+
+
+@contextmanager
+def spark_engine():
+    pyspark = module("pyspark.sql")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        absent("Spark needs java")
+    types = ["string", "double", "float", "bigint", "boolean", "decimal(9,8)", "date"]
+    types = dict(zip(KINDS, types, strict=True))
+    builder = pyspark.SparkSession.builder.master("local[2]").appName("lightfair")
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+
+    def ticked(name):
+        return "`" + name.replace("`", "``") + "`"
+
+    def run(query, name, columns):
+        listed = (f"{ticked(column)} {types[kind]}" for column, (kind, _) in columns.items())
+        frame = session.createDataFrame(rows_of(columns), ", ".join(listed))
+        frame.createOrReplaceTempView(ticked(name))
+        return session.sql(query).collect()
+
+    try:
+        yield run
+    finally:
+        session.stop()
+
+
+def postgres_binary(name):
+    found = glob.glob(f"/usr/lib/postgresql/*/bin/{name}") or [shutil.which(name)]
+    if found[-1] is None:
+        absent(f"PostgreSQL's {name} is not installed")
+    return found[-1]
+
+
+@contextmanager
+def postgres_engine():
+    """A server of its own, in a temporary folder, that listens on a socket in that folder."""
+    psycopg = module("psycopg")
+    initdb, pg_ctl = postgres_binary("initdb"), postgres_binary("pg_ctl")
+    types = ["text", "double precision", "real", "bigint", "boolean", "numeric(9,8)", "date"]
+    types = dict(zip(KINDS, types, strict=True))
+    folder = Path(tempfile.mkdtemp(prefix="lightfair"))
+    other = {}
+    if os.geteuid() == 0:  # the server refuses to run as root
+        names = {entry.pw_name for entry in pwd.getpwall()}
+        user = next(name for name in ("postgres", "nobody") if name in names)
+        shutil.chown(folder, user)
+        other = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
+
+    def call(*command):
+        subprocess.run(
+            command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=120, **other
+        )
+
+    data, log = folder / "data", folder / "log"
+    try:
+        call(initdb, "-D", data, "-U", "lightfair", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = f"-c listen_addresses='' -c unix_socket_directories='{folder}' -c fsync=off"
+        call(pg_ctl, "-D", data, "-l", log, "-w", "-o", options, "start")
+        try:
+            where = {"host": str(folder), "user": "lightfair", "dbname": "postgres"}
+            with psycopg.connect(**where) as connection:
+                connection.autocommit, connection.prepare_threshold = True, None
+                connection.row_factory = psycopg.rows.dict_row
+                yield _postgres_run(connection, types)
+        finally:
+            call(pg_ctl, "-D", data, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(folder)
+
+
+def _postgres_run(connection, types):
+    def run(query, name, columns):
+        with connection.cursor() as cursor:
+            cursor.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
+            cursor.execute(created(name, columns, types))
+            with cursor.copy(f"COPY {quoted(name)} FROM STDIN") as copy:
+                for row in rows_of(columns):
+                    copy.write_row(row)
+            return cursor.execute(query).fetchall()
+
+    return run
+
+
+@contextmanager
+def bigquery_engine():
+    """BigQuery's text, parsed, and run by DuckDB after a translation."""
+    sqlglot = module("sqlglot")
+    with duckdb_engine() as run_duckdb:
+
+        def run(query, name, columns):
+            translated = sqlglot.transpile(query, read="bigquery", write="duckdb")
+            assert len(translated) == 1
+            return run_duckdb(translated[0], name, columns)
+
+        yield run
+
+
+ENGINES = {
+    "duckdb": duckdb_engine,
+    "spark": spark_engine,
+    "postgres": postgres_engine,
+    "bigquery": bigquery_engine,
+}
