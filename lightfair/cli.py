@@ -306,13 +306,14 @@ def _sentence(error: Exception) -> str:
     text = " ".join(str(error).split())
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
-    return text
+    return text.replace(" ;", ";").rstrip()
 
 
 ROWS = ("label", "score", "group", "pred", "weight", "positive_label", "unlabeled", "missing")
 OPTIONS = {  # how an argument of the library is given on the command line
     "positive_label=": "--positive-label ",
     "unlabeled=": "--unlabeled ",
+    "pass decisions as y_pred=": "pass decisions as --pred",
     'missing="': "--missing ",
     'drop" or': "drop or",
     'group"': "group",

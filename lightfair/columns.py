@@ -241,11 +241,11 @@ def _from_list(items: list[Any]) -> NDArray[Any]:
 
 
 def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
-    """Names and columns of a pandas or polars frame or an Arrow table; None for anything else."""
+    """Names and columns of a frame of pandas, polars or Arrow; None for anything else."""
+    if hasattr(values, "num_columns") and hasattr(values, "schema"):
+        return [(str(name), values.column(j)) for j, name in enumerate(values.schema.names)]
     if isinstance(values, np.ndarray) or len(getattr(values, "shape", ())) != 2:
         return None
-    if hasattr(values, "column_names"):
-        return [(str(name), values.column(j)) for j, name in enumerate(values.column_names)]
     if hasattr(values, "iloc"):
         return [(str(name), values.iloc[:, j]) for j, name in enumerate(values.columns)]
     if hasattr(values, "get_columns"):

@@ -117,6 +117,8 @@ def save(table: ScoreTable, path: str | os.PathLike[str]) -> None:
 
 def check_target(path: str | os.PathLike[str]) -> str:
     """Return where a file is to be written; its folder must be there, and it no folder."""
+    if not os.fspath(path):
+        raise ValueError("the file to write must have a name; got none")
     target = os.path.realpath(path)
     if not os.path.isdir(os.path.dirname(target)):
         raise ValueError(f"{os.path.dirname(target)} is not a folder; make it first")
@@ -148,8 +150,8 @@ def from_text(text: str) -> ScoreTable:
     try:
         values = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
-        at = f"line {error.lineno}, column {error.colno}"
-        raise ValueError(f"a table must be JSON; {error.msg} at {at}") from error
+        at = f"{error.msg} at line {error.lineno}, column {error.colno}"
+        raise ValueError(f"a table must be JSON, one object; {at}; give rows as CSV") from error
     except RecursionError:
         raise ValueError("a table must be JSON of few levels; got too many") from None
     return from_dict(values)

@@ -429,7 +429,7 @@ def test_tables_that_do_not_add(path, tmp_path, ask, fail):
     assert f"{one} is given twice; its rows would count twice" in fail("assess", one, two, one)
     broken = tmp_path / "broken.json"
     broken.write_text(one.read_text()[:1000])
-    assert "broken.json: a table must be JSON; " in fail("assess", broken)
+    assert "broken.json: a table must be JSON, one object; " in fail("assess", broken)
     broken.write_text(one.read_text().replace('"version": 1', '"version": 9'))
     assert "broken.json: version must be 1; got 9" in fail("assess", broken)
 

@@ -207,7 +207,8 @@ def test_weights_that_cannot_be():
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("{", "a table must be JSON; .* at line 1, column 2"),
+        ("{", "a table must be JSON, one object; .* at line 1, column 2"),
+        ("{}\n{}", "one object; Extra data at line 2, column 1; give rows as CSV"),
         ('{"format": NaN}', "must hold finite numbers; got NaN"),
         ('{"format": 1, "format": 2}', "a key must come once; 'format' comes twice"),
         ('{"a": ' + "[" * 100_000, "a table must be JSON"),
@@ -270,3 +271,5 @@ def test_bad_targets(tmp_path):
         make().save(tmp_path / "absent" / "table.json")
     with pytest.raises(ValueError, match="is a folder; give the name of a file"):
         make().save(tmp_path)
+    with pytest.raises(ValueError, match="the file to write must have a name"):
+        make().save("")
