@@ -1,0 +1,18 @@
+"""Run a command; write its exit code, CPU seconds and peak memory to a file as JSON.
+
+    python -S measure.py FILE COMMAND ...
+
+A process of its own, and a small one: the peak memory of a process begins with that of the one
+that has started it.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+
+code = subprocess.run(sys.argv[2:]).returncode
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+seconds = used.ru_utime + used.ru_stime
+with open(sys.argv[1], "w") as file:
+    json.dump({"code": code, "seconds": seconds, "megabytes": used.ru_maxrss * 1024 / 1e6}, file)

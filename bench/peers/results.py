@@ -1,0 +1,230 @@
+"""RESULTS.md from the figures of a run, and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from programs import PROGRAMS
+
+HEAD = """# lightfair beside other programs
+
+Made by `bench/peers/run.py`; do not edit. The paper's model (no trust) on simulated rows, by
+programs that anybody can install. Seconds are CPU seconds, user and system, of all threads and
+child processes. Every program has its own virtual environment and its own empty folders of
+caches; BLAS has one thread.
+"""
+TIMES = """## One fit
+
+{rows}. Deltas of accuracy, TPR and FPR are part of each fit: after sampling, all programs but
+lightfair and JAGS with its z's hand their draws to one NumPy function (`common.metrics`). A fit
+is 800 draws, of lightfair 3,200: its defaults.
+
+- cold: a fresh process, nothing compiled before; cached: another one, what the first has compiled
+  on disk.
+- warm: the second and later fits in a process, sampling (warm-up included) and metrics.
+- import: over a bare interpreter. lightfair loads scipy and numba only when they are needed.
+- memory: the largest process, cold (compilers included) / cached. Size: of the environment, less
+  an empty one.
+- ESS/s: fewest effective draws (bulk ESS) of any parameter or delta, for each CPU second of
+  sampling, warm-up included, in a warm fit of the settings of the next section. lightfair's
+  seconds are those of the whole `assess`.
+"""
+EFFECTIVE = """## Effective draws
+
+Fewest effective draws of any parameter or delta for each CPU second of sampling. Bulk ESS is that
+of `lightfair.diagnostics` for all programs, and seconds are those of a warm fit with its warm-up.
+Medians over fits.
+"""
+DETAILS = """Each fit in detail. Draws are those of all chains after warm-up. |z| is the largest
+difference of a posterior mean to that of the long reference (`reference.json`: Stan, nutpie and
+BlackJAX, 20,000 draws each, pooled) in standard errors of both, over all parameters and deltas:
+about 2 to 3.5 where nothing is wrong, and not to be read where R-hat is far from 1.
+"""
+LARGE = """## A million rows
+
+1,000 labels, 1,000,000 unlabelled rows, 800 draws (lightfair: 3,200). Rows: the likelihood has a
+term for each label, the metrics step a sigmoid for each row and draw. Nodes: the program is given
+what lightfair's table makes of the rows, weighted nodes for both.
+"""
+
+
+def write_results(figures: dict[str, Any], path: Path) -> None:
+    """Write RESULTS.md from the figures of `run.py`."""
+    path.write_text(results_text(figures))
+
+
+def results_text(figures: dict[str, Any]) -> str:
+    """Return the text of RESULTS.md."""
+    parts = [HEAD, _run(figures)]
+    if figures["times"]:
+        parts += [
+            TIMES.format(rows="100 labels, 10,000 unlabelled rows, two groups"),
+            _times(figures),
+        ]
+    if figures["effective"]:
+        parts += [EFFECTIVE, _effective(figures), DETAILS]
+        parts += [_details(case, found) for case, found in figures["effective"].items()]
+    if figures["large"]:
+        parts += [LARGE, _large(figures)]
+    parts += [_settings(figures), _installed(figures)]
+    return "\n".join(parts)
+
+
+def _run(figures: dict[str, Any]) -> str:
+    return (
+        f"{figures['date']}, `{figures['command']}`, {figures['cores']} cores, "
+        f"{_number(figures['cpu_seconds'])} CPU seconds in all. Medians of "
+        f"{figures['repeats']} warm fits (JAGS: one), and of {min(figures['repeats'], 3)} cached "
+        "processes.\n"
+    )
+
+
+def _times(figures: dict[str, Any]) -> str:
+    rows = []
+    effective = figures["effective"].get("100 labels", {})
+    for name, t in figures["times"].items():
+        found = effective.get(name)
+        rows.append(
+            (
+                name,
+                *(_number(t[key]) for key in ("cold", "cached")),
+                f"{_number(t['sampling'])} + {_number(t['metrics'])}"
+                if name != "lightfair"
+                else _number(t["sampling"]),
+                _number(t["import"]),
+                f"{t['cold_megabytes']:.0f} / {t['cached_megabytes']:.0f}",
+                f"{_size(figures, name):.0f}",
+                "-" if found is None else _number(_rate(found)),
+            )
+        )
+    heads = ("program", "cold s", "cached s", "warm s", "import s", "memory MB", "size MB", "ESS/s")
+    return _table(heads, rows)
+
+
+def _size(figures: dict[str, Any], name: str) -> float:
+    """Megabytes of a program's environment, less those of an empty one."""
+    install = figures["install"]
+    made = install[PROGRAMS[name].environment]
+    return float(made["megabytes"] - install["empty"]["megabytes"])
+
+
+def _effective(figures: dict[str, Any]) -> str:
+    cases = list(figures["effective"])
+    names = dict.fromkeys(name for found in figures["effective"].values() for name in found)
+    rows = []
+    for name in names:
+        found = [figures["effective"][case].get(name) for case in cases]
+        rows.append((name, *("-" if f is None else _number(_rate(f)) for f in found)))
+    return _table(("program", *cases), rows)
+
+
+def _details(case: str, found: dict[str, Any]) -> str:
+    heads = (
+        f"{case}: program",
+        "draws",
+        "sampling s",
+        "metrics s",
+        "ESS, least",
+        "of",
+        "ESS, least of deltas",
+        "R-hat, largest",
+        "divergences",
+        "|z|, largest",
+        "of",
+    )
+    rows = [
+        (
+            name,
+            f"{f['draws']:,}",
+            _number(f["sampling"]),
+            _number(f["metrics"]) if name != "lightfair" else "in it",
+            _number(f["ess_bulk"]),
+            f["ess_quantity"],
+            _number(f["ess_bulk_delta"]),
+            f"{f['rhat']:.3f}",
+            "-" if f["divergences"] is None else f"{f['divergences']} in {f['fits']} fits",
+            f"{f['z']:.1f}" if "z" in f else "-",
+            f.get("z_quantity", "-"),
+        )
+        for name, f in found.items()
+    ]
+    return _table(heads, rows)
+
+
+def _large(figures: dict[str, Any]) -> str:
+    rows, nodes = (figures["large"].get(case, {}) for case in ("1e6 rows", "1e6 rows, nodes"))
+    body = []
+    for name in dict.fromkeys([*rows, *nodes]):
+        cells = [name]
+        for found in (rows.get(name), nodes.get(name)):
+            if found is None:
+                cells += ["-", "-"]
+            elif name == "lightfair":
+                cells += [_number(found["sampling"]), "in it"]
+            else:
+                cells += [_number(found["sampling"]), _number(found["metrics"])]
+        body.append(cells)
+    heads = ("program", "rows: sampling s", "metrics s", "nodes: sampling s", "metrics s")
+    table = _table(heads, body)
+    if "table_seconds" in figures:
+        seconds = _number(figures["table_seconds"])
+        table += f"\nMaking the nodes takes {seconds} s, in lightfair's and not in the others'.\n"
+    return table
+
+
+def _settings(figures: dict[str, Any]) -> str:
+    lines = ["## Settings\n"]
+    for name, program in PROGRAMS.items():
+        lines.append(f"- {name}: {program.form}. {_words(program.short)}; for effective draws ")
+        lines[-1] += f"{_words(program.long)}."
+    lines.append(
+        "\nThe samplers with gradients see the non-centred form, JAGS the centred one, as in the "
+        "paper. 4 chains each.\n"
+    )
+    return "\n".join(lines)
+
+
+def _words(settings: dict[str, Any]) -> str:
+    text = f"{settings['warmup']} sweeps of warm-up and {settings['draws']} draws"
+    accept = settings.get("target_accept")
+    return text if accept is None else f"{text}, target acceptance {accept}"
+
+
+def _installed(figures: dict[str, Any]) -> str:
+    rows = []
+    for name, entry in figures["install"].items():
+        if name == "empty":
+            continue
+        if entry["ok"]:
+            listed = {k.lower(): v for k, v in entry["versions"].items()}
+            shown = ("numpy", "scipy", "numba", "jax", "blackjax", "numpyro", "pymc", "nutpie")
+            names = [k for k in (*shown, "pystan", "httpstan", "pyjags") if k in listed]
+            text = ", ".join(f"{k} {listed[k]}" for k in names)
+            rows.append((name, "yes", f"Python {entry['python']}, {text}"))
+        else:
+            rows.append((name, "no", entry["error"]))
+    text = "## Installation\n\n" + _table(
+        ("environment", "installed", "releases, or why not"), rows
+    )
+    for name, error in figures["failures"].items():
+        text += f"\n{name} was installed and did not run: {error}\n"
+    return text
+
+
+def _rate(found: dict[str, Any]) -> float:
+    return float(found["ess_bulk"] / found["sampling"])
+
+
+def _number(value: float) -> str:
+    """Three digits, two below 1."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    heads = tuple(heads)
+    lines = [heads, tuple("---" if i == 0 else "---:" for i in range(len(heads))), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

@@ -1,0 +1,134 @@
+"""The comparison with other programs: its log density, its metrics step and its text."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+from lightfair.evidence import loglik, table_evidence
+from lightfair.imputation import confusion_counts
+from lightfair.metrics import theta
+
+FOLDER = Path(__file__).parents[1] / "bench" / "peers"
+
+
+@pytest.fixture(scope="module")
+def peers():
+    """The modules that need no other program; forgotten again, for their names are short."""
+    names = ("common", "density", "programs", "simulated", "results")
+    sys.path.insert(0, str(FOLDER))
+    yield {name: importlib.import_module(name) for name in names}
+    sys.path.remove(str(FOLDER))
+    for name in names:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["rows", "nodes"])
+def case(peers, request):
+    size = peers["simulated"].Size(60, 500, nodes=request.param)
+    return peers["simulated"].build(size)
+
+
+def curves(rng, draws=3):
+    return rng.normal(0.0, 0.3, size=(1, draws, 2, 3))
+
+
+def table_of(case):
+    return lf.score_table(lf.score_data(case.y_true, case.y_score, sensitive_features=case.names))
+
+
+def test_log_likelihood_is_that_of_lightfair(peers, case):
+    rng = np.random.default_rng(1)
+    seen = table_evidence([table_of(case)], family="beta")
+    data = (case.up, case.down, case.positive, case.total, case.group)
+    for phi in curves(rng)[0]:
+        ours = loglik(phi[None, None], seen).sum()
+        assert peers["density"].log_likelihood(phi, data, np) == pytest.approx(ours, rel=1e-6)
+
+
+def test_log_density_adds_the_priors(peers, case):
+    """In mu, sigma, phi the density is normal, half-normal, normal; the rest is the Jacobian."""
+    density, common = peers["density"], peers["common"]
+    rng = np.random.default_rng(2)
+    data = (case.up, case.down, case.positive, case.total, case.group)
+
+    def normal(x, mean, sd):
+        return (-0.5 * ((x - mean) / sd) ** 2 - np.log(sd)).sum()
+
+    found = []
+    for _ in range(3):
+        at = density.Position(rng.normal(size=3), rng.normal(size=3), rng.normal(size=(2, 3)))
+        phi, mu, sigma = density.constrain(at, np)
+        prior = normal(mu, 0.0, common.LOCATION_SD) + normal(sigma, 0.0, common.SPREAD_SD)
+        prior += normal(phi, mu, np.broadcast_to(sigma, phi.shape))
+        jacobian = np.log(sigma).sum() + 2 * np.log(sigma).sum()  # of sigma, and of two etas
+        whole = density.log_density(at, data, np)
+        likelihood = density.log_likelihood(phi, data, np)
+        found.append(whole - (prior + jacobian + likelihood))
+    assert np.ptp(found) < 1e-9  # a constant
+
+
+def test_scales_are_those_of_the_prior(peers):
+    assert np.array_equal(peers["common"].LOCATION_SD, lf.Prior().location_sd)
+    assert np.array_equal(peers["common"].SPREAD_SD, lf.Prior().spread_sd)
+
+
+def test_metrics_step_is_that_of_lightfair(peers, case):
+    rng = np.random.default_rng(3)
+    phi = curves(rng)
+    counts = confusion_counts(phi, table_of(case), target="expected", rng=rng).expected
+    ours = np.stack([theta(name, counts) for name in peers["common"].METRICS], axis=-1)
+    draws = peers["common"].Draws(phi, phi[:, :, 0], phi[:, :, 0])
+    assert np.allclose(peers["common"].metrics(draws, case), ours, rtol=0.0, atol=1e-7)
+
+
+def test_results_from_figures(peers):
+    times = dict.fromkeys(("cold", "cached", "import", "sampling", "metrics"), 2.0)
+    times.update(cold=19.46, cold_megabytes=512.0, cached_megabytes=300.0)
+    fit = {
+        "sampling": 0.5,
+        "metrics": 0.125,
+        "divergences": 3,
+        "fits": 5,
+        "draws": 4000,
+        "ess_bulk": 1000.0,
+        "ess_bulk_delta": 2000.0,
+        "ess_quantity": "mu of c",
+        "rhat": 1.0042,
+        "z": 2.31,
+        "z_quantity": "c, group 2",
+    }
+    made = {"ok": True, "python": "3.12.1", "versions": {"blackjax": "1.7"}, "megabytes": 600.0}
+    figures = {
+        "date": "2030-01-02",
+        "command": "python bench/peers/run.py --envs FOLDER",
+        "repeats": 5,
+        "cores": 2,
+        "cpu_seconds": 1234.5,
+        "install": {
+            "empty": {"ok": True, "megabytes": 20.0},
+            "blackjax": made,
+            "stan": {"ok": False, "error": "ERROR: no matching distribution", "megabytes": 20.0},
+        },
+        "times": {"BlackJAX": times},
+        "effective": {"100 labels": {"BlackJAX": fit}},
+        "large": {"1e6 rows": {"BlackJAX": {"sampling": 3.0, "metrics": 9.5}}},
+        "failures": {"NumPyro": "it broke"},
+        "table_seconds": 0.4,
+    }
+    text = peers["results"].results_text(figures)
+    for line in (
+        "| BlackJAX | 19.5 | 2.00 | 2.00 + 2.00 | 2.00 | 512 / 300 | 580 | 2,000 |",
+        "| BlackJAX | 2,000 |",
+        "| BlackJAX | 4,000 | 0.50 | 0.12 | 1,000 | mu of c | 2,000 | 1.004 | 3 in 5 fits | 2.3 | "
+        "c, group 2 |",
+        "| BlackJAX | 3.00 | 9.50 | - | - |",
+        "| stan | no | ERROR: no matching distribution |",
+        "NumPyro was installed and did not run: it broke",
+    ):
+        assert line in text.splitlines(), line
