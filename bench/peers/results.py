@@ -38,9 +38,9 @@ of `lightfair.diagnostics` for all programs, and seconds are those of a warm fit
 Medians over fits.
 """
 DETAILS = """Each fit in detail. Draws are those of all chains after warm-up. |z| is the largest
-difference of a posterior mean to that of the long reference (`reference.json`: Stan, nutpie and
-BlackJAX, 20,000 draws each, pooled) in standard errors of both, over all parameters and deltas:
-about 2 to 3.5 where nothing is wrong, and not to be read where R-hat is far from 1.
+difference of a posterior mean to that of BlackJAX, nutpie, Stan and NumPyro (but itself), pooled
+over all fits here, in standard errors of both, over all parameters and deltas: about 2 to 3.5 where
+nothing is wrong, and not to be read where R-hat is far from 1.
 """
 LARGE = """## A million rows
 

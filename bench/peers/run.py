@@ -23,7 +23,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1])]
 
-from agreement import REFERENCE, known, make_reference, summary, worst  # noqa: E402
+from agreement import Summary, disagreement, summary, worst  # noqa: E402
 from common import cpu_seconds  # noqa: E402
 from programs import PROGRAMS, Program  # noqa: E402
 from results import write_results  # noqa: E402
@@ -52,19 +52,19 @@ def main() -> int:
     }
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments.envs, Path(folder))
-        if arguments.reference:
-            cases = [name for name in arguments.cases if name in EFFECTIVE]
-            make_reference({name: bench.case(name) for name in cases}, bench)
-            return 0
+        summaries: dict[str, dict[str, Summary]] = {}
         for name in arguments.peers:
             program = PROGRAMS[name]
             if not status.get(program.environment, {"ok": False})["ok"]:
                 continue
             try:
-                _measure(name, bench, arguments, figures)
+                _measure(name, bench, arguments, figures, summaries)
             except subprocess.CalledProcessError as error:
                 figures["failures"][name] = error.output
                 print(f"{name} failed: {error.output}", file=sys.stderr)
+    for case, found in summaries.items():
+        for name in found:
+            figures["effective"][case][name].update(disagreement(name, found))
     if "1e6 rows" in arguments.cases:
         figures["table_seconds"] = table_seconds("1e6 rows")
     figures["cpu_seconds"] = cpu_seconds() - began
@@ -141,17 +141,23 @@ class Bench:
 
 
 def _measure(
-    name: str, bench: Bench, arguments: argparse.Namespace, figures: dict[str, Any]
+    name: str,
+    bench: Bench,
+    arguments: argparse.Namespace,
+    figures: dict[str, Any],
+    summaries: dict[str, dict[str, Summary]],
 ) -> None:
-    """Fill in all figures of one program."""
+    """Fill in all figures of one program, and the summaries of its draws by case."""
     program, repeats = PROGRAMS[name], arguments.repeats
     if TIMED in arguments.cases:
         print(name, "times", flush=True)
         figures["times"][name] = _times(program, bench, repeats)
     for case in (case for case in arguments.cases if case in EFFECTIVE):
         print(name, case, flush=True)
-        found = _effective(program, bench, case, 1 if program.slow else repeats)
-        figures["effective"].setdefault(case, {})[name] = found
+        fits = 1 if program.slow else repeats
+        found, files = _warm(program, bench, case, program.long, fits)
+        drawn = summaries.setdefault(case, {})[name] = summary(files)
+        figures["effective"].setdefault(case, {})[name] = {**found, **worst(drawn)}
     for case in (case for case in arguments.cases if case in LARGE):
         own = program.file == "lightfair" and case == "1e6 rows"
         if program.nodes or own:
@@ -198,17 +204,6 @@ def _warm(
     return found, answer["files"][first:]
 
 
-def _effective(program: Program, bench: Bench, case: str, repeats: int) -> dict[str, Any]:
-    """Effective draws of the worst quantity, what they cost, and whether means agree."""
-    found, files = _warm(program, bench, case, program.long, repeats)
-    summaries = [summary(file) for file in files]
-    return {
-        **found,
-        "draws": summaries[0].draws,
-        **worst(summaries, known(case, bench.case(case))),
-    }
-
-
 def _median(runs: list[dict[str, Any]], key: str) -> float:
     return float(statistics.median(run[key] for run in runs))
 
@@ -236,9 +231,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--repeats", type=int, default=5, help="warm fits of each")
     parser.add_argument("--results", type=Path, default=HERE / "RESULTS.md")
     parser.add_argument("--figures", type=Path, default=HERE / "figures.json")
-    parser.add_argument(
-        "--reference", action="store_true", help=f"make {REFERENCE.name} again and stop"
-    )
     return parser.parse_args()
 
 
