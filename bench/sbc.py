@@ -42,13 +42,14 @@ from scipy.stats import chisquare, kstest  # noqa: E402
 from lightfair.data import ScoreData, score_data  # noqa: E402
 from lightfair.diagnostics import diagnose  # noqa: E402
 from lightfair.evidence import loglik, table_evidence  # noqa: E402
+from lightfair.gather import score_table  # noqa: E402
 from lightfair.imputation import confusion_counts  # noqa: E402
 from lightfair.metrics import theta  # noqa: E402
 from lightfair.model import FAMILIES, Floats, active, tie  # noqa: E402
 from lightfair.sampler import Draws, take_draws, warm_up  # noqa: E402
 from lightfair.scales import Scales  # noqa: E402
 from lightfair.settings import Settings  # noqa: E402
-from lightfair.table import ScoreTable, score_table  # noqa: E402
+from lightfair.table import ScoreTable  # noqa: E402
 from lightfair.trust import Regions, no_regions, regions, trusted_scales  # noqa: E402
 
 OUT = HERE / "SBC.md"

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .data import ScoreData as ScoreData
     from .data import score_data as score_data
     from .diagnostics import gelman_rubin as gelman_rubin
+    from .gather import score_table as score_table
     from .metrics import METRICS as METRICS
     from .model import Prior as Prior
     from .model import calibrate as calibrate
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from .stored import load_table as load_table
     from .summary import summarize as summarize
     from .table import ScoreTable as ScoreTable
-    from .table import score_table as score_table
     from .trust import Trust as Trust
 
 _HOMES = {
@@ -30,6 +30,7 @@ _HOMES = {
     "conjugate": ("beta_binomial",),
     "data": ("ScoreData", "score_data"),
     "diagnostics": ("gelman_rubin",),
+    "gather": ("score_table",),
     "metrics": ("METRICS",),
     "model": ("Prior", "calibrate", "llo_prior"),
     "posterior": ("Posterior",),
@@ -37,7 +38,7 @@ _HOMES = {
     "sql": ("sql_query",),
     "stored": ("load_table",),
     "summary": ("summarize",),
-    "table": ("ScoreTable", "score_table"),
+    "table": ("ScoreTable",),
     "trust": ("Trust",),
 }
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]

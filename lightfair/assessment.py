@@ -19,6 +19,7 @@ import numpy as np
 from .compare import Estimate, difference
 from .data import ScoreData, score_data
 from .diagnostics import Gate
+from .gather import score_table
 from .labels_only import LabelsOnly, labels_only
 from .metrics import DEFAULT_METRICS, lack, theta
 from .misfit import Misfit, misfit_check, misfit_notes
@@ -26,7 +27,7 @@ from .model import Floats, Prior
 from .posterior import Posterior, Progress, draw_posterior
 from .prediction_powered import PredictionPowered, prediction_powered
 from .settings import Settings
-from .table import UNLABELLED, ScoreTable, score_table
+from .table import UNLABELLED, ScoreTable
 from .trust import Trust
 from .warn import coarse_interval, data_warnings, disagreements, result_warnings
 from .wording import Note, level_name

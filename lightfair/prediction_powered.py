@@ -128,7 +128,7 @@ def prediction_powered(
     Examples
     --------
     >>> from lightfair.data import score_data
-    >>> from lightfair.table import score_table
+    >>> from lightfair.gather import score_table
     >>> label = [1, 0, 0, 1, 0, 1, 0, 1, 1, 1] * 2 + [-1] * 180
     >>> data = score_data(label, [0.9, 0.2, 0.3, 0.8, 0.6] * 40, sensitive_features=["a"] * 200)
     >>> got = prediction_powered("accuracy", score_table(data))

@@ -25,8 +25,7 @@ from .groups import Parts, absent, cross, drop_missing, levels_of, name_missing
 from .labels import MINUS
 from .model import Floats, logit_of
 from .sql import Terms
-from .table import CELL_WIDTH, UNLABELLED, Cells, Points, ScoreTable, clip_bounds
-from .table import _settled as settled
+from .table import CELL_WIDTH, UNLABELLED, Cells, Points, ScoreTable, clip_bounds, settled
 from .wording import list_values, show
 
 Record = dict[str, Any]

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .data import Chunk, Door, ScoreData, finished
+from .gather import gather
 from .groups import group_names
 from .reading import CHUNK_ROWS, Columns, Piece, pieces
 from .stored import from_text
-from .table import ScoreTable, check_clip, check_edges, score_table
+from .table import ScoreTable, check_clip, check_edges
 
 Told = Callable[[int], None]
 MOST_GROUPS = 100_000  # more are an identifier taken for an attribute
@@ -140,7 +141,7 @@ def gather_tables(
             kinds["class"] = replace(kinds["unlabelled"], label=np.zeros(minus.sum(), np.int8))
         for kind, part in kinds.items():
             if len(part.label):
-                table, before = score_table(part, clip=cut), rows[kind]
+                table, before = gather(part, cut, before=door.rows), rows[kind]
                 rows[kind] = table = table if before is None else before + table
                 if len(table.groups) > MOST_GROUPS:
                     raise ValueError(

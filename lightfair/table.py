@@ -27,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .counts import Counts, row_notes, tie_notes
-from .data import ScoreData
 from .groups import Parts, empty_groups, group_names, group_notes
 from .model import Floats, logit_of
 from .wording import Note, lies_in
@@ -197,7 +196,7 @@ class ScoreTable:
             for parts, all_parts in ((table.points, points), (table.cells, cells)):
                 old = parts.stratum
                 all_parts.append(parts._replace(stratum=index[old // 6] * 6 + old % 6))
-        merged = _settled(
+        merged = settled(
             groups,
             self.clip,
             self.clipped + other.clipped,
@@ -261,43 +260,6 @@ class ScoreTable:
         order = np.argsort(joined.stratum, kind="stable")
         columns: list[Any] = [column[order] for column in joined]
         return Nodes(*columns)
-
-
-def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
-    """Build the table of some rows.
-
-    Parameters
-    ----------
-    data
-        Checked rows.
-    clip
-        In [0, 0.5). Scores are clipped to [clip, 1 - clip] for the logit; predictions are not
-        touched. The paper's authors clip at 0.01, the paper does not clip.
-
-    Raises
-    ------
-    ValueError
-        If clip is out of range, or 0 while a score is exactly 0 or 1: its logit is infinite.
-    """
-    check_clip(clip)
-    check_edges(data.score, clip)
-    score = data.score
-    known = np.where(data.label < 0, UNLABELLED, data.label).astype(np.int64)
-    stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + known
-    ones = np.ones(len(score))
-    weight = ones if data.weight is None else data.weight
-    empty = np.zeros(0)
-    no_cells = Cells(np.zeros(0, np.int64), np.zeros(0, np.int64), *[empty] * 6)
-    clipped = int(np.count_nonzero((score < clip) | (score > 1.0 - clip)))
-    points = Points(stratum, logit_of(score, clip), ones, weight, weight * weight)
-    return replace(
-        _settled(data.groups, clip, clipped, points, no_cells),
-        attributes=data.attributes,
-        parts=data.parts,
-        threshold=data.threshold,
-        weighted=data.weight is not None,
-        counts=data.counts,
-    )
 
 
 def check_clip(clip: Any) -> None:
@@ -388,11 +350,11 @@ def _merged_thresholds(
     return mine
 
 
-def _settled(
+def settled(
     groups: tuple[str, ...], clip: float, clipped: int, points: Points, cells: Cells
 ) -> ScoreTable:
     """Merge equal points and cells; move strata with too many points, or with cells, to cells."""
-    points = _merged_points(points)
+    points = merged_points(points)
     low, high = clip_bounds(clip)
     inside = (points.logit > low) & (points.logit < high)
     many = np.bincount(points.stratum[inside], minlength=len(groups) * 6) > EXACT_LIMIT
@@ -404,16 +366,24 @@ def _settled(
     return ScoreTable(groups, clip, clipped, points, _merged_cells(cells))
 
 
-def _merged_points(points: Points) -> Points:
-    first, order = _runs(points.stratum, points.logit)
-    sums = (np.add.reduceat(c[order], first) if len(first) else c for c in points[2:])
-    return Points(points.stratum[order][first], points.logit[order][first], *sums)
+def merged_points(points: Points) -> Points:
+    """Merge points of one stratum and logit; sums are in the order of the points."""
+    return Points(*_merged(points))
 
 
 def _merged_cells(cells: Cells) -> Cells:
-    first, order = _runs(cells.stratum, cells.cell)
-    sums = (np.add.reduceat(c[order], first) if len(first) else c for c in cells[2:])
-    return Cells(cells.stratum[order][first], cells.cell[order][first], *sums)
+    return Cells(*_merged(cells))
+
+
+def _merged(parts: Points | Cells) -> list[Any]:
+    """Sort by the first two columns, and sum the others where both are equal."""
+    first, order = _runs(parts[0], parts[1])
+    run = np.zeros(len(order), dtype=np.int64)
+    run[first[1:]] = 1
+    run = np.cumsum(run)
+    # float64 even where there is nothing to sum
+    sums = [np.bincount(run, column[order], len(first)).astype(float) for column in parts[2:]]
+    return [parts[0][order][first], parts[1][order][first], *sums]
 
 
 def _runs(major: Ints, minor: npt.NDArray[np.float64] | Ints) -> tuple[Ints, Ints]:

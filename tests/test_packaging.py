@@ -19,6 +19,7 @@ from lightfair._jit import available, compiles
 from lightfair.cli import main
 
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
+COMPILED = {"_kernels", "_gather"}  # importing them imports numba
 needs_numba = pytest.mark.skipif(not available(), reason="numba is absent")
 
 ASSESS = """
@@ -126,7 +127,7 @@ def test_every_public_name_resolves(name):
 
 def test_public_names_survive_the_import_of_every_module():
     """A module of the same name as a function would take its place in the package."""
-    for module in set(MODULES) - {"__init__", "__main__", "_kernels"}:
+    for module in set(MODULES) - {"__init__", "__main__", *COMPILED}:
         importlib.import_module(f"{lf.__name__}.{module}")
     for name in set(lf.__all__) - {"METRICS", "__version__"}:
         assert callable(getattr(lf, name)), name
@@ -144,7 +145,7 @@ def test_version_is_the_only_one():
 
 @pytest.mark.parametrize("module", sorted(set(MODULES) - {"__init__", "__main__"}))
 def test_doctests(module):
-    if module == "_kernels" and not available():
+    if module in COMPILED and not available():
         pytest.skip("numba is absent")
     assert doctest.testmod(importlib.import_module(f"lightfair.{module}")).failed == 0
 

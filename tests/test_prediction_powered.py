@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from lightfair.data import score_data
+from lightfair.gather import score_table
 from lightfair.metrics import METRICS, successes_failures, theta
 from lightfair.prediction_powered import (
     MIN_LABELS,
@@ -15,7 +16,7 @@ from lightfair.prediction_powered import (
     powered_difference,
     prediction_powered,
 )
-from lightfair.table import EXACT_LIMIT, UNLABELLED, score_table
+from lightfair.table import EXACT_LIMIT, UNLABELLED
 
 RUNS = 400
 LEVELS = np.arange(1, 100) / 100.0  # few enough scores for a table to keep them

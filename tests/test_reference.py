@@ -18,12 +18,13 @@ import pytest
 from lightfair.data import score_data
 from lightfair.diagnostics import diagnose, gate, mcse_mean
 from lightfair.evidence import evidence
+from lightfair.gather import score_table
 from lightfair.model import Prior, features, logit_of
 from lightfair.posterior import draw_posterior
 from lightfair.sampler import take_draws, warm_up
 from lightfair.scales import curve_scales
 from lightfair.settings import Settings
-from lightfair.table import CELL_WIDTH, Cells, ScoreTable, score_table
+from lightfair.table import CELL_WIDTH, Cells, ScoreTable
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SHARED = Path(__file__).parents[2] / "shared" / "reference"

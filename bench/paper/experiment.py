@@ -24,11 +24,12 @@ from scores import Case, privileged, rows
 from lightfair.conjugate import beta_draws
 from lightfair.data import ScoreData
 from lightfair.evidence import table_evidence
+from lightfair.gather import score_table
 from lightfair.imputation import confusion_counts
 from lightfair.metrics import successes_failures, theta
 from lightfair.model import Floats, tie
 from lightfair.sampler import take_draws, warm_up
-from lightfair.table import ScoreTable, score_table
+from lightfair.table import ScoreTable
 from lightfair.trust import Regions, no_regions, trusted_scales
 
 METRICS = ("accuracy", "tpr", "fpr")
