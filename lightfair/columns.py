@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .distinct import Coded, coded
+from .distinct import Coded, arrow_numbers, coded, few_numbers, few_objects, few_texts
 from .wording import list_values, missing_rows, show
 
 
@@ -114,15 +114,32 @@ def factorize(name: str, array: Any, first: int = 0) -> tuple[NDArray[np.int64],
     """
     if isinstance(array, Coded):
         place, found = factorize(name, _array(name, array.values))
-        codes = np.append(place, -1)[array.codes]
-        used = np.bincount(codes + 1, minlength=len(found) + 1)[1:] > 0
+        codes = array.codes.astype(np.int64)
+        rows = np.bincount(codes + 1, minlength=len(place) + 1)[1:]
+        used = np.bincount(place + 1, rows, minlength=len(found) + 1)[1:] > 0
         rank = np.append(np.cumsum(used) - 1, -1)
-        return rank[codes], [value for value, some in zip(found, used, strict=True) if some]
-    if array.dtype.kind in "biufmM":
+        table = np.append(rank[place], -1)
+        return table[codes], [value for value, some in zip(found, used, strict=True) if some]
+    kind = array.dtype.kind
+    if kind in "biufmM":
+        numbers = few_numbers(array)
+        if numbers is not None:
+            return numbers[0], list(numbers[1])
         sorted_values, codes = np.unique(array, return_inverse=True)
         present = sorted_values == sorted_values  # NaN and NaT sort last
         return np.where(present[codes], codes, -1), list(sorted_values[present])
-    values = array.tolist()
+    few = few_texts(array) if kind == "U" else few_objects(array) if kind == "O" else None
+    if few is not None:
+        try:
+            place, found = _by_dict(name, few[1], first)
+            return np.append(place, -1)[few[0]], found
+        except ValueError:  # raised again, with the number of the row
+            pass
+    return _by_dict(name, array.tolist(), first)
+
+
+def _by_dict(name: str, values: list[Any], first: int) -> tuple[NDArray[np.int64], list[Any]]:
+    """Codes of values of any type, in the order of their first rows."""
     keys: list[Any] = values
     types = set(map(type, values))
     apart = len(types) > 1 and bool(types & {bool, np.bool_})
@@ -207,6 +224,9 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         masked = np.array(values.data, dtype=object)
         masked[np.ma.getmaskarray(values)] = None
         return masked
+    numbers = arrow_numbers(values)
+    if numbers is not None and numbers[1].all():
+        return numbers[0]
     nulls = getattr(values, "null_count", 0)  # polars: a method; Arrow: a number
     nulls = nulls() if callable(nulls) else nulls
     if isinstance(nulls, int) and nulls:

@@ -367,11 +367,12 @@ class Door:
         cuts = self.cuts
         # a group without a threshold is refused when all groups are known
         each = [cuts.get(name, math.nan) if isinstance(cuts, dict) else cuts for name in groups]
-        cut_of_row = np.array(each, dtype=np.float64)[group]
+        cut = np.array(each, dtype=np.float64)
         if kind.kind == "f":  # 0.7 in float32 ties with 0.7
-            cut_of_row = cut_of_row.astype(kind).astype(np.float64)
-        self.counts += Counts(ties=int(np.count_nonzero(score == cut_of_row)))
-        return score >= cut_of_row
+            cut = cut.astype(kind).astype(np.float64)
+        cut = cut[group] if isinstance(cuts, dict) else cut[:1]
+        self.counts += Counts(ties=int(np.count_nonzero(score == cut)))
+        return score >= cut
 
 
 def _scores(array: Any, first: int) -> NDArray[np.float64]:

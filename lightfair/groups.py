@@ -38,8 +38,10 @@ def levels_of(name: str, array: Any, first: int = 0) -> Levels:
     codes, values = factorize("sensitive_features", array, first)
     named = [level_name(value) for value in values]
     names = sorted(set(named))
-    position = {level: code for code, level in enumerate(names)}
-    return Levels(name, np.array([*(position[level] for level in named), -1])[codes], names, values)
+    if named != names:
+        position = {level: code for code, level in enumerate(names)}
+        codes = np.array([*(position[level] for level in named), -1])[codes]
+    return Levels(name, codes, names, values)
 
 
 def absent(levels: list[Levels]) -> NDArray[np.bool_] | None:
@@ -79,11 +81,12 @@ def name_missing(level: Levels) -> Levels:
 
 def cross(levels: list[Levels]) -> tuple[NDArray[np.int32], Parts]:
     """Codes of the crossed groups that have rows, sorted by name, and the levels of each."""
-    codes: NDArray[np.int64] = np.zeros(len(levels[0].codes), dtype=np.int64)
+    codes: NDArray[np.int64] | None = None
     parts: list[tuple[str, ...]] = [()]
     for level in levels:
         width = len(level.names)
-        codes, present = _compact(codes * width + level.codes, len(parts) * width)
+        pairs = level.codes if codes is None else codes * width + level.codes
+        codes, present = _compact(pairs, len(parts) * width)
         parts = [(*parts[code // width], level.names[code % width]) for code in present]
     names = group_names(parts)
     order = sorted(range(len(names)), key=names.__getitem__)
@@ -161,6 +164,8 @@ def _compact(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], li
         used, inverse = np.unique(codes, return_inverse=True)
         return inverse, used.tolist()
     used = np.flatnonzero(np.bincount(codes, minlength=size))
-    table = np.zeros(size, dtype=np.int64)
-    table[used] = np.arange(used.size)
-    return table[codes], used.tolist()
+    if used.size < size:
+        table = np.zeros(size, dtype=np.int64)
+        table[used] = np.arange(used.size)
+        codes = table[codes]
+    return codes, used.tolist()
