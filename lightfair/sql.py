@@ -41,8 +41,9 @@ BINS = 16384  # of the first look at distinct scores; it bounds the memory of th
 class Dialect(NamedTuple):
     """What databases write differently.
 
-    backslash: whether it escapes within quotes. once: what keeps a CTE from being stored. is_nan,
-    is_float4: tests of a column; the last None where there are no four-byte floats.
+    backslash: whether it escapes within quotes. once: what keeps a CTE from being stored. fence:
+    what keeps its columns from being computed anew wherever they are read. is_nan, is_float4: tests
+    of a column; the last None where there are no four-byte floats.
     """
 
     double: str
@@ -51,6 +52,7 @@ class Dialect(NamedTuple):
     quote: str
     backslash: bool
     once: str
+    fence: str
     is_nan: str
     is_float4: str | None
 
@@ -63,6 +65,7 @@ DIALECTS = {
         quote='"',
         backslash=False,
         once="NOT MATERIALIZED ",
+        fence="",
         is_nan="ISNAN({})",
         is_float4="TYPEOF({}) = 'FLOAT'",
     ),
@@ -73,6 +76,7 @@ DIALECTS = {
         quote="`",
         backslash=True,
         once="",
+        fence="",
         is_nan="ISNAN({})",
         is_float4="TYPEOF({}) = 'float'",
     ),
@@ -83,6 +87,7 @@ DIALECTS = {
         quote='"',
         backslash=False,
         once="NOT MATERIALIZED ",
+        fence=" OFFSET 0",
         is_nan="{} = 'NaN'",
         is_float4="CAST(PG_TYPEOF({}) AS TEXT) = 'real'",
     ),
@@ -93,6 +98,7 @@ DIALECTS = {
         quote="`",
         backslash=True,
         once="",
+        fence="",
         is_nan="IS_NAN({})",
         is_float4=None,
     ),
@@ -259,7 +265,7 @@ WITH lightfair_rows AS {say.once}(
   SELECT
     *,
     {_listed(placed)}
-  FROM lightfair_rows
+  FROM lightfair_rows{say.fence}
 ), lightfair_bins AS (
   SELECT DISTINCT FLOOR(score * {BINS}) AS bin, {stratum}
   FROM lightfair_placed
@@ -294,13 +300,13 @@ WITH lightfair_rows AS {say.once}(
     END AS point,
     CASE WHEN {many} THEN LN(p.score) - LN(1 - p.score) END AS logit
   FROM lightfair_placed p
-  LEFT JOIN lightfair_few f ON {same}
+  LEFT JOIN lightfair_few f ON {same}{say.fence}
 ), lightfair_cells AS {say.once}(
   SELECT
     *,
     CAST(FLOOR(logit / {width}) AS {say.integer}) AS cell,
     logit - (FLOOR(logit / {width}) + 0.5e0) * {width} AS away
-  FROM lightfair_sorted
+  FROM lightfair_sorted{say.fence}
 )
 SELECT
   {terms_text} AS terms,

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
+import importlib
 import itertools
 import operator
 import os
+import pathlib
+import re
+import textwrap
 from decimal import Decimal
 
 import numpy as np
@@ -13,9 +18,11 @@ import pytest
 from engines import ENGINES, assert_same, module
 
 import lightfair as lf
+from lightfair.cli import main
 from lightfair.rows import table_from_rows
 from lightfair.sql import DIALECTS, sql_query
 
+README = pathlib.Path(__file__).parent.parent / "README.md"
 ROWS = 5000
 ODD = """we"ird 'a' `b` \\ \\n;-- % {{y}} é"""
 
@@ -295,21 +302,17 @@ def test_statements_parse(dialect):
         assert len(outer) == 1 and "lake" in outer.pop()
 
 
-def test_a_fold_over_two_processes():
-    """Tables of parts are made where the parts are, and added."""
-    distributed, bag = module("dask.distributed"), module("dask.bag")
-    columns = draw(15)
-    parts = [{name: values[k::5] for name, (_, values) in columns.items()} for k in range(5)]
-
-    def table(part):
-        race = {"race": part["race"]}
-        weight = part["weight"]
-        data = lf.score_data(
-            part["label"], part["score"], sensitive_features=race, sample_weight=weight
-        )
-        return lf.score_table(data)
-
-    whole = table({name: values for name, (_, values) in columns.items()})
+def test_a_fold_over_two_processes(tmp_path):
+    """Tables of files are made where the processes are, and added."""
+    module("dask.bag")
+    distributed = module("dask.distributed")
+    columns = {name: values for name, (_, values) in draw(15).items()}
+    files = [str(tmp_path / f"{part}.csv") for part in range(5)]
+    for part, path in enumerate(files):
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            writer.writerows(list(zip(*columns.values(), strict=True))[part::5])
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -317,5 +320,57 @@ def test_a_fold_over_two_processes():
         distributed.Client(cluster) as client,
     ):
         assert len(set(client.run(os.getpid).values()) - {os.getpid()}) == 2
-        folded = bag.from_sequence(parts, npartitions=5).map(table).fold(operator.add).compute()
-    assert_same(folded, whole)
+        found = example("dask", dask=importlib.import_module("dask"), files=files)
+    race = {"race": columns["race"]}
+    data = lf.score_data(columns["label"], columns["score"], sensitive_features=race)
+    assert_same(found["table"], lf.score_table(data))
+
+
+def example(name, **given):
+    """Run an example of the README; what it defined."""
+    text = re.search(rf"<!-- {name} -->\n((?:    .*\n)+)", README.read_text())[1]
+    defined = {"lf": lf, "operator": operator, "pathlib": pathlib, **given}
+    exec(textwrap.dedent(text), defined)
+    return defined
+
+
+def test_the_query_of_the_command(engine, capsys):
+    dialect, run = engine
+    columns = draw(16)
+    arguments = f"--dialect {dialect} --table scores --label label --score score --threshold 0.4"
+    assert main(["sql", *arguments.split(), "--group", "race", "--group", "age"]) == 0
+    got = table_from_rows(run(capsys.readouterr().out, "scores", columns))
+    roles = {**ROLES, "sensitive_features": ["race", "age"], "threshold": 0.4}
+    _, want = both(engine, columns, **roles)
+    assert_same(got, want)
+    if dialect == "spark":
+        session = module("pyspark.sql").SparkSession.getActiveSession()
+        assert_same(example("spark", spark=session)["table"], want)
+
+
+def test_the_example_of_the_readme(tmp_path, monkeypatch, capsys):
+    """The command's text is redirected to a file; DuckDB runs it."""
+    duckdb = module("duckdb")
+    monkeypatch.chdir(tmp_path)
+    line = re.search(r"<!-- sql -->\n    lightfair (.*) > query.sql\n", README.read_text())[1]
+    assert main(line.split()) == 0
+    (tmp_path / "query.sql").write_text(capsys.readouterr().out)
+    columns = draw(17)
+    race, label, score = (columns[name][1] for name in ("race", "label", "score"))
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE scores (race VARCHAR, label INTEGER, score DOUBLE)")
+        rows = [list(row) for row in zip(race, label, score, strict=True)][:600]
+        connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", rows)
+        table = example("duckdb", connection=connection)["table"]
+    assert "\ntpr " in capsys.readouterr().out
+    data = lf.score_data(label[:600], score[:600], sensitive_features={"race": race[:600]})
+    assert_same(table, lf.score_table(data))
+
+
+def test_an_absent_engine_skips_or_fails(monkeypatch):
+    monkeypatch.delenv("LIGHTFAIR_ALL_ENGINES", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="no_such_database is not installed; pip inst"):
+        module("no_such_database")
+    monkeypatch.setenv("LIGHTFAIR_ALL_ENGINES", "1")
+    with pytest.raises(pytest.fail.Exception, match="ENGINES is 1, but no_such_database is not in"):
+        module("no_such_database")
