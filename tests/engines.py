@@ -127,7 +127,7 @@ def spark_engine():
 
 
 def postgres_binary(name):
-    found = glob.glob(f"/usr/lib/postgresql/*/bin/{name}") or [shutil.which(name)]
+    found = sorted(glob.glob(f"/usr/lib/postgresql/*/bin/{name}")) or [shutil.which(name)]
     if found[-1] is None:
         absent(f"PostgreSQL's {name} is not installed")
     return found[-1]

@@ -19,6 +19,7 @@ from engines import ENGINES, assert_same, module
 
 import lightfair as lf
 from lightfair.cli import main
+from lightfair.model import sigmoid
 from lightfair.rows import table_from_rows
 from lightfair.sql import DIALECTS, sql_query
 
@@ -102,6 +103,23 @@ def test_close_scores_are_counted_exactly(engine, distinct):
     got, want = both(engine, columns, **ROLES)
     assert_same(got, want)
     assert len(got.points.logit) == (distinct if distinct == 128 else 0)
+
+
+def test_scores_at_edges_of_cells(engine):
+    """A last digit of a logarithm decides between two cells; sums over nodes are the same."""
+    rng = np.random.default_rng(18)
+    steps = rng.integers(-300, 301, ROWS)
+    columns = draw(18) | {"score": ("double", sigmoid(0.05 * steps).tolist())}
+    got, want = both(engine, columns, clip=1e-8, **ROLES)
+    assert len(want.cells.cell) > 1000
+    np.testing.assert_array_equal(got.sums("rows"), want.sums("rows"))
+    for slope in (0.5, 1.0, 2.0):
+        sums = []
+        for table in (got, want):
+            nodes = table.nodes()
+            smooth = nodes.weight * np.logaddexp(0.0, slope * nodes.logit - 0.5)
+            sums.append(np.bincount(nodes.stratum, smooth, minlength=24))
+        np.testing.assert_allclose(*sums, rtol=1e-9)
 
 
 def test_odd_names(engine):
