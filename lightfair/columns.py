@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .distinct import Coded, arrow_numbers, coded, few_numbers, few_objects, few_texts
+from .distinct import Coded, arrow_numbers, coded, few_numbers, few_objects, few_texts, in_use
 from .wording import list_values, missing_rows, show
 
 
@@ -114,12 +114,11 @@ def factorize(name: str, array: Any, first: int = 0) -> tuple[NDArray[np.int64],
     """
     if isinstance(array, Coded):
         place, found = factorize(name, _array(name, array.values))
-        codes = array.codes.astype(np.int64)
-        rows = np.bincount(codes + 1, minlength=len(place) + 1)[1:]
-        used = np.bincount(place + 1, rows, minlength=len(found) + 1)[1:] > 0
+        used = in_use(place[in_use(array.codes, len(place))], len(found))
         rank = np.append(np.cumsum(used) - 1, -1)
         table = np.append(rank[place], -1)
-        return table[codes], [value for value, some in zip(found, used, strict=True) if some]
+        codes = table[array.codes.astype(np.intp, copy=False)]
+        return codes, [value for value, some in zip(found, used, strict=True) if some]
     kind = array.dtype.kind
     if kind in "biufmM":
         numbers = few_numbers(array)
@@ -225,7 +224,7 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         masked[np.ma.getmaskarray(values)] = None
         return masked
     numbers = arrow_numbers(values)
-    if numbers is not None and numbers[1].all():
+    if numbers is not None and numbers[1] is None:
         return numbers[0]
     nulls = getattr(values, "null_count", 0)  # polars: a method; Arrow: a number
     nulls = nulls() if callable(nulls) else nulls

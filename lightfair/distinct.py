@@ -67,7 +67,7 @@ def _coded_arrow(values: Any) -> Coded | None:
         few = None if numbers is None else few_numbers(numbers[0])
         if numbers is None or few is None:
             return None
-        return Coded(np.where(numbers[1], few[0], -1), few[1])
+        return Coded(_without_nulls(few[0], numbers[1]), few[1])
     if str(kind) not in (*TEXTS, *NUMBERS):
         return None
     if hasattr(encoded, "unify_dictionaries"):
@@ -78,41 +78,63 @@ def _coded_arrow(values: Any) -> Coded | None:
         numbers = arrow_numbers(chunk.indices)
         if numbers is None:
             return None
-        codes.append(np.where(numbers[1], numbers[0], -1))
-    return Coded(np.concatenate(codes), chunks[0].dictionary.to_pylist()) if chunks else None
+        codes.append(_without_nulls(*numbers))
+    if not chunks:
+        return None
+    whole = codes[0] if len(codes) == 1 else np.concatenate(codes)
+    return Coded(whole, chunks[0].dictionary.to_pylist())
 
 
-def arrow_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_]] | None:
+def arrow_numbers(values: Any) -> tuple[NDArray[Any], NDArray[np.bool_] | None] | None:
     """The numbers (n,) of an Arrow column as they are in memory, and which of them are not null.
 
-    The column's own conversion would import pandas, where it is installed.
+    None instead of the latter: all. The column's own conversion would import pandas, where it is
+    installed.
     """
     kind = str(getattr(values, "type", ""))
     if kind not in NUMBERS or not (hasattr(values, "buffers") or hasattr(values, "chunks")):
         return None
-    parts = []
-    for chunk in getattr(values, "chunks", [values]):
-        first, last = chunk.offset, chunk.offset + len(chunk)
-        valid, data = chunk.buffers()
-        if kind == "bool":
-            numbers = _bits(data, last).astype(bool)
-        else:
-            numbers = np.frombuffer(b"" if data is None else data, NUMBERS[kind])
-        present = np.ones(last, bool) if valid is None else _bits(valid, last).astype(bool)
-        parts.append((numbers[first:last], present[first:]))
-    if len(parts) == 1:
-        return parts[0]
-    empty = np.zeros(0, bool if kind == "bool" else NUMBERS[kind])
-    numbers, present = (
-        np.concatenate(column) for column in zip((empty, np.zeros(0, bool)), *parts, strict=True)
-    )
-    return numbers, present
+    chunks = getattr(values, "chunks", [values])
+    parts = [_numbers(chunk, kind) for chunk in chunks]
+    parts = parts or [np.zeros(0, bool if kind == "bool" else NUMBERS[kind])]
+    numbers = parts[0] if len(parts) == 1 else np.concatenate(parts)
+    if not any(chunk.null_count for chunk in chunks):
+        return numbers, None
+    return numbers, np.concatenate([_present(chunk) for chunk in chunks])
+
+
+def _numbers(chunk: Any, kind: str) -> NDArray[Any]:
+    data, last = chunk.buffers()[1], chunk.offset + len(chunk)
+    if kind == "bool":
+        return _bits(data, last).astype(bool)[chunk.offset :]
+    return np.frombuffer(b"" if data is None else data, NUMBERS[kind])[chunk.offset : last]
+
+
+def _present(chunk: Any) -> NDArray[np.bool_]:
+    valid = chunk.buffers()[0]
+    if valid is None:
+        return np.ones(len(chunk), bool)
+    return _bits(valid, chunk.offset + len(chunk)).astype(bool)[chunk.offset :]
+
+
+def _without_nulls(codes: NDArray[Any], present: NDArray[np.bool_] | None) -> NDArray[Any]:
+    return codes if present is None else np.where(present, codes.astype(np.int64), -1)
 
 
 def _bits(buffer: Any, count: int) -> NDArray[np.uint8]:
     if buffer is None:
         return np.zeros(0, np.uint8)
     return np.unpackbits(np.frombuffer(buffer, np.uint8), count=count, bitorder="little")
+
+
+def in_use(codes: NDArray[Any], size: int) -> NDArray[np.bool_]:
+    """Which of the codes 0 .. size - 1 some row has, bool (size,); -1 is none of them."""
+    used = np.zeros(size, bool)
+    for rows in (codes[:SAMPLE], codes):  # most are in the first rows, if all are
+        if not used.all():
+            counts = np.bincount(rows.astype(np.intp, copy=False) + 1, minlength=size + 1)
+            used = counts[1:] > 0
+    return used
 
 
 def few_numbers(array: NDArray[Any]) -> tuple[Codes, NDArray[Any]] | None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .columns import factorize
 from .counts import MISSING_LEVEL
+from .distinct import in_use
 from .wording import Note, level_name, list_values, missing_rows, row_list
 
 Parts = tuple[tuple[str, ...], ...]
@@ -163,7 +164,7 @@ def _compact(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], li
     if size > 4 * codes.size + 1000:
         used, inverse = np.unique(codes, return_inverse=True)
         return inverse, used.tolist()
-    used = np.flatnonzero(np.bincount(codes, minlength=size))
+    used = np.flatnonzero(in_use(codes, size))
     if used.size < size:
         table = np.zeros(size, dtype=np.int64)
         table[used] = np.arange(used.size)

@@ -18,6 +18,7 @@ from lightfair.distinct import (
     few_numbers,
     few_objects,
     few_texts,
+    in_use,
 )
 
 
@@ -130,6 +131,14 @@ def test_many_values_and_other_columns_are_left_to_others(column, find):
     assert find(column) is None
 
 
+@pytest.mark.parametrize("tail", [[], [4], [-1, 4], [0, 1, 2, 3, 4]])
+def test_codes_in_use_are_found_wherever_they_are(tail):
+    codes = np.append(np.resize([1, 3, -1], 3000), tail).astype(np.int8)
+    assert np.flatnonzero(in_use(codes, 5)).tolist() == sorted({1, 3, *tail} - {-1})
+    assert in_use(codes[:0], 2).tolist() == [False, False]
+    assert in_use(np.array([-1]), 0).tolist() == []
+
+
 def decoded(found):
     values = [*map(str, np.asarray(found.values).tolist()), None]
     return [values[code] for code in found.codes]
@@ -161,6 +170,8 @@ def test_codes_of_arrow():
             assert decoded(coded(column[1:])) == texts[1:]
         twice = arrow.chunked_array([plain.dictionary_encode(), plain[::-1].dictionary_encode()])
         assert decoded(coded(twice)) == texts + texts[::-1]
+    small = arrow.DictionaryArray.from_arrays(arrow.array([0, None, 255], "uint8"), range(256))
+    assert decoded(coded(small)) == ["0", None, "255"]
     assert coded(arrow.array([[1], [2]])) is None
     assert coded(arrow.array([1, 2], arrow.timestamp("us")).dictionary_encode()) is None
     assert coded(arrow.array(np.arange(FEW + 1))) is None
@@ -182,11 +193,12 @@ def test_numbers_of_arrow_are_read_where_they_are():
             (arrow.chunked_array([], column.type), []),
         ):
             numbers, present = arrow_numbers(part)
-            assert numbers.dtype == column.type.to_pandas_dtype() and present.dtype == bool
+            assert numbers.dtype == column.type.to_pandas_dtype()
+            assert (present is None) == (part.null_count == 0)
+            present = np.ones(len(part), bool) if present is None else present
             assert present.tolist() == [known for _, known in pairs]
             assert numbers[present].tolist() == [value for value, known in pairs if known]
-    whole = arrow.array(np.arange(5.0))
-    assert arrow_numbers(whole)[1].all()
+    assert arrow_numbers(arrow.array([None, 1.0, 2.0])[1:])[1] is None
     assert arrow_numbers(arrow.array(["a"])) is None
 
 
