@@ -16,6 +16,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from importlib import import_module
 from operator import itemgetter
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from .columns import frame_columns
 
-CHUNK_ROWS = 65_536
+CHUNK_ROWS = 131_072
 UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # labels that say that there is none
 HEAD = 8  # bytes that tell what a file is
 KINDS = {  # first bytes
@@ -339,7 +340,16 @@ def _parquet(file: Any, names: list[str], where: str, chunk_rows: int) -> Iterat
     file.seek(0)
     # without pre_buffer and with a buffer a row group is read page by page
     opened = parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20)
-    yield from opened.iter_batches(chunk_rows, columns=names)
+    yield from _ahead(opened.iter_batches(chunk_rows, columns=names))
+
+
+def _ahead(items: Iterator[Any]) -> Iterator[Any]:
+    """Take each item while the one before is worked on, in another thread."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(next, items, None)
+        while (item := waiting.result()) is not None:
+            waiting = pool.submit(next, items, None)
+            yield item
 
 
 def _arrow(file: Any, names: list[str], where: str, chunk_rows: int) -> Iterator[Any]:
