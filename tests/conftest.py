@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
@@ -34,3 +35,11 @@ def child_env():
     """Environment of a Python child that finds the package under test."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("LIGHTFAIR_", "PYTHON"))}
     return {**env, "PYTHONPATH": str(PACKAGE.parent)}
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say why tests were skipped, each reason once."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"skipped {count}: {reason}")
