@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from lightfair import distinct
+from lightfair.columns import factorize, is_missing
 from lightfair.distinct import (
     BLOCK,
     FEW,
+    Coded,
     arrow_numbers,
     coded,
     few,
@@ -142,6 +144,62 @@ def test_codes_in_use_are_found_wherever_they_are(tail):
 def decoded(found):
     values = [*map(str, np.asarray(found.values).tolist()), None]
     return [values[code] for code in found.codes]
+
+
+def naive_factorize(values):
+    """Codes by one comparison after the other; values in the order of their rows."""
+    codes, found = [], []
+    for value in values:
+        if is_missing(value):
+            codes.append(-1)
+            continue
+        kind = isinstance(value, (bool, np.bool_))
+        same = [isinstance(v, (bool, np.bool_)) == kind and v == value for v in found]
+        codes.append(same.index(True) if True in same else len(found))
+        if True not in same:
+            found.append(value)
+    return codes, found
+
+
+COLUMNS = {
+    "numbers": [3, 1.5, 0.0, -0.0, float("nan"), -7],
+    "whole": [2**60, -1, 0, 5],
+    "booleans": [True, False],
+    "texts": ["b", "", "a", "Ünïcode and long"],
+    "mixed": np.array([1, True, 1.0, "1", None, False, 0, float("nan"), (1, 2), "x"], dtype=object),
+    "many": np.array([f"level {i}" for i in range(2 * FEW)] + [None], dtype=object),
+    "real": np.random.default_rng(1).random(2 * FEW),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_factorize_is_that_of_comparisons(name):
+    values = np.asarray(COLUMNS[name])
+    rows = np.random.default_rng(2).integers(0, len(values), 900)
+    codes, found = factorize("x", values[rows])
+    wanted_codes, wanted = naive_factorize(values[rows].tolist())
+    order = np.arange(len(wanted))
+    if values.dtype.kind in "biuf":  # numbers are sorted
+        order = np.argsort(np.argsort(wanted))
+        wanted.sort()
+    assert [(type(v) is bool, v) for v in wanted] == [
+        (isinstance(v, np.bool_ | bool), v) for v in found
+    ]
+    assert codes.tolist() == [-1 if code < 0 else order[code] for code in wanted_codes]
+
+
+def test_factorize_drops_values_without_a_row_and_merges_equal_ones():
+    codes, found = factorize("x", Coded(np.array([0, 3, -1, 2, 0]), ["b", "unused", "b", ""]))
+    assert (codes.tolist(), found) == ([0, -1, -1, 0, 0], ["b"])
+
+
+def test_an_error_names_the_first_row_of_a_value_that_is_not_plain():
+    column = np.empty(5000, dtype=object)
+    column[:] = "a"
+    bad = [1]
+    column[[40, 4000]] = [bad, bad]
+    with pytest.raises(ValueError, match=r"x must hold plain values; got .* at row 47"):
+        factorize("x", column, 7)
 
 
 def test_codes_of_pandas():
