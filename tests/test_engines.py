@@ -385,6 +385,26 @@ def test_the_example_of_the_readme(tmp_path, monkeypatch, capsys):
     assert_same(table, lf.score_table(data))
 
 
+@pytest.mark.parametrize("name", ["scores.parquet", "scores.v1.csv.gz"])
+def test_a_file_is_a_table_of_duckdb(tmp_path, name):
+    duckdb = module("duckdb")
+    path = str(tmp_path / name)
+    with duckdb.connect() as connection:
+        connection.execute(
+            "CREATE TABLE made AS SELECT 'a' AS race, i % 2 AS label, i / 99 AS score "
+            f"FROM range(100) t(i); COPY made TO '{path}'"
+        )
+        found = connection.sql(sql_query(dialect="duckdb", table=path, **ROLES))
+        rows = [dict(zip(found.columns, row, strict=True)) for row in found.fetchall()]
+        table = table_from_rows(rows)
+    data = lf.score_data(
+        [i % 2 for i in range(100)],
+        [i / 99 for i in range(100)],
+        sensitive_features={"race": ["a"] * 100},
+    )
+    assert_same(table, lf.score_table(data))
+
+
 def test_an_absent_engine_skips_or_fails(monkeypatch):
     monkeypatch.delenv("LIGHTFAIR_ALL_ENGINES", raising=False)
     with pytest.raises(pytest.skip.Exception, match="no_such_database is not installed; pip inst"):
