@@ -141,7 +141,7 @@ def gather_tables(
             kinds["class"] = replace(kinds["unlabelled"], label=np.zeros(minus.sum(), np.int8))
         for kind, part in kinds.items():
             if len(part.label):
-                table, before = gather(part, cut, before=door.rows), rows[kind]
+                table, before = gather(part, cut, before=door.rows - len(data.label)), rows[kind]
                 rows[kind] = table = table if before is None else before + table
                 if len(table.groups) > MOST_GROUPS:
                     raise ValueError(

@@ -204,6 +204,16 @@ def test_the_rows_before_count_as_work(monkeypatch):
     assert asked[0] < 0.01 < 5.0 < asked[1]
 
 
+def test_the_work_of_a_stream_adds_up(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "compiles", lambda seconds: asked.append(seconds))
+    monkeypatch.setattr(module, "SORTED", 0)
+    data = draw("spread")
+    chunk = {"y": data.label, "s": data.score, "g": data.group}
+    lf.summarize([chunk] * 3, y_true="y", y_score="s", sensitive_features="g")
+    np.testing.assert_allclose(asked, np.array([1, 2, 3]) * COUNT * module.NUMPY_SECONDS)
+
+
 def test_an_error_in_a_thread_is_raised(monkeypatch, short):
     def fails(*arguments):
         raise MemoryError("no room")
