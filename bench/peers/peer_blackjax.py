@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from common import Case, Draws, Fit, Settings, main
 from density import Position, constrain, log_density
+from jax_metrics import counter
 
 
 def prepare(case: Case, settings: Settings) -> Fit:
@@ -41,11 +42,12 @@ def prepare(case: Case, settings: Settings) -> Fit:
         jnp.asarray(x) for x in (case.up, case.down, case.positive, case.total, case.group)
     )
 
+    count = counter(case)
+
     def fit(seed: int) -> Draws:
         (phi, mu, sigma), divergent = run(seed, data)
-        return Draws(
-            np.asarray(phi), np.asarray(mu), np.asarray(sigma), divergences=int(divergent.sum())
-        )
+        kept = (np.asarray(values) for values in (phi, mu, sigma))
+        return Draws(*kept, divergences=int(divergent.sum()), count=count)
 
     return fit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings, main
+from jax_metrics import counter
 
 
 def prepare(case: Case, settings: Settings) -> Fit:
@@ -41,12 +42,15 @@ def prepare(case: Case, settings: Settings) -> Fit:
         jit_model_args=True,
     )
 
+    count = counter(case)
+
     def fit(seed: int) -> Draws:
         mcmc.run(jax.random.key(seed), *data, extra_fields=("diverging",))
         kept = mcmc.get_samples(group_by_chain=True)
         return Draws(
             *(np.asarray(kept[name]) for name in ("phi", "mu", "sigma")),
             divergences=int(mcmc.get_extra_fields()["diverging"].sum()),
+            count=count,
         )
 
     return fit

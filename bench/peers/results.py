@@ -45,8 +45,9 @@ nothing is wrong, and not to be read where R-hat is far from 1.
 LARGE = """## A million rows
 
 1,000 labels, 1,000,000 unlabelled rows, 800 draws (lightfair: 3,200). Rows: the likelihood has a
-term for each label, the metrics step a sigmoid for each row and draw. Nodes: the program is given
-what lightfair's table makes of the rows, weighted nodes for both.
+term for each label, the metrics step a sigmoid for each row and draw, in JAX for the two programs
+that have it, in NumPy for the others. Nodes: the program is given what lightfair's table makes of
+the rows, weighted nodes for both.
 """
 
 
@@ -73,11 +74,12 @@ def results_text(figures: dict[str, Any]) -> str:
 
 
 def _run(figures: dict[str, Any]) -> str:
+    repeats = figures["repeats"]
     return (
         f"{figures['date']}, `{figures['command']}`, {figures['cores']} cores, "
-        f"{_number(figures['cpu_seconds'])} CPU seconds in all. Medians of "
-        f"{figures['repeats']} warm fits (JAGS: one), and of {min(figures['repeats'], 3)} cached "
-        "processes.\n"
+        f"{_number(figures['cpu_seconds'])} CPU seconds in all. Medians of {repeats} warm fits in "
+        f"the first table, of {min(repeats, 3)} for effective draws and of {min(repeats, 2)} for a "
+        f"million rows (JAGS: one), and of {min(repeats, 3)} cached processes.\n"
     )
 
 

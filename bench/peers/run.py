@@ -154,7 +154,7 @@ def _measure(
         figures["times"][name] = _times(program, bench, repeats)
     for case in (case for case in arguments.cases if case in EFFECTIVE):
         print(name, case, flush=True)
-        fits = 1 if program.slow else repeats
+        fits = 1 if program.slow else min(repeats, 3)
         found, files = _warm(program, bench, case, program.long, fits)
         drawn = summaries.setdefault(case, {})[name] = summary(files)
         figures["effective"].setdefault(case, {})[name] = {**found, **worst(drawn)}
