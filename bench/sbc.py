@@ -235,7 +235,7 @@ def rank(truth: Floats, draws: Floats, rng: np.random.Generator) -> Floats:
 
 def _batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics, Floats]:
     """Ranks of a batch, and the smallest ESS of each data set."""
-    settings = Settings(family=case.family, trust=case.trust)
+    settings = Settings(family=case.family, trust=case.trust, chains=4, warmup=200)
     data, known = rows()
     everywhere = regions(score_table(data, clip=settings.clip))
     model, where = (

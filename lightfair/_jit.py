@@ -1,7 +1,7 @@
 """Whether a piece of work is worth compiling.
 
-numba costs about half a second to import, and one to two seconds more where the compiled functions
-are not cached yet. Small work runs on NumPy alone. The environment variable LIGHTFAIR_JIT forces
+numba costs about half a second to import, and several seconds more where the compiled functions are
+not cached yet. Small work runs on NumPy alone. The environment variable LIGHTFAIR_JIT forces
 one way: 0 never compiles, 1 always does. The choice depends on the work alone, never on the clock.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-WORTHWHILE = 1.9  # seconds of NumPy; 100 labels take less, 1,000 take more
+WORTHWHILE = 3.0  # seconds of NumPy; a fit of 2 groups takes less, one of 20 with trust more
 
 
 def compiles(seconds: float) -> bool:

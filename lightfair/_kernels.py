@@ -34,6 +34,7 @@ def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
     a = math.exp(psi[at])
     b = math.exp(psi[at + 1])
     value = 0.0
+    product = 1.0  # of 1 + exp(-|odds|) over single rows: one logarithm for many of them
     for p in range(first, last):
         shift = columns[p, 1]
         shift += columns[p, 0] * psi[at + 2]
@@ -44,9 +45,16 @@ def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
             if odds > cap:
                 odds = cap
             far = odds if odds > 0.0 else -odds
-            soft = 0.5 * (odds + far) + math.log1p(math.exp(-far))
-            value += nodes[2, i] * odds - nodes[3, i] * soft
-    return value
+            value += nodes[2, i] * odds - 0.5 * nodes[3, i] * (odds + far)
+            factor = 1.0 + math.exp(-far)
+            if nodes[3, i] == 1.0:
+                product *= factor
+                if product > 1e300:
+                    value -= math.log(product)
+                    product = 1.0
+            else:
+                value -= nodes[3, i] * math.log(factor)
+    return value - math.log(product)
 
 
 @_jit
@@ -155,18 +163,40 @@ def _level(x, at, value, scales):
 
 
 @_jit
-def _surplus(x, bends, heights):
-    """Log likelihood less its quadratic, over all groups; psi begins x, heights at x[heights]."""
+def _quadratic(psi, at, bends, g):
+    """Twin of `surrogate.quadratic` for group g, psi[at : at + D]."""
     side = bends.shape[1]
     value = 0.0
-    for g in range(bends.shape[0]):
-        value += x[heights + g]
-        for i in range(side):
-            bend = 0.0
-            for j in range(side):
-                bend += bends[g, i, j] * x[side * g + j]
-            value -= x[side * g + i] * (bends[g, i, side] - 0.5 * bend)
+    for i in range(side):
+        bend = 0.0
+        for j in range(side):
+            bend += bends[g, i, j] * psi[at + j]
+        value += psi[at + i] * (bends[g, i, side] - 0.5 * bend)
     return value
+
+
+@_jit
+def _surplus(x, bends, heights):
+    """Log likelihood less its quadratic, over all groups; psi begins x, heights at x[heights]."""
+    value = 0.0
+    for g in range(bends.shape[0]):
+        value += x[heights + g] - _quadratic(x, bends.shape[1] * g, bends, g)
+    return value
+
+
+@_jit
+def _own(x, m, g, factor, half, sums, normal, at, out, first):
+    """Twin of `surrogate.draw_own` for one group: mu is x[m : m + D], psi goes to out[first:]."""
+    size = sums.shape[0]
+    for i in range(size - 1, -1, -1):
+        dot = half[g, i, size] + normal[at + size * g + i]
+        for k in range(size):
+            dot -= half[g, i, k] * x[m + k]
+        for k in range(i + 1, size):
+            dot -= factor[g, k, i] * sums[k, 1]
+        sums[i, 1] = dot / factor[g, i, i]
+    for i in range(size):
+        out[first + i] = x[m + i] + sums[i, size + 1] * sums[i, 1]
 
 
 @_jit
@@ -188,7 +218,7 @@ def proposals(
     sums,
     spare,
 ):
-    """Twin of `sampler.propose` for one data set.
+    """Twin of `moves.propose` for one data set.
 
     packed (n, state): sigma is in place, the rest is filled in, and weight (n,) too; normal (n, S +
     D + G D): noise of sigma, mu and psi; the rest as in `sweeps`.
@@ -211,15 +241,7 @@ def proposals(
         for i in range(size):
             x[m + i] = sums[i, size + 2] * sums[i, 0]
         for g in range(groups):
-            for i in range(size - 1, -1, -1):
-                dot = half[g, i, size] + normal[n, count + size + size * g + i]
-                for k in range(size):
-                    dot -= half[g, i, k] * x[m + k]
-                for k in range(i + 1, size):
-                    dot -= factor[g, k, i] * sums[k, 1]
-                sums[i, 1] = dot / factor[g, i, i]
-            for i in range(size):
-                x[size * g + i] = x[m + i] + sums[i, size + 1] * sums[i, 1]
+            _own(x, m, g, factor, half, sums, normal[n], count + size, x, size * g)
             x[h + g] = _group_loglik(
                 x, size * g, nodes, start, columns, owner[g], owner[g + 1], cap
             )
@@ -232,8 +254,7 @@ def sweeps(
     x,
     candidates,
     weights,
-    walk,
-    accept,
+    joint,
     late,
     nodes,
     start,
@@ -254,12 +275,12 @@ def sweeps(
     """Run the sweeps of one chain, in place, and keep the state after each.
 
     x (state,): packed as psi (G D), mu (D), sigma (S), log likelihoods (G), level; candidates
-    (round, state), weights (round,): the proposals; walk (round, G D + D), accept (round, 1 + G),
-    late (sweep, D + 2 S + 1), that is shift and stretch: the noise; nodes (4, node): up, down,
-    positive, total; start, owner, columns: `evidence.Pieces`; bends, ratios, of, factor, half, sums
-    as in `_marginal`; scales (4, S): sd, centre, width, step of log sigma; kept (sweep, state);
-    accepted (1 + G + 1 + S,): counts of moves 1, 2, 4 and 5, added to; spare (2, max(D, G)):
-    scratch.
+    (round, state), weights (round,): the proposals; joint (round,), late (sweep, G D + D + D + S +
+    G D + 2 G + 1 + S), that is walk, shift, stretch, own and accept: the noise; nodes (4, node):
+    up, down, positive, total; start, owner, columns: `evidence.Pieces`; bends, ratios, of, factor,
+    half, sums as in `_marginal`; scales (4, S): sd, centre, width, step of log sigma; kept (sweep,
+    state); accepted (1 + G + 1 + S,): counts of moves 1, 2, 4 and 5, added to; spare (2, max(D,
+    G)): scratch.
     """
     size = ratios.shape[1]
     groups = bends.shape[0]
@@ -269,25 +290,35 @@ def sweeps(
     h = s + count
     last = h + groups
     rounds = weights.shape[0] // kept.shape[0]
+    shift = m + size  # in late: after walk (G D) and the normals of mu (D)
+    stretch = shift + size
+    own = stretch + count
+    accept = own + size * groups
     trial = spare[0]
-    for t in range(weights.shape[0]):
-        # 1. a whole new state from the surrogate
-        if math.log(accept[t, 0]) < weights[t] - _surplus(x, bends, h) - x[last]:
-            accepted[0] += 1.0
+    for t in range(kept.shape[0]):
+        # 1. whole new states from the surrogate
+        weight = _surplus(x, bends, h) + x[last]
+        latest = -1
+        for r in range(rounds * t, rounds * (t + 1)):
+            if weights[r] - weight + joint[r] > 0.0:
+                accepted[0] += 1.0
+                weight = weights[r]
+                latest = r
+        if latest >= 0:
             for i in range(last + 1):
-                x[i] = candidates[t, i]
+                x[i] = candidates[latest, i]
         _spreads(x, s, ratios, of, sums)
         # 2. a random walk of each group
         for g in range(groups):
             at = size * g
             pull = 0.0
             for j in range(size):
-                push = walk[t, at + j]
+                push = late[t, at + j]
                 trial[j] = x[at + j] + push
                 spread = sums[j, size + 1]
                 pull += push * (push + 2.0 * (x[at + j] - x[m + j])) / (spread * spread)
             height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
-            if math.log(accept[t, 1 + g]) < height - x[h + g] - 0.5 * pull:
+            if height - x[h + g] - 0.5 * pull + late[t, accept + g] > 0.0:
                 accepted[1 + g] += 1.0
                 x[h + g] = height
                 for j in range(size):
@@ -299,57 +330,64 @@ def sweeps(
                 middle += x[size * g + j]
             variance = sums[j, size + 1] * sums[j, size + 1]
             precision = groups / variance + 1.0 / (sums[j, size + 2] * sums[j, size + 2])
-            x[m + j] = middle / variance / precision + walk[t, m + j] / math.sqrt(precision)
-        if (t + 1) % rounds == 0:
-            sweep = t // rounds
-            # 4. a common shift of mu and all psi
-            ratio = 0.0
+            x[m + j] = middle / variance / precision + late[t, m + j] / math.sqrt(precision)
+        # 4. a common shift of mu and all psi
+        ratio = 0.0
+        for j in range(size):
+            push = late[t, shift + j]
+            location = sums[j, size + 2]
+            ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (location * location)
+        for g in range(groups):
             for j in range(size):
-                push = late[sweep, j]
-                location = sums[j, size + 2]
-                ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (location * location)
+                trial[j] = x[size * g + j] + late[t, shift + j]
+            height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
+            spare[1, g] = height
+            ratio += height - x[h + g]
+        if ratio + late[t, accept + groups] > 0.0:
+            accepted[1 + groups] += 1.0
             for g in range(groups):
+                x[h + g] = spare[1, g]
                 for j in range(size):
-                    trial[j] = x[size * g + j] + late[sweep, j]
-                height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
-                spare[1, g] = height
-                ratio += height - x[h + g]
-            if math.log(late[sweep, size + 2 * count]) < ratio:
-                accepted[1 + groups] += 1.0
-                for g in range(groups):
-                    x[h + g] = spare[1, g]
-                    for j in range(size):
-                        x[size * g + j] += late[sweep, j]
-                for j in range(size):
-                    x[m + j] += late[sweep, j]
-            # 5. log sigma given psi and mu
-            for k in range(count):
-                squares = 0.0
-                normals = 0.0
-                for j in range(size):
-                    if of[0, j] == k:
-                        normals += groups
-                        for g in range(groups):
-                            far = (x[size * g + j] - x[m + j]) / ratios[0, j]
-                            squares += far * far
-                    if of[1, j] == k:
-                        normals += 1.0
-                        far = x[m + j] / ratios[1, j]
+                    x[size * g + j] += late[t, shift + j]
+            for j in range(size):
+                x[m + j] += late[t, shift + j]
+        # 5. log sigma given psi and mu
+        for k in range(count):
+            squares = 0.0
+            normals = 0.0
+            for j in range(size):
+                if of[0, j] == k:
+                    normals += groups
+                    for g in range(groups):
+                        far = (x[size * g + j] - x[m + j]) / ratios[0, j]
                         squares += far * far
-                old = x[s + k]
-                push = scales[3, k] * late[sweep, size + k]
-                new = old * math.exp(push)
-                ratio = (1.0 - normals) * push - 0.5 * (
-                    squares / (new * new) - squares / (old * old)
-                )
-                ratio -= 0.5 * (new * new - old * old) / (scales[0, k] * scales[0, k])
-                if math.log(late[sweep, size + count + k]) < ratio:
-                    accepted[2 + groups + k] += 1.0
-                    x[s + k] = new
-            value = _marginal(x, s, bends, ratios, of, factor, half, sums)
-            x[last] = _level(x, s, value, scales)
-            for i in range(last + 1):
-                kept[sweep, i] = x[i]
+                if of[1, j] == k:
+                    normals += 1.0
+                    far = x[m + j] / ratios[1, j]
+                    squares += far * far
+            old = x[s + k]
+            push = scales[3, k] * late[t, stretch + k]
+            new = old * math.exp(push)
+            ratio = (1.0 - normals) * push - 0.5 * (squares / (new * new) - squares / (old * old))
+            ratio -= 0.5 * (new * new - old * old) / (scales[0, k] * scales[0, k])
+            if ratio + late[t, accept + groups + 1 + k] > 0.0:
+                accepted[2 + groups + k] += 1.0
+                x[s + k] = new
+        value = _marginal(x, s, bends, ratios, of, factor, half, sums)
+        x[last] = _level(x, s, value, scales)
+        # 6. each group anew, given mu and sigma
+        for g in range(groups):
+            at = size * g
+            _own(x, m, g, factor, half, sums, late[t], own, trial, 0)
+            height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
+            ratio = height - _quadratic(trial, 0, bends, g)
+            ratio -= x[h + g] - _quadratic(x, at, bends, g)
+            if ratio + late[t, accept + groups + 1 + count + g] > 0.0:
+                x[h + g] = height
+                for j in range(size):
+                    x[at + j] = trial[j]
+        for i in range(last + 1):
+            kept[t, i] = x[i]
 
 
 @_jit

@@ -142,9 +142,9 @@ def assess(
     clip: float | None = None,
     log_odds_cap: float | None = None,
     labels_only_prior: tuple[float, float] = (1.0, 1.0),
-    chains: int = 4,
-    draws: int = 800,
-    warmup: int = 200,
+    chains: int | None = None,
+    draws: int | None = None,
+    warmup: int | None = None,
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
@@ -185,9 +185,11 @@ def assess(
         Upper bound on the calibrated log odds; the paper's authors use 15. Default: none.
     labels_only_prior : (float, float)
         Beta prior of the labels-only answer.
-    chains, draws, warmup : int
-        Chains, kept draws of each, and sweeps of warm-up. Where R-hat or the effective sample size
-        misses its gate, drawing goes on to at most 8 times `draws`.
+    chains, draws, warmup : int, optional
+        Chains, kept draws of each, and sweeps of warm-up. Default: 16 chains of 200 draws after 80
+        sweeps where a fit is small, else 4 of 800 after 200; 3,200 draws in all for any other
+        number of chains. Where R-hat or the effective sample size misses its gate, drawing goes on
+        to at most 8 times `draws`.
     rng : int or numpy.random.Generator, optional
         Seed. The same seed gives the same numbers.
     progress : callable, optional

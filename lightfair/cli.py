@@ -31,6 +31,8 @@ SQL_EXAMPLES = """examples:
 
 def run() -> NoReturn:
     """Entry point of the command."""
+    # read when NumPy is imported: threads cost more than they give where matrices are small
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):  # names that the terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
@@ -504,7 +506,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         "--alpha", type=float, default=1.0, help="factor on the six scales of the curve's prior (1)"
     )
     _add_clip(how)
-    how.add_argument("--chains", type=int, default=4, help="chains (4)")
-    how.add_argument("--draws", type=int, default=800, help="draws of each chain (800)")
-    how.add_argument("--warmup", type=int, default=200, help="sweeps of warm-up (200)")
+    how.add_argument("--chains", type=int, help="chains (16 for small fits, 4 for large ones)")
+    how.add_argument("--draws", type=int, help="draws of each chain (3200 / chains)")
+    how.add_argument("--warmup", type=int, help="sweeps of warm-up (80 or 200)")
     how.add_argument("--seed", type=int, default=0, help="seed (0)")

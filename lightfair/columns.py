@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -219,9 +220,10 @@ def _array(name: str, values: Any) -> NDArray[Any]:
     if isinstance(values, (str, bytes, Mapping, set, frozenset)):
         kind = type(values).__name__
         raise ValueError(f"{name} must be a list, array or column in row order; got {kind}")
-    if isinstance(values, np.ma.MaskedArray):
+    ma = sys.modules.get("numpy.ma")  # asking NumPy for it would import it, at 50 ms
+    if ma is not None and isinstance(values, ma.MaskedArray):
         masked = np.array(values.data, dtype=object)
-        masked[np.ma.getmaskarray(values)] = None
+        masked[ma.getmaskarray(values)] = None
         return masked
     numbers = arrow_numbers(values)
     if numbers is not None and numbers[1] is None:

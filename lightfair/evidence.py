@@ -21,11 +21,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .model import Features, Floats, features
-from .table import UNLABELLED, Points, ScoreTable, gauss_rule, to_cells
-from .trust import EDGE_GRID, Regions, no_regions
+from .quadrature import merge as merge_nodes
+from .table import UNLABELLED, ScoreTable
+from .trust import Regions, no_regions
 
-MERGE_ABOVE = 200  # labelled nodes of a group
-MERGE_WIDTH = EDGE_GRID  # of their cells; 1e-7 a row at most, nothing beside a log likelihood
+MERGE_ABOVE = 100  # labelled nodes of a group
+FEW = 64  # segments whose log odds are found one by one
 
 
 class Evidence(NamedTuple):
@@ -113,15 +114,16 @@ def table_evidence(
     hierarchical: bool = True,
     cap: float = math.inf,
     regions: Regions | None = None,
+    merge: bool = True,
 ) -> Evidence:
     """Take the labelled rows out of the tables of one or more data sets with the same groups.
 
     Without hierarchy every group is a data set of its own, so that nothing is shared. The data
-    sets of a batch share their regions.
+    sets of a batch share their regions. Without `merge` the nodes stay those of the tables.
     """
     where = no_regions() if regions is None else regions
     groups = len(tables[0].groups)
-    pieces = [_labelled(table, family, where, merge=math.isinf(cap)) for table in tables]
+    pieces = [_labelled(table, family, where, merge=merge and math.isinf(cap)) for table in tables]
     segment = np.concatenate([piece.group + i * groups for i, piece in enumerate(pieces)])
     return evidence(
         segment,
@@ -173,21 +175,18 @@ def _labelled(table: ScoreTable, family: str, where: Regions, *, merge: bool) ->
         tuple(v[small] for v in (group, region, seen.up, seen.down, positive, total))
     ]
     size = len(where.loadings)
-    for key in np.unique((group * size + region)[~small]):
-        here = group * size + region == key
-        rows = total[here]
-        points = Points(np.zeros(len(rows), dtype=np.int64), logit[here], rows, rows, rows)
-        ruled = gauss_rule(to_cells(points, MERGE_WIDTH), MERGE_WIDTH)
-        shared = features(ruled.logit, family)
-        zeros = np.zeros(len(ruled.logit))
-        place = [np.full(len(zeros), code) for code in divmod(key, size)]
-        parts.append((*place, shared.up, shared.down, zeros, ruled.weight))
-        hits = positive[here]
-        count = hits.sum()
-        if count > 0.0:
-            means = [np.array([(hits * column[here]).sum() / count]) for column in seen[:2]]
-            place = [np.array([code]) for code in divmod(key, size)]
-            parts.append((*place, *means, np.array([count]), np.zeros(1)))
+    key, logit, total = merge_nodes(
+        group[~small] * size + region[~small], logit[~small], total[~small]
+    )
+    ruled = features(logit, family)
+    parts.append((*divmod(key, size), ruled.up, ruled.down, np.zeros(len(key)), total))
+    old = group[~small] * size + region[~small]
+    hits = np.bincount(old, positive[~small])
+    own = np.flatnonzero(hits)
+    means = [
+        np.bincount(old, positive[~small] * column[~small])[own] / hits[own] for column in seen[:2]
+    ]
+    parts.append((*divmod(own, size), *means, hits[own], np.zeros(len(own))))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     group, region, up, down, positive, total = columns
     return _Labelled(group, region, Features(up, down, seen.offset), positive, total)
@@ -218,6 +217,29 @@ def by_segment(values: Floats, evidence: Evidence) -> Floats:
 
 def log_odds(psi: Floats, evidence: Evidence) -> Floats:
     """Return the log odds of every node: psi float64 (n, segment, 3 + J) -> (n, node)."""
+    find = _by_products if psi.shape[1] <= FEW else _by_gathering
+    odds = find(psi, evidence)
+    return odds if math.isinf(evidence.cap) else np.asarray(np.minimum(odds, evidence.cap))
+
+
+def _by_products(psi: Floats, evidence: Evidence) -> Floats:
+    """Log odds segment by segment, each a product of coefficients and columns of its nodes."""
+    columns = np.empty((psi.shape[2], len(evidence.up)))
+    columns[0], columns[1] = evidence.up, evidence.down
+    columns[2:] = np.vstack([evidence.offset, evidence.loadings.T])[:, evidence.region]
+    factors = psi.copy()
+    np.exp(psi[..., :2], out=factors[..., :2])
+    odds = np.empty((len(psi), len(evidence.up)))
+    for segment in range(psi.shape[1]):
+        part = slice(evidence.start[segment], evidence.start[segment + 1])
+        np.matmul(factors[:, segment], columns[:, part], out=odds[:, part])
+    if evidence.loadings.shape[1]:
+        odds += evidence.base[evidence.region]
+    return odds
+
+
+def _by_gathering(psi: Floats, evidence: Evidence) -> Floats:
+    """The same for many segments at once."""
     segment = evidence.segment
     curve = np.exp(psi[..., :2])
     odds = (
@@ -228,7 +250,7 @@ def log_odds(psi: Floats, evidence: Evidence) -> Floats:
     if evidence.loadings.shape[1]:
         lifts = psi[..., 3:] @ evidence.loadings.T
         odds = odds + lifts[:, segment, evidence.region] + evidence.base[evidence.region]
-    return np.asarray(np.minimum(odds, evidence.cap))
+    return np.asarray(odds)
 
 
 def loglik(psi: Floats, evidence: Evidence) -> Floats:
@@ -245,6 +267,14 @@ def loglik(psi: Floats, evidence: Evidence) -> Floats:
     """
     sets, n, groups, size = psi.shape
     odds = log_odds(psi.transpose(1, 0, 2, 3).reshape(n, sets * groups, size), evidence)
-    soft = np.maximum(odds, 0.0) + np.log1p(np.exp(-np.abs(odds)))
-    sums = by_segment(evidence.positive * odds - evidence.total * soft, evidence)
+    soft = np.abs(odds)
+    np.negative(soft, out=soft)
+    np.exp(soft, out=soft)
+    soft += 1.0  # at most 2: its logarithm is good to 1e-16, which is what a sum needs
+    np.log(soft, out=soft)
+    soft += np.maximum(odds, 0.0)
+    soft *= evidence.total
+    odds *= evidence.positive
+    odds -= soft
+    sums = by_segment(odds, evidence)
     return np.asarray(sums.reshape(n, sets, groups).transpose(1, 0, 2))

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from .evidence import pieces
 from .model import Floats, features, sigmoid
+from .quadrature import merge
 from .table import UNLABELLED, ScoreTable
 from .trust import Regions, no_regions
 
@@ -64,21 +65,37 @@ class Unlabelled(NamedTuple):
     loadings: Floats
 
 
-def unlabelled(table: ScoreTable, regions: Regions | None = None) -> Unlabelled:
-    """Take the unlabelled nodes out of a table."""
+def unlabelled(
+    table: ScoreTable, regions: Regions | None = None, *, cap: float = np.inf
+) -> Unlabelled:
+    """Take the unlabelled nodes out of a table; those of large, unweighted strata are merged."""
     where = no_regions() if regions is None else regions
     nodes = table.nodes()
-    mine = np.flatnonzero(nodes.stratum % 3 == UNLABELLED)
-    region = where.of(nodes.stratum[mine], nodes.logit[mine])
-    order = np.lexsort((region, nodes.stratum[mine]))
-    mine, region = mine[order], region[order]
-    stratum = nodes.stratum[mine] // 3
-    seen = features(nodes.logit[mine], "beta")
+    mine = nodes.stratum % 3 == UNLABELLED
+    stratum, logit = nodes.stratum[mine] // 3, nodes.logit[mine]
+    weight, scale = nodes.weight[mine], nodes.scale[mine]
+    size = len(where.loadings)
+    key = stratum * size + where.of(nodes.stratum[mine], logit)
+    kept = _uneven(stratum, weight, scale, 2 * len(table.groups))[stratum]
+    if np.isfinite(cap):
+        kept[:] = True
+    even = np.ones(2 * len(table.groups))
+    even[stratum] = scale
+    merged = merge(key[~kept], logit[~kept], weight[~kept])
+    key, logit, weight = (
+        np.concatenate(pair)
+        for pair in zip((key[kept], logit[kept], weight[kept]), merged, strict=True)
+    )
+    scale = np.concatenate([scale[kept], even[merged[0] // size]])
+    order = np.argsort(key, kind="stable")
+    key, logit, weight, scale = key[order], logit[order], weight[order], scale[order]
+    stratum, region = np.divmod(key, size)
+    seen = features(logit, "beta")
     return Unlabelled(
         seen.up * where.on_curve[region],
         seen.down * where.on_curve[region],
-        nodes.weight[mine],
-        nodes.scale[mine],
+        weight,
+        scale,
         region,
         np.searchsorted(stratum, np.arange(2 * len(table.groups) + 1)).astype(np.int64),
         table.sums("weight")[..., UNLABELLED].ravel(),
@@ -86,6 +103,17 @@ def unlabelled(table: ScoreTable, regions: Regions | None = None) -> Unlabelled:
         where.base,
         where.loadings,
     )
+
+
+def _uneven(
+    stratum: npt.NDArray[np.int64], weight: Floats, scale: Floats, size: int
+) -> npt.NDArray[np.bool_]:
+    """Strata, bool (size,), whose nodes stay: few rows, or rows of different weights."""
+    low, high = np.full(size, np.inf), np.zeros(size)
+    np.minimum.at(low, stratum, scale)
+    np.maximum.at(high, stratum, scale)
+    total = np.bincount(stratum, weight, minlength=size)
+    return np.asarray((high - low > 1e-12 * high) | ~(total > SMALL * high))
 
 
 def confusion_counts(
@@ -122,7 +150,7 @@ def confusion_counts(
     for the expected ones too.
     """
     flat = psi.reshape(-1, *psi.shape[2:])
-    nodes = unlabelled(table, regions)
+    nodes = unlabelled(table, regions, cap=cap)
     known = table.sums("weight")
     shape = (*psi.shape[:3], 2, 2)
     if target == "population":

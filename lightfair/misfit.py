@@ -125,7 +125,7 @@ def misfit_check(
     rng = np.random.default_rng(rng)
     trusted = posterior.omega is not None
     where = posterior.regions if trusted else _without_deviations(regions(table))
-    known = table_evidence([table], family="beta", cap=cap, regions=where)
+    known = table_evidence([table], family="beta", cap=cap, regions=where, merge=False)
     psi = _thinned(posterior.psi)
     parts = [_Group(*_nothing())]
     for group in range(len(table.groups)):

@@ -96,18 +96,19 @@ def draw_posterior(
         cap=settings.cap,
         regions=where,
     )
+    count, draws, warmup = settings.run
     chains = warm_up(
         evidence,
         trusted_scales(settings.prior, settings.trust, where),
-        chains=settings.chains,
-        warmup=settings.warmup,
+        chains=count,
+        warmup=warmup,
         rng=streams[0],
         progress=told("warm-up"),
     )
     parts: list[Posterior] = []
     metrics: list[dict[str, Floats]] = []
     smooth: list[dict[str, Floats]] = []
-    missing = settings.draws
+    missing = draws
     while True:
         chains, block = take_draws(chains, missing, progress=told("draws"))
         fresh = _named(block, settings, where)
@@ -134,7 +135,7 @@ def draw_posterior(
         )
         verdict = gate(diagnose(_quantities(posterior, judged, table, settings)))
         taken = posterior.phi.shape[1]
-        missing = min(taken, MAX_DRAWS * settings.draws - taken)
+        missing = min(-(-taken // 2), MAX_DRAWS * draws - taken)
         if verdict.ok or missing == 0:
             return posterior, theta_draws, verdict
 

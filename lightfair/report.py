@@ -47,7 +47,7 @@ def to_dict(result: Assessment) -> dict[str, Any]:
             "ok": verdict.ok,
             "reason": verdict.reason,
             "draws": draws,
-            "extended": draws > result.settings.draws,
+            "extended": draws > result.settings.run[1],
         },
         "warnings": [{"code": note.code, "message": note.message} for note in result.warnings],
     }
@@ -387,7 +387,7 @@ def _tail(result: Assessment) -> list[str]:
     verdict = result.gate
     draws = result.posterior.phi.shape[1]
     state = "converged" if verdict.ok else "NOT CONVERGED"
-    parts = [f"{counted(result.settings.chains, 'chain')} of {draws:,} draws"]
+    parts = [f"{counted(result.settings.run[0], 'chain')} of {draws:,} draws"]
     for label, value in (
         ("largest R-hat", verdict.rhat_max),
         ("smallest bulk ESS", verdict.ess_bulk_min),

@@ -16,6 +16,7 @@ their spreads, tau.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -101,8 +102,15 @@ def with_deviations(
 
 
 def _with_one(sigma: Floats) -> Floats:
-    return np.concatenate([sigma, np.ones((*sigma.shape[:-1], 1))], axis=-1)
+    wide = np.ones((*sigma.shape[:-1], sigma.shape[-1] + 1))
+    wide[..., :-1] = sigma
+    return wide
 
 
 def _one_hot(of: Ints, size: int) -> Floats:
-    return np.asarray((of[:, None] == np.arange(size)).astype(np.float64))
+    return _one_hot_of(tuple(of.tolist()), size)
+
+
+@lru_cache(maxsize=64)
+def _one_hot_of(of: tuple[int, ...], size: int) -> Floats:
+    return np.asarray((np.array(of)[:, None] == np.arange(size)).astype(np.float64))

@@ -10,6 +10,7 @@ import numpy as np
 
 from .compare import check_epsilon, check_prob
 from .conjugate import check_prior
+from .effort import DRAWS, usual, usual_warmup
 from .imputation import TARGETS
 from .metrics import DEFAULT_METRICS, LABEL_FREE, check_metrics
 from .model import FAMILIES, Prior
@@ -22,7 +23,8 @@ from .wording import level_name, lies_in, show
 class Settings:
     """The options of `assess`, by the names of its arguments, where they are explained.
 
-    `threshold` and `seed` are filled in by `resolved`, for the record.
+    `threshold` and `seed` are filled in by `resolved`, for the record; so are chains, draws and
+    warmup where they are None.
 
     Raises
     ------
@@ -42,18 +44,19 @@ class Settings:
     clip: float = 0.01
     log_odds_cap: float | None = None
     labels_only_prior: tuple[float, float] = (1.0, 1.0)
-    chains: int = 4
-    draws: int = 800
-    warmup: int = 200
+    chains: int | None = None
+    draws: int | None = None
+    warmup: int | None = None
     threshold: float | dict[str, float] | None = None
     seed: int | None = None
 
     def __post_init__(self) -> None:
         _check_choice("family", self.family, FAMILIES)
         _check_choice("target", self.target, TARGETS)
-        _check_count("chains", self.chains, 1)
-        _check_count("draws", self.draws, 4)
-        _check_count("warmup", self.warmup, 0)
+        for name, least in (("chains", 1), ("draws", 4), ("warmup", 0)):
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name), least)
+                object.__setattr__(self, name, int(getattr(self, name)))
         if not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be a lightfair.Prior; got {self.prior!r}")
         if self.log_odds_cap is not None and not lies_in(self.log_odds_cap, 0.0, math.inf):
@@ -61,8 +64,6 @@ class Settings:
         check_clip(self.clip)
         check_prob(self.prob)
         check_epsilon(self.epsilon)
-        for name in ("chains", "draws", "warmup"):
-            object.__setattr__(self, name, int(getattr(self, name)))
         for name in ("prob", "epsilon", "clip"):
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.log_odds_cap is not None:
@@ -73,9 +74,10 @@ class Settings:
         object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
 
     def resolved(self, table: ScoreTable, rng: Any) -> Settings:
-        """Fill in what depends on the data: the threshold, and the reference, by name.
+        """Fill in what depends on the data: threshold, reference, chains, draws and warm-up.
 
-        Without a reference the group with most rows is it; with one group there is none.
+        Without a reference the group with most rows is it; with one group there is none. Chains
+        are as many as `effort` says, with 3,200 draws in all.
         """
         reference = None
         if self.reference is not None:
@@ -87,12 +89,25 @@ class Settings:
                 )
         elif len(table.groups) > 1:
             reference = table.groups[int(np.argmax(table.sums("rows").sum(axis=(1, 2))))]
+        chains, warmup = usual(len(table.groups), table.labeled, self.trust is not None)
+        if self.chains is not None:
+            chains, warmup = self.chains, usual_warmup(self.chains)
         return replace(
             self,
+            chains=chains,
+            draws=max(4, -(-DRAWS // chains)) if self.draws is None else self.draws,
+            warmup=warmup if self.warmup is None else self.warmup,
             reference=reference if len(table.groups) > 1 else None,
             threshold=table.threshold,
             seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         )
+
+    @property
+    def run(self) -> tuple[int, int, int]:
+        """Chains, draws of each and sweeps of warm-up, of resolved settings."""
+        if self.chains is None or self.draws is None or self.warmup is None:
+            raise ValueError("settings must be resolved: their chains, draws or warmup are None")
+        return self.chains, self.draws, self.warmup
 
     @property
     def label_free(self) -> tuple[str, ...]:

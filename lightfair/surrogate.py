@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .batched import back_solve, diagonal, eliminate, gram, log_diagonal
 from .evidence import Evidence, by_segment, log_odds
 from .model import Floats, sigmoid
 from .scales import Scales
@@ -45,17 +46,15 @@ class Surrogate(NamedTuple):
 class Marginal(NamedTuple):
     """The surrogate posterior at given sigma, with mu and psi integrated out.
 
-    value: (data set, n), log marginal likelihood of sigma. The rest is what `draw` needs: factor,
-    the Cholesky factor L of I + S H S, (data set, n, group, D, D); half, L^-1 S [H | h], (.., D,
-    D + 1); top, the Cholesky factor of the precision of mu in units of its location, (data set, n,
-    D, D); pull, (data set, n, D), top^-1 times its linear term.
+    value: (data set, n), log marginal likelihood of sigma. The rest is what `draw` needs, with the
+    axes of the matrices first, as in `batched`: half, [L' | L^-1 S [H | h]] of each group, L the
+    Cholesky factor of I + S H S, (D, 2 D + 1, data set, group, n); top, the same of mu in units of
+    its location, (D, D + 1, data set * n).
     """
 
     value: Floats
-    factor: Floats
     half: Floats
     top: Floats
-    pull: Floats
 
 
 def marginal(sigma: Floats, surrogate: Surrogate, scales: Scales) -> Marginal:
@@ -70,20 +69,29 @@ def marginal(sigma: Floats, surrogate: Surrogate, scales: Scales) -> Marginal:
         float64 (data set, n, S), above 0.
     """
     size = len(scales.own)
-    spread = scales.spread(sigma)[:, :, None, :, None]
-    bend = np.concatenate([surrogate.curvature, surrogate.linear[..., None]], axis=-1)[:, None]
-    half = spread * bend
-    factor = np.linalg.cholesky(half[..., :size] * np.swapaxes(spread, -1, -2) + np.eye(size))
-    half = np.linalg.solve(factor, half)
-    weight = (bend - np.swapaxes(half[..., :size], -1, -2) @ half).sum(axis=2)
-    location = scales.location(sigma)[..., None]
-    inner = location * weight[..., :size] * np.swapaxes(location, -1, -2)
-    top = np.linalg.cholesky(inner + np.eye(size))
-    pull = np.linalg.solve(top, location * weight[..., size:])[..., 0]
-    value = 0.5 * (pull * pull).sum(-1) - _log_diagonal(top)
-    own = half[..., size]
-    value = value + (0.5 * (own * own).sum(-1) - _log_diagonal(factor)).sum(-1)
-    return Marginal(value, factor, half, top, pull)
+    sets, n, _ = sigma.shape
+    bend = np.concatenate([surrogate.curvature, surrogate.linear[..., None]], axis=-1)
+    bend = np.moveaxis(bend, (2, 3), (0, 1))[..., None]
+    spread = np.moveaxis(scales.spread(sigma), -1, 0)[:, :, None]
+    half = np.empty((size, 2 * size + 1, sets, bend.shape[3], n))
+    np.multiply(spread[:, None], bend, out=half[:, size:])
+    np.multiply(half[:, size : 2 * size], spread, out=half[:, :size])
+    flat = half.reshape(size, 2 * size + 1, -1)
+    diagonal(flat)[...] += 1.0
+    eliminate(flat)
+    own = flat[:, 2 * size]
+    value = 0.5 * (own * own).sum(axis=0) - log_diagonal(flat)
+    value = value.reshape(sets, -1, n).sum(axis=1)
+    taken = gram(flat[:, size : 2 * size], flat[:, size:]).reshape(size, size + 1, sets, -1, n)
+    location = np.moveaxis(scales.location(sigma), -1, 0).reshape(size, -1)
+    top = (bend.sum(axis=3) - taken.sum(axis=3)).reshape(size, size + 1, -1)
+    top *= location[:, None]
+    top[:, :size] *= location
+    diagonal(top)[...] += 1.0
+    eliminate(top)
+    pull = top[:, size]
+    value = value + (0.5 * (pull * pull).sum(axis=0) - log_diagonal(top)).reshape(sets, n)
+    return Marginal(value, half, top)
 
 
 def draw(
@@ -103,11 +111,24 @@ def draw(
     mu (data set, n, D), psi (data set, n, group, D)
     """
     size = len(scales.own)
-    middle = np.linalg.solve(np.swapaxes(at.top, -1, -2), (at.pull + for_mu)[..., None])[..., 0]
-    mu = scales.location(sigma) * middle
-    inner = at.half[..., size] - (at.half[..., :size] @ mu[:, :, None, :, None])[..., 0] + for_psi
-    xi = np.linalg.solve(np.swapaxes(at.factor, -1, -2), inner[..., None])[..., 0]
-    return mu, mu[:, :, None] + scales.spread(sigma)[:, :, None] * xi
+    middle = at.top[:, size] + for_mu.transpose(2, 0, 1).reshape(size, -1)
+    back_solve(at.top, middle)
+    mu = np.moveaxis(scales.location(sigma), -1, 0) * middle.reshape(size, *sigma.shape[:2])
+    mu = np.moveaxis(mu, 0, -1)
+    return mu, draw_own(at, mu, sigma, scales, for_psi)
+
+
+def draw_own(at: Marginal, mu: Floats, sigma: Floats, scales: Scales, for_psi: Floats) -> Floats:
+    """Draw psi given mu from the surrogate posterior at sigma; arguments as in `draw`."""
+    size = len(scales.own)
+    middle = np.moveaxis(mu, -1, 0)
+    xi = at.half[:, 2 * size] + for_psi.transpose(3, 0, 2, 1)
+    xi -= np.einsum("ijrgn,jrn->irgn", at.half[:, size : 2 * size], middle)
+    flat = xi.reshape(size, -1)
+    back_solve(at.half.reshape(size, 2 * size + 1, -1), flat)
+    psi = flat.reshape(xi.shape) * np.moveaxis(scales.spread(sigma), -1, 0)[:, :, None]
+    psi += middle[:, :, None]
+    return np.ascontiguousarray(psi.transpose(1, 3, 2, 0))
 
 
 def draw_sigma(surrogate: Surrogate, scales: Scales, normal: Floats, uniform: Floats) -> Floats:
@@ -135,7 +156,7 @@ def level(sigma: Floats, value: Floats, surrogate: Surrogate, scales: Scales) ->
 
 def quadratic(psi: Floats, surrogate: Surrogate) -> Floats:
     """The surrogate log likelihood of psi (data set, n, group, D): (data set, n, group)."""
-    bend = (surrogate.curvature[:, None] @ psi[..., None])[..., 0]
+    bend = np.swapaxes(np.swapaxes(psi, 1, 2) @ surrogate.curvature, 1, 2)
     return np.asarray((psi * (surrogate.linear[:, None] - 0.5 * bend)).sum(-1))
 
 
@@ -249,10 +270,6 @@ def refit(surrogate: Surrogate, psi: Floats, sigma: Floats, loglik: Floats) -> S
         centre,
         width,
     )
-
-
-def _log_diagonal(factor: Floats) -> Floats:
-    return np.asarray(np.log(np.diagonal(factor, axis1=-2, axis2=-1)).sum(-1))
 
 
 def _derivatives(psi: Floats, evidence: Evidence) -> tuple[Floats, Floats, Floats]:

@@ -22,9 +22,9 @@ from lightfair.model import FAMILIES
 from lightfair.posterior import MAX_DRAWS
 from lightfair.settings import Settings
 
-QUICK = {"draws": 20, "warmup": 50, "rng": 1}
+QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
 NAN = float("nan")
-FIGURES = [0.5786526547713853, 0.08312800284106141, 0.14260754656754657]
+FIGURES = [0.5791491816128952, 0.08005956625009018, 0.14320351736914116]
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -319,7 +319,8 @@ def test_a_group_without_labels(rows):
 
 
 def test_a_group_without_labelled_positives(rows):
-    result = ask(rows, y_true=hide(rows, (rows.group == "B") & (rows.y_true == 1)))
+    positive = (rows.group == "B") & (rows.y_true == 1)
+    result = ask(rows, y_true=hide(rows, positive), draws=400)
     assert result.to_dict()["data"]["groups"][1]["positives"] == 0
     low, high = result.difference("tpr", "B", "A").interval()
     assert high - low > 0.05
@@ -590,7 +591,7 @@ def test_chunks_added_are_assessed_as_the_whole(rows):
 
 
 def test_figures_of_a_seed_stay_what_they_were(rows):
-    """Taken before the rows were left behind at the table."""
+    """A change of the sampler changes them; nothing else may, beyond rounding."""
     values = ask(rows, draws=40, warmup=50).to_dict()["metrics"]["tpr"]
     figures = [values["groups"][0]["mean"], values["groups"][1]["sd"]]
     figures.append(values["differences"][0]["mean"])

@@ -19,12 +19,13 @@ import numpy as np
 import pytest
 from cases import CURVE, DEVIATIONS, TRUSTED, place
 
-from lightfair import sampler
+from lightfair import moves
 from lightfair._jit import available
 from lightfair.evidence import Evidence, evidence, log_odds, loglik
 from lightfair.model import Floats, Prior, features, logit_of
-from lightfair.sampler import State, pack, take_draws, unpack, warm_up
+from lightfair.sampler import take_draws, warm_up
 from lightfair.scales import Scales, curve_scales
+from lightfair.state import State, pack, unpack
 from lightfair.surrogate import expand
 
 LABELS = 6  # scores with labels, of each group
@@ -89,8 +90,8 @@ def kernel(
     seen = seen._replace(region=np.roll(seen.region, misplaced))
     chains = warm_up(seen, scales, chains=1, warmup=0, rng=np.random.default_rng(7))
     surrogate = expand(rolled(seen, away), scales)
-    value = sampler.marginal(state.sigma, surrogate, scales).value
-    ladder = sampler.level(state.sigma, value, surrogate, scales)
+    value = moves.marginal(state.sigma, surrogate, scales).value
+    ladder = moves.level(state.sigma, value, surrogate, scales)
     packed = pack(state._replace(loglik=loglik(state.psi, seen), level=ladder))
     chains = chains._replace(packed=packed, surrogate=surrogate)
     return unpack(take_draws(chains, SWEEPS)[0].packed, rows.groups, scales)
@@ -222,20 +223,20 @@ def test_rejects_labels_out_of_line(astray):
 
 
 def test_rejects_a_sigma_move_without_jacobian(monkeypatch):
-    right = sampler._sigma_target
+    right = moves._sigma_target
     monkeypatch.setattr(
-        sampler, "_sigma_target", lambda sigma, *rest: right(sigma, *rest) - np.log(sigma)
+        moves, "_sigma_target", lambda sigma, *rest: right(sigma, *rest) - np.log(sigma)
     )
     assert any("sigma" in name for name in found(*replicates(), prior_draws()))
 
 
 def test_rejects_a_level_without_the_proposal_of_sigma(monkeypatch):
-    monkeypatch.setattr(sampler, "level", lambda sigma, value, *rest: value)
+    monkeypatch.setattr(moves, "level", lambda sigma, value, *rest: value)
     assert any("sigma" in name for name in found(*replicates(), prior_draws()))
 
 
 def test_rejects_a_weight_without_the_surrogate_likelihood(monkeypatch):
-    monkeypatch.setattr(sampler, "quadratic", lambda psi, surrogate: np.zeros(psi.shape[:-1]))
+    monkeypatch.setattr(moves, "quadratic", lambda psi, surrogate: np.zeros(psi.shape[:-1]))
     assert "log likelihood 0" in found(*replicates(), prior_draws())
 
 
@@ -293,9 +294,9 @@ def test_rejects_an_omega_without_the_common_part():
 
 def test_rejects_a_common_part_that_omega_does_not_scale(monkeypatch):
     """In moves 3 and 4; the surrogate knows better."""
-    right = {name: getattr(sampler, name) for name in ("marginal", "draw")}
-    monkeypatch.setattr(sampler, "marginal", lambda *a: right["marginal"](*a[:2], TRUSTED))
-    monkeypatch.setattr(sampler, "draw", lambda *a: right["draw"](*a[:2], TRUSTED, *a[3:]))
+    right = {name: getattr(moves, name) for name in ("marginal", "draw")}
+    monkeypatch.setattr(moves, "marginal", lambda *a: right["marginal"](*a[:2], TRUSTED))
+    monkeypatch.setattr(moves, "draw", lambda *a: right["draw"](*a[:2], TRUSTED, *a[3:]))
     names = found(*trusted(), within=Apart(*TRUSTED), away=2)
     assert "mu of bend" in names
 

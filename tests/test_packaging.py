@@ -183,7 +183,7 @@ def test_a_renamed_copy_works_where_nothing_can_be_written(host, child_env, jit)
         code = f"{NO_CACHE}\n{code}\nfrom host.fairness_core import _kernels"
         code += "\nassert _kernels.sweeps.signatures, 'not compiled'"
         code += "\nassert not sum(_kernels.sweeps.stats.cache_hits.values())"
-    assert run(code, env, "-B", cwd=host).startswith("(4, ")
+    assert run(code, env, "-B", cwd=host).startswith("(16, ")
     assert not list(host.rglob("__pycache__"))
 
 

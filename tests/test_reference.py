@@ -141,7 +141,13 @@ def unlabelled_table():
 
 def metric_draws(table, labels):
     settings = Settings(
-        metrics=("accuracy", "tpr", "fpr"), target="expected", clip=0.0, draws=1500, trust=False
+        chains=4,
+        warmup=200,
+        metrics=("accuracy", "tpr", "fpr"),
+        target="expected",
+        clip=0.0,
+        draws=1500,
+        trust=False,
     )
     streams = [np.random.default_rng([labels, i]) for i in range(2)]
     theta = draw_posterior(table, settings, streams, None)[1]

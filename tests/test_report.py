@@ -12,7 +12,7 @@ from lightfair.imputation import TARGETS
 from lightfair.metrics import METRICS
 from lightfair.report import number, probability, sentence
 
-QUICK = {"draws": 10, "warmup": 30, "rng": 1}
+QUICK = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
 
 
 def ask(rows, **options):

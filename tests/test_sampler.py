@@ -19,8 +19,10 @@ from lightfair._jit import available, compiles
 from lightfair.diagnostics import mcse_mean
 from lightfair.evidence import evidence, loglik
 from lightfair.model import FAMILIES, features, logit_of
-from lightfair.sampler import make_noise, pack, propose, sweep, take_draws, unpack, warm_up
+from lightfair.moves import propose, sweep
+from lightfair.sampler import take_draws, warm_up
 from lightfair.scales import Scales, curve_scales
+from lightfair.state import make_noise, pack, unpack
 from lightfair.surrogate import expand, level, marginal
 from lightfair.trust import no_regions
 
@@ -122,11 +124,13 @@ def test_forms_agree_where_a_spread_is_fixed(monkeypatch):
 
 @needs_numba
 def test_compiled_proposals_equal_numpy(scales):
+    from lightfair import compiled
+
     seen = build(*rows(4, 4, 50), groups=2, sets=2, scales=scales)
     noise = make_noise(np.random.default_rng(5), (2, 3), 4, 2, scales)
     surrogate = expand(seen, scales)
     plain = propose(noise, seen, surrogate, scales)
-    fast = propose(noise, seen, surrogate, scales, jit=True)
+    fast = compiled.propose(noise, seen, surrogate, scales)
     np.testing.assert_allclose(plain.packed, fast.packed, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(plain.weight, fast.weight, rtol=1e-9, atol=1e-9)
 

@@ -29,7 +29,7 @@ from lightfair.trust import (
     worth,
 )
 
-QUICK = {"draws": 20, "warmup": 50, "rng": 1}
+QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
 
 
 def build(score, label=None, group=None, clip=0.01, **options):

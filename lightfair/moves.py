@@ -1,0 +1,171 @@
+"""The moves of a chain, in NumPy: vectorised over data sets, chains and groups.
+
+A sweep is
+
+1. Four times, a whole new state, proposed from the Gaussian surrogate of the posterior
+   (`surrogate`) and accepted with the ratio of the posterior to the proposal.
+2. A random-walk step of each group's psi, shaped by the surrogate. It covers the tails where the
+   surrogate is thin; without it the chain sticks there.
+3. The exact conditional draw of mu given psi and sigma.
+4. A random-walk step of mu and all psi together, by one common shift. Groups that lean on each
+   other cannot walk far one by one: without it one chain in thirty sticks in the tail of log a.
+5. A random-walk step of each log sigma given psi and mu.
+6. A new psi of each group, proposed from the surrogate given mu and sigma and accepted group by
+   group. With 20 groups a whole new state is seldom right in all of them.
+
+The proposals of move 1 do not depend on the state, so those of many sweeps are made at once,
+before the chain runs through them.
+
+This is the readable form. `_kernels` is its compiled twin: same moves, same noise, same draws.
+Noise is an argument of both.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .evidence import Evidence, loglik
+from .model import Floats
+from .scales import Scales
+from .state import Accepted, Candidates, Noise, State, Step, pack, unpack
+from .surrogate import Surrogate, draw, draw_own, draw_sigma, level, marginal, quadratic
+
+BLOCK = 200_000  # numbers in a temporary array: a few of them fit into a cache
+
+
+def propose(noise: Noise, evidence: Evidence, surrogate: Surrogate, scales: Scales) -> Candidates:
+    """Make the proposals of move 1 for all rounds of the noise."""
+    sets, chains, rounds, width = noise.normal.shape
+    normal = noise.normal.reshape(sets, chains * rounds, width)
+    uniform = noise.uniform.reshape(sets, -1)
+    size = len(scales.own)
+    wide = max(len(evidence.up), sets * evidence.groups * 4 * size * size)
+    step = max(1, BLOCK // wide)
+    parts = [
+        _proposed(normal[:, i : i + step], uniform[:, i : i + step], evidence, surrogate, scales)
+        for i in range(0, chains * rounds, step)
+    ]
+    packed, weight = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    return Candidates(
+        packed.reshape(sets, chains, rounds, -1), weight.reshape(sets, chains, rounds)
+    )
+
+
+def _proposed(
+    normal: Floats, uniform: Floats, evidence: Evidence, surrogate: Surrogate, scales: Scales
+) -> tuple[Floats, Floats]:
+    """Proposed states (data set, n, state) and their log weights (data set, n)."""
+    size, count = len(scales.own), len(scales.sd)
+    sigma = draw_sigma(surrogate, scales, normal[..., :count], uniform)
+    at = marginal(sigma, surrogate, scales)
+    for_psi = normal[..., count + size :].reshape(*normal.shape[:2], -1, size)
+    mu, psi = draw(at, sigma, scales, normal[..., count : count + size], for_psi)
+    heights = loglik(psi, evidence)
+    ladder = level(sigma, at.value, surrogate, scales)
+    weight = (heights - quadratic(psi, surrogate)).sum(-1) + ladder
+    return pack(State(psi, mu, sigma, heights, ladder)), np.asarray(weight)
+
+
+def sweep(
+    packed: Floats,
+    candidates: Candidates,
+    noise: Noise,
+    evidence: Evidence,
+    scales: Scales,
+    surrogate: Surrogate,
+    step: Step,
+) -> tuple[Floats, Accepted]:
+    """Make one sweep of every chain.
+
+    Parameters
+    ----------
+    packed
+        States, float64 (data set, chain, state).
+    candidates, noise
+        Those of one sweep; `noise.walk` and `noise.shift` are already scaled and shaped.
+
+    Returns
+    -------
+    The new states, and counts of acceptance summed over chains and rounds.
+    """
+    groups = evidence.groups
+    size, count = len(scales.own), len(scales.sd)
+    # 1. whole new states from the surrogate
+    packed, joint_count = _refreshed(packed, candidates, noise.joint, surrogate, groups, scales)
+    psi, mu, sigma, height, ladder = unpack(packed, groups, scales)
+    accept = noise.accept[:, :, 0]
+    spread, location = scales.spread(sigma), scales.location(sigma)
+    # 2. a random walk of each group
+    walk = noise.walk[:, :, 0, : size * groups].reshape(psi.shape)
+    new = psi + walk
+    new_height = loglik(new, evidence)
+    pull = (walk * (new + psi - 2.0 * mu[:, :, None]) / np.square(spread)[:, :, None]).sum(-1)
+    walked = new_height - height - 0.5 * pull + accept[..., :groups] > 0.0
+    psi[...] = np.where(walked[..., None], new, psi)
+    height[...] = np.where(walked, new_height, height)
+    # 3. mu given psi and sigma
+    variance = spread * spread
+    precision = groups / variance + 1.0 / (location * location)
+    fresh = noise.walk[:, :, 0, size * groups :] / np.sqrt(precision)
+    mu[...] = psi.sum(axis=2) / variance / precision + fresh
+    # 4. a common shift of mu and all psi
+    shift = noise.shift[:, :, 0]
+    new = psi + shift[:, :, None]
+    new_height = loglik(new, evidence)
+    pull = (shift * (shift + 2.0 * mu) / (location * location)).sum(-1)
+    shifted = (new_height - height).sum(-1) - 0.5 * pull + accept[..., groups] > 0.0
+    psi[...] = np.where(shifted[..., None, None], new, psi)
+    mu[...] = np.where(shifted[..., None], mu + shift, mu)
+    height[...] = np.where(shifted[..., None], new_height, height)
+    # 5. log sigma given psi and mu; the target is that of log sigma, its Jacobian is in it
+    squares, normals = scales.squares(psi, mu), scales.counts(groups)
+    longer = sigma * np.exp(step.sigma[:, None] * noise.stretch[:, :, 0])
+    ratio = _sigma_target(longer, squares, normals, scales.sd)
+    ratio = ratio - _sigma_target(sigma, squares, normals, scales.sd)
+    stretched = ratio + accept[..., groups + 1 : groups + 1 + count] > 0.0
+    sigma[...] = np.where(stretched, longer, sigma)
+    at = marginal(sigma, surrogate, scales)
+    ladder[...] = level(sigma, at.value, surrogate, scales)
+    # 6. each group anew, given mu and sigma
+    new = draw_own(at, mu, sigma, scales, noise.own[:, :, 0].reshape(psi.shape))
+    new_height = loglik(new, evidence)
+    ratio = new_height - quadratic(new, surrogate) - height + quadratic(psi, surrogate)
+    renewed = ratio + accept[..., groups + 1 + count :] > 0.0
+    psi[...] = np.where(renewed[..., None], new, psi)
+    height[...] = np.where(renewed, new_height, height)
+    return packed, Accepted(
+        joint_count[:, None],
+        walked.sum(axis=1, dtype=np.float64),
+        shifted.sum(axis=1, dtype=np.float64)[:, None],
+        stretched.sum(axis=1, dtype=np.float64),
+    )
+
+
+def _refreshed(
+    packed: Floats,
+    candidates: Candidates,
+    joint: Floats,
+    surrogate: Surrogate,
+    groups: int,
+    scales: Scales,
+) -> tuple[Floats, Floats]:
+    """Move 1 through all rounds: new states, and counts of acceptance (data set,)."""
+    old = unpack(packed, groups, scales)
+    weight = (old.loglik - quadratic(old.psi, surrogate)).sum(-1) + old.level
+    latest = np.full(weight.shape, -1)
+    count = np.zeros(len(weight))
+    for i in range(joint.shape[-1]):
+        moved = candidates.weight[:, :, i] - weight + joint[:, :, i] > 0.0
+        weight = np.where(moved, candidates.weight[:, :, i], weight)
+        latest[moved] = i
+        count += moved.sum(axis=1)
+    taken = np.take_along_axis(candidates.packed, latest[..., None, None], axis=2)[:, :, 0]
+    return np.where(latest[..., None] >= 0, taken, packed), count
+
+
+def _sigma_target(sigma: Floats, squares: Floats, normals: Floats, scale: Floats) -> Floats:
+    """Log density of log sigma given the squared deviations of the normals that it scales."""
+    ratio = sigma / scale
+    return np.asarray(
+        (1.0 - normals) * np.log(sigma) - 0.5 * (squares / (sigma * sigma) + ratio * ratio)
+    )
