@@ -284,7 +284,7 @@ def plot(found: dict[str, list[dict[str, Any]]], jobs: list[str], path: Path) ->
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     figure, axes = pyplot.subplots(
         2, 3, figsize=(10, 5.6), sharex="col", sharey="row", layout="constrained"
@@ -296,9 +296,14 @@ def plot(found: dict[str, list[dict[str, Any]]], jobs: list[str], path: Path) ->
                 y = [line[job][what] / unit for line in lines]
                 axes[row, column].loglog(x, y, label=JOBS[job], markersize=5, **LOOKS[job])
         axes[1, column].set_xlabel(name)
+        if name == "groups":
+            sizes = [line["size"][name] for line in lines]
+            axes[1, column].set_xticks(sizes, map(str, sizes))
     axes[0, 0].set_ylabel("seconds")
     axes[1, 0].set_ylabel("peak memory, MiB")
     for axis in axes.flat:
+        axis.xaxis.set_minor_formatter(ticker.NullFormatter())
+        axis.yaxis.set_minor_formatter(ticker.NullFormatter())
         axis.grid(True, which="major", color="0.9")
         axis.spines[["top", "right"]].set_visible(False)
     axes[1, 0].axhline(GOAL, color="0.6", linewidth=0.8)

@@ -19,7 +19,7 @@ from lightfair._jit import available, compiles
 from lightfair.cli import main
 
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
-COMPILED = {"_kernels", "_gather"}  # importing them imports numba
+COMPILED = {"_gather", "_kernels", "compiled"}  # importing them imports numba
 needs_numba = pytest.mark.skipif(not available(), reason="numba is absent")
 
 ASSESS = """
