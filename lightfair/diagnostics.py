@@ -39,6 +39,7 @@ from .special import ndtri
 Floats = NDArray[np.float64]
 
 MIN_DRAWS = 4  # two to a half chain, the fewest that have a variance
+BLOCK = 4_000_000  # draws of all quantities that are diagnosed at once
 
 # Sums that are constant in exact arithmetic (a selection rate from imputed counts) differ from
 # draw to draw by their rounding, about sqrt(terms) * 1e-16 of their size.
@@ -96,6 +97,19 @@ def diagnose(x: ArrayLike) -> Diagnosis:
     >>> diagnose(drift).rhat.round(2)
     array([2.13])
     """
+    x = np.asarray(x, dtype=np.float64)
+    if x.size <= BLOCK or x.ndim < 3:
+        return _diagnosed(x)
+    flat = x.reshape(*x.shape[:2], -1)  # in blocks: a diagnosis holds ten copies of its draws
+    step = max(1, BLOCK // math.prod(x.shape[:2]))
+    parts = [_diagnosed(flat[..., i : i + step]) for i in range(0, flat.shape[2], step)]
+    return Diagnosis(
+        *(np.concatenate(columns).reshape(x.shape[2:]) for columns in zip(*parts, strict=True))
+    )
+
+
+def _diagnosed(x: Floats) -> Diagnosis:
+    """Diagnose a block of quantities."""
     draws = _open(x)
     if draws.few:
         nan = draws.undefined()

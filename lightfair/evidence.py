@@ -79,7 +79,7 @@ def evidence(
     regions: Regions | None = None,
 ) -> Evidence:
     """Sort nodes by segment and region, and give every empty segment a node of weight 0."""
-    empty = np.setdiff1d(np.arange(segments), segment)
+    empty = np.flatnonzero(np.bincount(segment, minlength=segments) == 0)
     where = np.concatenate([segment, empty]).astype(np.int64)
     place = np.zeros(len(where), dtype=np.int64)
     if region is not None:

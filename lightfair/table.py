@@ -358,7 +358,7 @@ def settled(
     low, high = clip_bounds(clip)
     inside = (points.logit > low) & (points.logit < high)
     many = np.bincount(points.stratum[inside], minlength=len(groups) * 6) > EXACT_LIMIT
-    many[np.unique(cells.stratum)] = True
+    many[cells.stratum] = True
     moves = many[points.stratum] & inside
     moved = to_cells(Points._make(column[moves] for column in points))
     cells = Cells._make(np.concatenate(pair) for pair in zip(cells, moved, strict=True))

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from lightfair import diagnostics
 from lightfair.diagnostics import (
     Diagnosis,
     Gate,
@@ -231,3 +232,14 @@ def test_four_draws_are_enough():
 def test_shape_without_chains(shape):
     with pytest.raises(ValueError, match=r"x must have shape \(chain, draw, \.\.\.\)"):
         diagnose(np.zeros(shape))
+
+
+def test_blocks_change_nothing(monkeypatch):
+    x = np.random.default_rng(40).normal(size=(4, 50, 3, 5))
+    x[..., 1, 2] = 1.0
+    x[1, 7, 2, 0] = np.nan
+    whole = diagnostics.diagnose(x)
+    monkeypatch.setattr(diagnostics, "BLOCK", 4 * 50 * 4)
+    for one, two in zip(whole, diagnostics.diagnose(x), strict=True):
+        assert two.shape == (3, 5)
+        np.testing.assert_array_equal(one, two)
