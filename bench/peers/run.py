@@ -38,7 +38,11 @@ SEED = 100  # first of the warm fits; cold and cached fits have others
 def main() -> int:
     arguments = _arguments()
     began = cpu_seconds()
-    status = json.loads((arguments.envs / "status.json").read_text())
+    path = arguments.envs / "status.json"
+    if not path.exists():
+        print(f"--envs must be a folder that install.py has made; no {path.name}", file=sys.stderr)
+        return 2
+    status = json.loads(path.read_text())
     figures: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "command": f"python bench/peers/run.py {_options(arguments)}".strip(),
@@ -49,7 +53,10 @@ def main() -> int:
         "effective": {},
         "large": {},
         "failures": {},
+        "cpu_seconds": 0.0,
     }
+    if "1e6 rows" in arguments.cases:
+        figures["table_seconds"] = table_seconds("1e6 rows")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(arguments.envs, Path(folder))
         summaries: dict[str, dict[str, Summary]] = {}
@@ -62,14 +69,13 @@ def main() -> int:
             except subprocess.CalledProcessError as error:
                 figures["failures"][name] = error.output
                 print(f"{name} failed: {error.output}", file=sys.stderr)
-    for case, found in summaries.items():
-        for name in found:
-            figures["effective"][case][name].update(disagreement(name, found))
-    if "1e6 rows" in arguments.cases:
-        figures["table_seconds"] = table_seconds("1e6 rows")
-    figures["cpu_seconds"] = cpu_seconds() - began
-    arguments.figures.write_text(json.dumps(figures, indent=1) + "\n")
-    write_results(figures, arguments.results)
+            for case, found in summaries.items():
+                for other in found:
+                    figures["effective"][case][other].update(disagreement(other, found))
+            figures["cpu_seconds"] = cpu_seconds() - began
+            # after each program: a run that was stopped leaves what it has
+            arguments.figures.write_text(json.dumps(figures, indent=1) + "\n")
+            write_results(figures, arguments.results)
     print(f"{figures['cpu_seconds']:.0f} s of CPU")
     return 0
 
