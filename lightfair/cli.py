@@ -10,6 +10,7 @@ Exit codes: 0 done, 2 bad usage or input, said in one sentence on standard error
 from __future__ import annotations
 
 import argparse
+import errno
 import io
 import json
 import os
@@ -36,11 +37,20 @@ def run() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):  # names that the terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = main()
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader of a pipe has gone: not an error of ours
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if sys.stdout is None:
+            raise OSError(errno.EBADF, "it is closed; send it to a file or to /dev/null")
+        try:
+            code = main()
+        finally:  # of --help, too
+            sys.stdout.flush()
+    except OSError as error:  # of printing; `main` says those of files
         code = 0
+        if not isinstance(error, BrokenPipeError):  # the reader of a pipe may go
+            code = 2
+            why = (error.strerror or str(error)).lower()
+            print(f"lightfair: error: standard output: {why}", file=sys.stderr)
+        if sys.stdout is not None:  # what it still holds is not written at exit
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     except KeyboardInterrupt:
         code = 130
     raise SystemExit(code)
@@ -267,6 +277,8 @@ def _sources(arguments: argparse.Namespace) -> list[Any]:
     twice = [path for path, name in zip(paths, names, strict=True) if names.count(name) > 1]
     if twice:
         raise ValueError(f"{twice[0]} is given twice; its rows would count twice")
+    if "-" in paths and sys.stdin is None:
+        raise ValueError("standard input is closed; give the name of a file instead of -")
     return [sys.stdin.buffer if path == "-" else path for path in paths]
 
 

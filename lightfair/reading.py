@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import frame_columns
+from .wording import show
 
 CHUNK_ROWS = 131_072
 UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # labels that say that there is none
@@ -129,16 +130,20 @@ def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -
 
 def numbers(name: str, column: Sequence[str], first: int = 0) -> NDArray[np.float64]:
     """Turn text into float64, empty text into NaN; name the first cell that is not a number."""
-    try:
-        return np.fromiter(map(float, column), np.float64, len(column))
-    except ValueError:
-        values = np.empty(len(column))
+    if "_" not in "".join(column):  # Python reads 0_1 as 1
+        try:
+            return np.fromiter(map(float, column), np.float64, len(column))
+        except ValueError:
+            pass
+    values = np.empty(len(column))
     for row, text in enumerate(column):
         try:
-            values[row] = float(text) if text.strip() else np.nan
+            values[row] = float(text.replace("_", "?")) if text.strip() else np.nan
         except ValueError:
-            at = first + row
-            raise ValueError(f"column {name} must hold numbers; got {text!r} at row {at}") from None
+            raise ValueError(
+                f"column {name} must hold numbers; got {show(text)} at row {first + row}; write "
+                "them as 0.25, without percent signs, units and decimal commas"
+            ) from None
     return values
 
 
@@ -186,6 +191,8 @@ def _file_pieces(
         if kind == "gzip":
             head = _Head(gzip.GzipFile(fileobj=io.BufferedReader(head)), where)
             kind = head.kind
+            if kind == "gzip":
+                raise ValueError(f"{where} was gzipped twice; gunzip it once")
         if kind not in (*READABLE, "", "table"):
             raise ValueError(f"{where} is {kind}; give CSV, CSV.gz, Parquet or Arrow")
         if kind == "table":
@@ -244,6 +251,8 @@ class _Head(io.RawIOBase):
             got = self.file.read(size)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{self.where} is not a whole gzip file: {error}") from error
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, self.where) from error
         if not isinstance(got, bytes):
             raise ValueError(f"{self.where} must be open in binary mode")
         return got
@@ -266,16 +275,20 @@ def _text(where: str, head: _Head) -> str:
     try:
         return io.BufferedReader(head).read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{where} is not UTF-8 text: {error.reason}") from error
+        raise _not_text(where, error) from error
+
+
+def _not_text(where: str, error: UnicodeDecodeError) -> ValueError:
+    return ValueError(f"{where} is not UTF-8 text: {error.reason}; save it as UTF-8")
 
 
 def _csv_chunks(
     where: str, head: _Head, columns: Columns, chunk_rows: int
 ) -> Iterator[dict[str, Any]]:
     lines = io.TextIOWrapper(io.BufferedReader(head, 1 << 17), encoding="utf-8-sig", newline="")
-    first = 0
+    reader, first = csv.reader(lines, strict=True), 0
     try:
-        for cells in _cells(where, csv.reader(lines, strict=True), columns.names, chunk_rows):
+        for cells in _cells(where, reader, columns.names, chunk_rows):
             chunk: dict[str, Any] = {}
             for name, column in cells.items():
                 if name in columns.numeric:
@@ -288,9 +301,12 @@ def _csv_chunks(
             first += len(chunk[columns.y_true])
             yield chunk
     except UnicodeDecodeError as error:
-        raise ValueError(f"{where} is not UTF-8 text: {error.reason}") from error
+        raise _not_text(where, error) from error
     except csv.Error as error:
-        raise ValueError(f"{where} is not CSV: {error}") from error
+        raise ValueError(
+            f"{where} is not CSV: {error}, at line {reader.line_num}; look for a quote that is not "
+            f"closed, from row {first} on"
+        ) from error
 
 
 def _cells(

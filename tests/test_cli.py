@@ -225,6 +225,36 @@ def test_a_closed_pipe_is_no_error(path, child_env):
     assert process.wait(60) == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is full")
+def test_a_full_disk_is_said_in_one_line(path, tmp_path, child_env):
+    table = ["summarize", path, *COLUMNS, "-o"]
+    for arguments, what in (
+        ([*table, "-"], b"standard output: no space left on device"),
+        (["--help"], b"standard output: no space left on device"),
+        ([*table, "/dev/full"], b"/dev/full: no space left on device"),
+    ):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "lightfair", *arguments],
+                env=child_env,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                timeout=60,
+            )
+        assert (done.returncode, done.stderr) == (2, b"lightfair: error: " + what + b"\n")
+
+
+@pytest.mark.skipif(not Path("/bin/sh").exists(), reason="no shell")
+@pytest.mark.parametrize("closed, what", [("<&-", "standard input is"), (">&-", "standard output")])
+def test_closed_streams_are_said_in_one_line(closed, what, child_env):
+    command = f"exec '{sys.executable}' -m lightfair assess - {' '.join(COLUMNS)} {closed}"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], env=child_env, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"lightfair: error: {what}") and done.stderr.count("\n") == 1
+
+
 def test_names_of_groups_that_the_terminal_cannot_show(text, tmp_path, child_env):
     file = tmp_path / "rows.csv"
     file.write_text(text.replace(",A,", ",größer,"), encoding="utf-8")
@@ -369,6 +399,11 @@ def test_a_line_on_a_terminal_while_reading():
         ("y,s,g\n1,.5,größer\n".encode("latin-1"), "is not UTF-8 text"),
         (b"\x1f\x8b not gzip at all, nor long", "is not a whole gzip file"),
         (gzip.compress(b"y,s,g\n1,.5,A\n" * 99)[:-12], "is not a whole gzip file"),
+        (gzip.compress(gzip.compress(b"y,s,g\n1,.5,A\n")), "was gzipped twice; gunzip it once"),
+        ("y,s,g\n1,51.2%,A\n", "got '51.2%' at row 0; write them as 0.25, without percent signs"),
+        ("y,s,g\n1,0_1,A\n0,0.5,A\n", "must hold numbers; got '0_1' at row 0"),
+        ('y,s,g\n1,.5,"A"x\n', "at line 2; look for a quote that is not closed, from row 0 on"),
+        ("y,s,g\n1,.5,größer\n".encode("latin-1"), "save it as UTF-8"),
         (gzip.compress(b"y,s,g\n")[:10] + b"\xff" * 20, "is not a whole gzip file"),
     ],
 )
