@@ -33,7 +33,7 @@ import numpy as np
 
 from .counts import Counts
 from .groups import Parts, group_names
-from .model import Floats
+from .model import Floats, sigmoid
 from .table import CELL_WIDTH, UNLABELLED, Cells, Ints, Points, ScoreTable, check_clip, clip_bounds
 from .wording import list_values, show
 
@@ -56,6 +56,7 @@ KEYS = (
 COUNTS = ("dropped", "missing_as_group", "ties", "merged_levels")
 WHOLE = ("stratum", "cell", "rows")  # columns of whole numbers
 SLACK = 1e-6  # relative; sums are rounded
+HALF = 5e-4  # scores of two bytes meet thresholds that are rounded to two bytes
 
 
 def to_dict(table: ScoreTable) -> dict[str, Any]:
@@ -94,15 +95,19 @@ def save(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     """Write a table to a file; until all is written a file of that name stays as it was."""
     target = check_target(path)
     text = to_text(table)
+    try:
+        _write(target, text)
+    except OSError as error:  # it names no file, or the one that is moved
+        raise OSError(error.errno, error.strerror, target) from error
+
+
+def _write(target: str, text: str) -> None:
     if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
         with open(target, "w", encoding="utf-8") as file:
             file.write(text)
         return
     mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~_umask()
-    try:
-        handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, target) from error
+    handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")
     try:
         with open(handle, "w", encoding="utf-8") as file:
             file.write(text)
@@ -148,7 +153,9 @@ def load_table(path: str | os.PathLike[str]) -> ScoreTable:
 def from_text(text: str) -> ScoreTable:
     """Return the table that JSON text holds."""
     try:
-        values = json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_once)
+        values = json.loads(
+            text, parse_constant=_refuse_constant, parse_int=_integer, object_pairs_hook=_once
+        )
     except json.JSONDecodeError as error:
         at = f"{error.msg} at line {error.lineno}, column {error.colno}"
         raise ValueError(f"a table must be JSON, one object; {at}; give rows as CSV") from error
@@ -166,7 +173,9 @@ def from_dict(values: Any) -> ScoreTable:
         If a key is missing or unknown, or a value is one that no table has.
     """
     if not isinstance(values, Mapping) or values.get("format") != FORMAT:
-        raise ValueError(f'a table must be an object with "format": "{FORMAT}"')
+        raise ValueError(
+            f'a table must be an object with "format": "{FORMAT}", as summarize writes it'
+        )
     version = values.get("version")
     if isinstance(version, bool) or version != VERSION:
         raise ValueError(
@@ -208,6 +217,10 @@ def from_dict(values: Any) -> ScoreTable:
     )
     if not 0 <= table.clipped <= table.rows:
         raise ValueError(f"clipped must lie in [0, {table.rows}], the rows; got {table.clipped}")
+    for name in ("missing_as_group", "ties"):
+        if (found := getattr(table.counts, name)) > table.rows:
+            raise ValueError(f"{name} must be at most {table.rows}, the rows; got {found}")
+    _check_decisions(table)
     for column in ("rows", "weight"):
         without = np.flatnonzero(table.sums(column).sum(axis=(1, 2)) == 0.0)
         if without.size:
@@ -231,6 +244,12 @@ def _umask() -> int:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"a table must hold finite numbers; got {name}")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > 640:  # Python may refuse to read more
+        raise ValueError(f"a table must hold numbers of fewer digits; got {digits[:10]}...")
+    return int(digits)
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -386,6 +405,29 @@ def _check_places(points: Points, cells: Cells, clip: float) -> None:
     inside = (points.logit > low) & (points.logit < high)
     twofold = inside & np.isin(points.stratum, cells.stratum)
     _refuse(twofold, "a stratum must be in points or in cells, but for scores at a bound of clip")
+
+
+def _check_decisions(table: ScoreTable) -> None:
+    """Decisions are those of the threshold, where one decides.
+
+    A point at a bound of clip is of any score beyond it, a cell of any score within.
+    """
+    if table.threshold is None:
+        return
+    cuts = table.threshold
+    cut = np.array([cuts[name] if isinstance(cuts, dict) else cuts for name in table.groups])
+    points, cells = table.points, table.cells
+    first, last = clip_bounds(table.clip)
+    start = cells.cell.astype(np.float64) * CELL_WIDTH
+    least: Floats = np.where(points.logit <= first, 0.0, sigmoid(points.logit))
+    most: Floats = np.where(points.logit >= last, 1.0, sigmoid(points.logit))
+    for name, stratum, low, high in (
+        ("points", points.stratum, least, most),
+        ("cells", cells.stratum, sigmoid(start), sigmoid(start + CELL_WIDTH)),
+    ):
+        at, positive = cut[stratum // 6], stratum % 6 >= 3
+        wrong = np.where(positive, high < at - HALF, low > at + HALF)
+        _refuse(wrong, f"{name}.stratum must have the decisions that threshold makes")
 
 
 def _check_powers(cells: Cells) -> None:

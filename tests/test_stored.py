@@ -180,6 +180,14 @@ INFINITE, NAN = float("inf"), float("nan")
         (spoilt("cells", "power2", 0, -9.0), "cells.power2 must be"),
         (spoilt("cells", "power2", 0, 0.0), "cells.power2 must be at least that of rows at the m"),
         (spoilt("cells", "power3", 0, -9.0), "cells.power3 must be a sum of powers"),
+        (changed(counts__ties=5998), "ties must be at most 5997, the rows; got 5998"),
+        (changed(counts__missing_as_group=5998), "missing_as_group must be at most 5997, the rows"),
+        (changed(threshold=0.9), "stratum must have the decisions that threshold makes; it is not"),
+        (changed(threshold=0.1), "stratum must have the decisions that threshold makes; it is not"),
+        (
+            changed(threshold={name: 0.8 for name in make().groups}),
+            "points.stratum must have the decisions that threshold makes",
+        ),
         (SWAPPED, "points must be sorted by stratum and logit, none twice; it is not at index 1"),
         (TWICE, "cells must be sorted by stratum and cell, none twice; it is not at index 1"),
         (BOTH, "a stratum must be in points or in cells, but for scores at a bound of clip"),
@@ -197,6 +205,18 @@ def test_what_is_no_table(values, message):
             stored.from_text(json.dumps(values))
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("threshold", [0.003, 0.3, 0.7, 0.9999])
+@pytest.mark.parametrize("count", [100, 6000])
+def test_decisions_of_any_precision_are_those_of_the_threshold(kind, threshold, count):
+    score = np.random.default_rng(2).random(count).astype(kind)
+    score[:4] = [threshold, np.nextafter(kind(threshold), kind(0)), 0.001, 0.999]
+    label = np.arange(count) % 2
+    data = lf.score_data(label, score, sensitive_features=label, threshold=threshold)
+    table = lf.score_table(data, clip=0.0005)
+    assert_equal(lf.ScoreTable.from_dict(table.to_dict()), table)
+
+
 def test_weights_that_cannot_be():
     values = MADE["weighted"]().to_dict()
     values["points"]["weight_sq"][0] = 1.0
@@ -212,7 +232,7 @@ def test_weights_that_cannot_be():
         ('{"format": NaN}', "must hold finite numbers; got NaN"),
         ('{"format": 1, "format": 2}', "a key must come once; 'format' comes twice"),
         ('{"a": ' + "[" * 100_000, "a table must be JSON"),
-        ('{"version": ' + "9" * 5000 + "}", "integer string conversion|must be an object"),
+        ('{"version": ' + "9" * 5000 + "}", "numbers of fewer digits; got 9999999999..."),
     ],
 )
 def test_what_is_no_json(text, message, tmp_path):
