@@ -52,6 +52,7 @@ from .groups import (
 from .labels import MINUS, Labels
 from .wording import Note, level_name, list_values, missing_rows, row_list, show
 
+WEIGHTS = (1e-100, 1e100)  # of those that are not 0: their squares, and sums of them, are numbers
 FIRST_ROWS = 6  # row numbers that a note needs: it lists five, and says whether there are more
 
 
@@ -388,6 +389,10 @@ def _weights(array: Any, first: int) -> NDArray[np.float64]:
     good = (weight >= 0) & (weight < math.inf)
     way_out = "drop or repair these rows"
     check_values("sample_weight", weight, good, "be finite and not negative", way_out, first)
+    least, most = WEIGHTS
+    good = (weight == 0) | ((weight >= least) & (weight <= most))
+    rule, way_out = f"be 0 or lie in [{least:g}, {most:g}]", "multiply all weights by one factor"
+    check_values("sample_weight", weight, good, rule, way_out, first)
     return weight
 
 

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from .columns import column, is_missing, number_of
 from .counts import Counts
-from .data import Door
+from .data import WEIGHTS, Door
 from .groups import Parts, absent, cross, drop_missing, levels_of, name_missing
 from .labels import MINUS
 from .model import Floats, logit_of
@@ -36,6 +36,8 @@ FAULTS = {
     "weight missing": "sample_weight has {missing}; drop these rows or fill them",
     "weight outside": "sample_weight must be finite and not negative; got {value}; drop or repair "
     "these rows",
+    "weight extreme": f"sample_weight must be 0 or lie in [{WEIGHTS[0]:g}, {WEIGHTS[1]:g}]; got "
+    "{value}; multiply all weights by one factor",
 }
 WHOLE_RESULT = "from_rows takes the whole result of what sql_query, or lightfair sql, wrote"
 ROUNDING = 1e-12  # of a row, in a database's sums

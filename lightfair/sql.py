@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .counts import MISSING_LEVEL
-from .data import Door
+from .data import WEIGHTS, Door
 from .table import CELL_WIDTH, EXACT_LIMIT, check_clip
 from .wording import level_name, show
 
@@ -323,9 +323,11 @@ def _place(say: Dialect, terms: Terms, low: str, high: str) -> str:
         "score < 0 OR score > 1 THEN 'score outside'",
     ]
     if terms.weighted:
+        least, most = map(_number, WEIGHTS)
         cases += [
             f"weight IS NULL OR {say.is_nan.format('weight')} THEN 'weight missing'",
             f"weight < 0 OR weight > {_number(LARGEST)} THEN 'weight outside'",
+            f"weight > {most} OR (weight > 0 AND weight < {least}) THEN 'weight extreme'",
         ]
     cases.append(f"score <= {low} OR score >= {high} THEN 'bound'")
     whens = "".join(f"      WHEN {case}\n" for case in cases)
@@ -339,7 +341,7 @@ def _sums(terms: Terms, low: str, high: str) -> list[str]:
     sums += [f"SUM({power}) AS power{j}" for j, power in enumerate(powers, 1)]
     value = "score"
     if terms.weighted:
-        value = "CASE WHEN kind = 'weight outside' THEN weight ELSE score END"
+        value = "CASE WHEN kind IN ('weight outside', 'weight extreme') THEN weight ELSE score END"
         sums += ["SUM(weight) AS weight_sum", "SUM(weight * weight) AS weight_sq_sum"]
         sums += [f"SUM(weight * {power}) AS weight_power{j}" for j, power in enumerate(powers, 1)]
     sums.append(f"SUM(CASE WHEN score < {low} OR score > {high} THEN 1 ELSE 0 END) AS clipped")

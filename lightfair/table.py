@@ -128,6 +128,12 @@ class ScoreTable:
         if self.groups != tuple(map(", ".join, self.parts)):
             raise ValueError("a group must be named by its parts, joined by a comma and a space")
 
+    def __repr__(self) -> str:
+        return (
+            f"<ScoreTable: {self.rows:,} rows, {self.labeled:,} labeled; {len(self.groups):,} "
+            f"groups by {', '.join(self.attributes)}; clip {self.clip:g}>"
+        )
+
     @classmethod
     def from_rows(cls, rows: Iterable[Any]) -> ScoreTable:
         """Build a table from the result of the statement that `sql_query` writes.

@@ -495,6 +495,11 @@ def test_decisions(y_pred):
         ({"sample_weight": [1, -1, 1, 1]}, "finite and not negative; got -1 at row 1"),
         ({"sample_weight": [1, np.inf, 1, 1]}, "got inf at row 1"),
         ({"sample_weight": [1, None, 1, 1]}, r"sample_weight has 1 missing value \(row 1\)"),
+        (
+            {"sample_weight": [1, 1e101, 1, 1]},
+            "be 0 or lie in .* got 9+.* at row 1; mul",
+        ),
+        ({"sample_weight": [1, 1, 1e-101, 1]}, "be 0 or lie in .* got 1e-101 at row 2"),
         ({"sample_weight": ["a"] * 4}, "must hold numbers; got 'a' at row 0"),
         ({"sample_weight": [0] * 4}, "positive in some row; all are 0"),
         ({"sample_weight": [1, 0, 0, 1]}, "every group; all are 0 in 'a'"),

@@ -243,6 +243,7 @@ def test_bad_rows_are_not_dropped(engine):
     columns["score"] = ("double", np.clip(columns["score"][1], 0.001, 0.999).tolist())
     columns["score"][1][:10] = [None, None, float("nan"), 1.5, 2.5, -0.25, 0.6, 0.6, 0.6, 0.6]
     columns["weight"][1][6:10] = [None, float("nan"), float("inf"), -1.0]
+    columns["weight"][1][11:13] = [1e101, 1e-101]
     columns["label"][1][:11] = [None] * 10 + [7]
     columns["race"][1][:10] = ["a"] * 10
     roles = {**ROLES, "sample_weight": "weight"}
@@ -253,20 +254,25 @@ def test_bad_rows_are_not_dropped(engine):
     assert sum(row["row_count"] for row in rows) == 200
     lowest = {
         kind: {row["lowest"] for row in rows if row["kind"] == kind}
-        for kind in ("score outside", "weight outside")
+        for kind in ("score outside", "weight outside", "weight extreme")
     }
-    assert lowest == {"score outside": {-0.25, 1.5}, "weight outside": {-1.0}}
+    assert lowest == {
+        "score outside": {-0.25, 1.5},
+        "weight outside": {-1.0},
+        "weight extreme": {1e-101, 1e101},
+    }
     for column, value, message in (
         ("label", 7, "y_true must hold two classes; got 3 values: 0, 1, 7; name those"),
         ("kind", "score missing", "y_score has 3 missing values; drop these rows"),
         ("kind", "score outside", r"y_score must lie in \[0, 1\]; got .* \(and in 2 more\); tran"),
         ("kind", "weight missing", "sample_weight has 2 missing values; drop these rows"),
         ("kind", "weight outside", r"finite and not negative; got -1 \(and in 1 more\); drop or"),
+        ("kind", "weight extreme", r"be 0 or lie in .* got .* \(and in 1 more\); multiply"),
     ):
         with pytest.raises(ValueError, match=message):
             table_from_rows(rows)
         rows = [row for row in rows if row[column] != value]
-    assert table_from_rows(rows).rows == 189
+    assert table_from_rows(rows).rows == 187
 
 
 def test_without_a_clip(engine):

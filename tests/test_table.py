@@ -143,6 +143,11 @@ def test_chunks_add_up_to_the_whole(cuts):
     assert_same_tables(total, part(columns, slice(None)))
 
 
+def test_a_table_is_shown_in_one_line():
+    table = lf.score_table(lf.score_data([1, None], [0.2, 0.7], sensitive_features={"g": [*"ab"]}))
+    assert repr(table) == "<ScoreTable: 2 rows, 1 labeled; 2 groups by g; clip 0.01>"
+
+
 def test_chunks_that_lack_a_group_add_up():
     columns = chunk_rows()
     parts = [part(columns, columns[2] == name) for name in "cab"]
