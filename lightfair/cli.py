@@ -84,7 +84,7 @@ def assess_files(arguments: argparse.Namespace) -> str:
 
 def summarize_files(arguments: argparse.Namespace) -> str:
     """Add up the rows and tables of files into a table, and write it."""
-    from .report import rows_line
+    from .report import one_line, rows_line
     from .stored import check_target, to_text
 
     to_stdout = arguments.output == "-"
@@ -95,7 +95,7 @@ def summarize_files(arguments: argparse.Namespace) -> str:
     if to_stdout:
         return to_text(table).removesuffix("\n")
     table.save(arguments.output)
-    notes = [f"warning ({note.code}): {note.message}" for note in table.notes]
+    notes = [one_line(f"warning ({note.code}): {note.message}") for note in table.notes]
     return "\n".join([f"{arguments.output}: {rows_line(table)}", *notes])
 
 

@@ -23,6 +23,7 @@ from .wording import Note, level_name, list_values, missing_rows, row_list
 Parts = tuple[tuple[str, ...], ...]
 EMPTY_LIMIT = 10_000  # above this many combinations the empty ones are counted, not listed
 SINGLETON_LEVELS = 20  # a column with more levels than this, most of them single rows, is noted
+BLANK = ("", "na", "nan", "n/a", "null", "<na>", "nat")  # names that may mean a missing level
 
 
 class Levels(NamedTuple):
@@ -121,7 +122,7 @@ def empty_groups(parts: Parts) -> tuple[str, ...]:
 def group_notes(
     attributes: tuple[str, ...], parts: Parts, rows: NDArray[np.float64] | NDArray[np.int64]
 ) -> list[Note]:
-    """Say which attribute looks real-valued, and how many combinations lack rows.
+    """Say which attribute looks real-valued, whose levels may be one, how many are not there.
 
     Parameters
     ----------
@@ -143,10 +144,32 @@ def group_notes(
             message = f"{attribute} has {len(counts)} levels, {single} of them with one row; cut a "
             message += "real-valued column into bands"
             notes.append(Note("real_valued_group", message))
+        notes += _name_notes(attribute, every[-1])
     combinations = math.prod(map(len, every))
     if combinations > EMPTY_LIMIT and len(attributes) > 1:
         message = f"combinations without rows, too many to list: {combinations - len(parts)}"
         notes.append(Note("empty_groups", message))
+    return notes
+
+
+def _name_notes(attribute: str, levels: set[str]) -> list[Note]:
+    """Say which levels may be one, or none: they are groups of their own, whatever they mean."""
+    alike: dict[str, list[str]] = {}
+    for level in sorted(levels):
+        alike.setdefault("".join(level.casefold().split()), []).append(level)
+    groups = [same for same in alike.values() if len(same) > 1]
+    notes = []
+    if groups:
+        listed = "; ".join(list_values(tuple(same)) for same in groups[:5])
+        more = "; ..." if len(groups) > 5 else ""
+        message = f"{attribute} has levels that differ only in case or spaces: {listed}{more}; if "
+        notes.append(Note("alike_levels", f"{message}they are one, write them alike"))
+    blank = tuple(sorted(level for level in levels if level.casefold() in BLANK))
+    if blank:
+        message = f"{attribute} has levels that read as missing: {list_values(blank)}; they are "
+        notes.append(
+            Note("blank_levels", f"{message}groups; if they are missing, leave them empty")
+        )
     return notes
 
 

@@ -97,7 +97,14 @@ def to_text(result: Assessment) -> str:
     for name in result.settings.metrics:
         lines += ["", *_metric_text(result, name)]
     lines += ["", *_tail(result)]
-    return "\n".join(lines)
+    return "\n".join(map(one_line, lines))
+
+
+def one_line(text: str) -> str:
+    """Write characters that are no print, as names from data may hold, as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def counted(n: int, noun: str) -> str:
@@ -114,7 +121,7 @@ def rows_line(table: ScoreTable) -> str:
         decided = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
     else:
         decided = f"threshold {threshold:g}"
-    return (
+    return one_line(
         f"{counted(table.rows, 'row')}, {table.labeled:,} labeled, "
         f"{table.rows - table.labeled:,} unlabeled{', weighted' if table.weighted else ''}; "
         f"{counted(len(table.groups), 'group')} by {' and '.join(table.attributes)}; {decided}"
@@ -370,6 +377,7 @@ def _bare(entry: dict[str, Any]) -> str:
 
 def _columns(rows: list[list[str]]) -> list[str]:
     """Align: the first column to the left, the others to the right."""
+    rows = [[*map(one_line, row)] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     widths[0] = max(widths[0], 24)
     return [

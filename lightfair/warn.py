@@ -34,7 +34,10 @@ def data_warnings(table: ScoreTable) -> list[Note]:
         message = "no row is labelled; all but selection rates rest on the prior alone"
         notes.append(Note("no_labels", message))
     elif not both.all():
-        notes.append(Note("one_class", f"every labelled row is {CLASSES[int(both[1] > 0)]}"))
+        here, other = (CLASSES[int(both[c] > 0)] for c in (1, 0))
+        message = f"every labelled row is {here}: nothing says what scores {other} ones have; if "
+        message += f"rows have no label because they are {other}, label them"
+        notes.append(Note("one_class", message))
     for name, counts in zip(table.groups, labelled if both.any() else (), strict=both.any()):
         if not counts.any():
             message = (

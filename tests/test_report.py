@@ -155,6 +155,18 @@ def test_names_of_any_length_and_script(rows):
     assert "Ж" in text and "größte Gruppe" in text
 
 
+def test_names_cannot_break_lines_or_reach_the_terminal(rows):
+    group = np.where(rows.group == "A", "x\ny", "\x1b[31mred")
+    asked = ask(rows, group=group, metrics="tpr")
+    text = str(asked)
+    assert all(line.isprintable() for line in text.splitlines())
+    assert "  x\\ny " in text and "\\x1b[31mred" in text
+    lines = text.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("tpr  "))
+    assert len({len(line) for line in lines[at : at + 3]}) == 1
+    assert {group["name"] for group in asked.to_dict()["data"]["groups"]} == {"x\ny", "\x1b[31mred"}
+
+
 def test_the_labels_anchored_estimate_stands_beside(result):
     values = result.to_dict()["metrics"]
     entry = values["accuracy"]["groups"][0]["prediction_powered"]

@@ -221,6 +221,19 @@ def test_notes_on_groups_are_those_of_the_sum():
     ]
 
 
+def test_names_that_may_be_one_group_or_none_are_noted():
+    """Also where each is in another chunk."""
+    one, two = (
+        lf.score_table(lf.score_data([1, 0], [0.2, 0.7], sensitive_features={"g": levels}))
+        for levels in (["Male", "NaN"], ["MALE ", "f"])
+    )
+    assert [note.code for note in one.notes] == ["blank_levels"]
+    assert two.notes == ()
+    messages = {note.code: note.message for note in (one + two).notes}
+    assert messages["blank_levels"].startswith("g has levels that read as missing: 'NaN'; they")
+    assert "differ only in case or spaces: 'MALE ', 'Male'; if" in messages["alike_levels"]
+
+
 def test_merged_levels_add_up():
     one, two = build([0.3] * 4, group=[1, "1", "a", "b"]), build([0.3] * 3, group=[2, "2", "1"])
     assert (one + two).counts.merged_levels == (("group", ("1", "2")),)

@@ -150,6 +150,19 @@ def test_labels_of_one_class():
     assert notes[0].message == f"group B has only positive labels ({count} of them)"
 
 
+@pytest.mark.parametrize(
+    "label, here, other", [(1, "positive", "negative"), (0, "negative", "positive")]
+)
+def test_one_class_only_names_the_way_out(label, here, other):
+    data = lf.score_data(
+        [label, label, None, None], [0.2, 0.7, 0.4, 0.9], sensitive_features=[*"abab"]
+    )
+    notes = data_warnings(lf.score_table(data))
+    assert [note.code for note in notes] == ["one_class"]
+    assert notes[0].message.startswith(f"every labelled row is {here}: ")
+    assert notes[0].message.endswith(f"no label because they are {other}, label them")
+
+
 def test_scores_against_the_labels_of_one_group():
     rows = lf.simulate(4000, 1000, rng=2)
     score = np.where(rows.group == "B", 1.0 - rows.y_score, rows.y_score)
