@@ -25,7 +25,16 @@ from .groups import Parts, absent, cross, drop_missing, levels_of, name_missing
 from .labels import MINUS
 from .model import Floats, logit_of
 from .sql import Terms
-from .table import CELL_WIDTH, UNLABELLED, Cells, Points, ScoreTable, clip_bounds, settled
+from .table import (
+    CELL_WIDTH,
+    UNLABELLED,
+    Cells,
+    Points,
+    ScoreTable,
+    check_clip,
+    clip_bounds,
+    settled,
+)
 from .wording import list_values, show
 
 Record = dict[str, Any]
@@ -40,6 +49,7 @@ FAULTS = {
     "{value}; multiply all weights by one factor",
 }
 WHOLE_RESULT = "from_rows takes the whole result of what sql_query, or lightfair sql, wrote"
+PART = "be whole numbers from 0 to row_count"
 ROUNDING = 1e-12  # of a row, in a database's sums
 
 
@@ -61,6 +71,7 @@ def table_from_rows(rows: Iterable[Any]) -> ScoreTable:
     terms = _terms(records)
     _check_columns(records, terms)
     count = _numbers(records, "row_count", partial(_is_count, 1), "be whole numbers from 1")
+    _check_total(records, count)
     door = Door(
         threshold=0.5 if terms.decided else terms.threshold,
         decided=terms.decided,
@@ -86,12 +97,12 @@ def table_from_rows(rows: Iterable[Any]) -> ScoreTable:
     groups = tuple(", ".join(part) for part in parts)
     if not terms.decided:
         _check_thresholds(records, group, groups, found.threshold)
-        ties = _numbers(records, "ties", partial(_is_count, 0), "be whole numbers from 0")
+        ties = _numbers(records, "ties", partial(_is_part, count), PART)
         found = found._replace(counts=found.counts + Counts(ties=int(ties.sum())))
     label[label == MINUS] = found.minus
     known = np.where(label < 0, UNLABELLED, label).astype(np.int64)
     stratum = (group.astype(np.int64) * 2 + predicted) * 3 + known
-    clipped = _numbers(records, "clipped", partial(_is_count, 0), "be whole numbers from 0")
+    clipped = _numbers(records, "clipped", partial(_is_part, count), PART)
     point = np.array([record["kind"] == "point" for record in records], dtype=bool)
     sums = [stratum, count, weight, weight_sq]
     table = settled(
@@ -230,9 +241,22 @@ def _refuse_faults(records: list[Record], count: Floats) -> None:
             raise ValueError(f"kind must be point or cell; got {show(record['kind'])}")
 
 
+def _check_total(records: list[Record], count: Floats) -> None:
+    """Results are whole, once or more; those of parts of the data have totals of their own."""
+    total = _numbers(records, "row_total", partial(_is_count, 1), "be whole numbers from 1")
+    for whole in np.unique(total):
+        here = count[total == whole].sum()
+        if here % whole != 0:
+            raise ValueError(
+                f"the result is cut short: its rows count {here:,.0f} of {whole:,.0f} rows of the "
+                "table; fetch all of it, without a limit"
+            )
+
+
 def _records(rows: Iterable[Any]) -> list[Record]:
     """Each row as a dict with names in lower case."""
-    if isinstance(rows, (str, bytes, Mapping)) or hasattr(rows, "columns"):
+    plain = isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable)
+    if plain or hasattr(rows, "columns"):
         raise ValueError(
             f"rows must be an iterable of mappings; got {type(rows).__name__}; a pandas frame "
             'gives them with .to_dict("records"), polars with .to_dicts(), Arrow with .to_pylist()'
@@ -260,7 +284,9 @@ def _terms(records: list[Record]) -> Terms:
         )
     text = texts.pop()
     try:
-        return Terms(**json.loads(str(text)))
+        terms = Terms(**json.loads(str(text)))
+        check_clip(terms.clip)
+        return terms
     except (TypeError, ValueError):
         raise ValueError(
             f"rows must have a column terms; got {show(text)} in it; {WHOLE_RESULT}"
@@ -288,6 +314,10 @@ def _numbers(records: list[Record], name: str, good: Callable[[Floats], Any], ru
 
 def _is_count(least: int, values: Floats) -> Any:
     return (values >= least) & (values == np.floor(values))
+
+
+def _is_part(count: Floats, values: Floats) -> Any:
+    return _is_count(0, values) & (values <= count)
 
 
 def _is_weight(values: Floats) -> Any:

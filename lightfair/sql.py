@@ -138,7 +138,7 @@ class Terms:
         if self.weighted:
             names += ["weight_sum", "weight_sq_sum"]
             names += ["weight_power1", "weight_power2", "weight_power3"]
-        return [*names, "clipped", *["ties"] * (not self.decided), "lowest"]
+        return [*names, "clipped", *["ties"] * (not self.decided), "lowest", "row_total"]
 
 
 def sql_query(
@@ -164,6 +164,7 @@ def sql_query(
         Whose SQL to write.
     table : str or sequence of str
         A table or view. Dots separate catalog, schema and name; a sequence holds them one by one.
+        On DuckDB also the path of a file.
     y_true, y_score, y_pred, sample_weight : str
         Columns that hold what `score_data` wants; NULL is missing. Scores and weights are cast to
         double; a four-byte score ties with a threshold of its own precision, as in `score_data`.
@@ -220,7 +221,10 @@ def sql_query(
     for name in roles:
         if roles.count(name) > 1:
             raise ValueError(f"a column has one role; {show(name)} was given two")
-    path = table.split(".") if isinstance(table, str) else list(table)
+    if isinstance(table, str):  # on DuckDB also the path of a file
+        path = [table] if dialect == "duckdb" and "/" in table else table.split(".")
+    else:
+        path = list(table)
     if not path:
         raise ValueError("table must be the name of a table; got none")
     names = [_name(say, name) for name in terms.attributes]
@@ -311,7 +315,7 @@ WITH lightfair_rows AS {say.once}(
 SELECT
   {terms_text} AS terms,
   {", ".join(group)}, point, cell,
-  {_listed(_sums(terms, low, high), "  ")}
+  {_listed(_sums(say, terms, low, high), "  ")}
 FROM lightfair_cells
 GROUP BY point, cell, {", ".join(group)}"""
 
@@ -334,7 +338,7 @@ def _place(say: Dialect, terms: Terms, low: str, high: str) -> str:
     return f"CASE\n{whens}      ELSE 'inside'\n    END"
 
 
-def _sums(terms: Terms, low: str, high: str) -> list[str]:
+def _sums(say: Dialect, terms: Terms, low: str, high: str) -> list[str]:
     """What is counted and summed of a point, a cell or a fault."""
     powers = ["away", "away * away", "away * away * away"]
     sums = ["COUNT(*) AS row_count"]
@@ -347,7 +351,8 @@ def _sums(terms: Terms, low: str, high: str) -> list[str]:
     sums.append(f"SUM(CASE WHEN score < {low} OR score > {high} THEN 1 ELSE 0 END) AS clipped")
     if not terms.decided:
         sums.append("SUM(CASE WHEN score = cut THEN 1 ELSE 0 END) AS ties")
-    return [*sums, f"MIN({value}) AS lowest"]
+    total = f"CAST(SUM(COUNT(*)) OVER () AS {say.integer}) AS row_total"  # tells a result cut short
+    return [*sums, f"MIN({value}) AS lowest", total]
 
 
 def _listed(columns: list[str], indent: str = "    ") -> str:

@@ -87,6 +87,7 @@ def naive_rows(columns, clip=0.01, threshold=0.5, weighted=False, **terms):
                 "point": point,
                 "cell": cell,
                 "lowest": 0.0,
+                "row_total": len(rows),
                 **(powers if cell is None else {}),
                 **row,
             }
@@ -232,7 +233,20 @@ BAD_ROWS = {
     ),
     "no threshold": (lambda: change("threshold", None), "database writes the level of group"),
     "decision": (lambda: change("predicted", 2), "y_pred must hold 0 and 1, or bool; got 2"),
-    "clipped": (lambda: change("clipped", None), "clipped must be whole numbers from 0; got None"),
+    "clipped": (lambda: change("clipped", None), "clipped must be whole numbers from 0 to row"),
+    "more clipped": (lambda: change("clipped", 9999), "clipped must be whole numbers from 0 to r"),
+    "more ties": (lambda: change("ties", 9999), "ties must be whole numbers from 0 to row_count"),
+    "cut short": (
+        lambda: naive_rows(draw())[:-1],
+        r"the result is cut short: its rows count 1,\d+ of 2,000 rows of the table; fetch all",
+    ),
+    "not rows": (lambda: None, "rows must be an iterable of mappings; got NoneType"),
+    "no clip": (
+        lambda: [
+            {**row, "terms": row["terms"].replace("0.01", "null")} for row in naive_rows(draw())
+        ],
+        "must have a column terms; got",
+    ),
     "label": (lambda: change("label", 5), "y_true must hold two classes; got 3 values: 0, 1, 5"),
     "group": (
         lambda: change("level_1", None),
@@ -269,6 +283,11 @@ def test_frames_are_refused_with_the_way_out():
 def test_names_are_quoted(dialect, source):
     assert f"\n  FROM {source}\n" in query(dialect, table="a\"b.c'd.e\\f")
     assert f"\n  FROM {source}\n" in query(dialect, table=['a"b', "c'd", "e\\f"])
+
+
+def test_a_path_is_one_name_on_duckdb():
+    assert '\n  FROM "../a b/x.parquet"\n' in query("duckdb", table="../a b/x.parquet")
+    assert "\n  FROM `a/b`.`c`\n" in query("spark", table="a/b.c")
 
 
 @pytest.mark.parametrize(
@@ -433,3 +452,11 @@ def test_bad_commands(arguments, message, capsys):
     assert main(["sql", "--dialect", "duckdb", "--table", "t", *arguments.split()]) == 2
     out, error = capsys.readouterr()
     assert out == "" and message in error and error.count("\n") == 1
+
+
+def test_thresholds_of_crossed_groups_on_the_command_line(capsys):
+    columns = ["--label", "y", "--score", "s", "--group", "a", "--group", "b"]
+    start = ["sql", "--dialect", "duckdb", "--table", "t", *columns, "--threshold"]
+    assert main([*start, "x=0.4"]) == 2
+    assert 'got 1; write them as "LEVEL, LEVEL=NUMBER"' in capsys.readouterr().err
+    assert main([*start, "x, y=0.4"]) == 0
