@@ -120,7 +120,9 @@ def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -
         elif _is_chunk(part):
             if names is None:
                 raise ValueError("source must be a file that holds a table; got rows")
-            yield Piece(0, "", _of_frame("a chunk", part, names))
+            found = _of_frame("a chunk", part, names)
+            if not all(map(_is_empty, found.values())):  # a filter may leave nothing of a chunk
+                yield Piece(0, "", found)
         else:
             raise ValueError(
                 "source must hold paths, open files, frames or mappings of columns; got "
@@ -156,6 +158,13 @@ def _is_file(value: Any) -> bool:
 
 def _is_chunk(value: Any) -> bool:
     return isinstance(value, Mapping) or frame_columns(value) is not None
+
+
+def _is_empty(column: Any) -> bool:
+    try:
+        return len(column) == 0
+    except TypeError:  # no column: the door says so
+        return False
 
 
 def _of_frame(where: str, chunk: Any, names: list[str]) -> dict[str, Any]:

@@ -220,7 +220,7 @@ def _read(
             chunk = _chunk(door, columns, piece.columns, door.rows - start, last=more is None)
             check_edges(chunk.data.score, clip, chunk.row)
         except ValueError as error:
-            where = f"{piece.where}: " if several and piece.columns is not None else ""
+            where = f"{piece.where}: " if several and piece.columns and piece.where else ""
             unseen = ""
             if more is not None and more.file == piece.file:
                 unseen = f"; rows from {door.rows - start} on were not looked at"

@@ -191,6 +191,17 @@ def test_the_errors_are_those_of_the_whole(columns, options, of_a_row):
         assert unseen in (("", f"{looked} on were not looked at") if of_a_row else ("", unseen))
 
 
+def test_chunks_without_rows_add_nothing():
+    some = {"y": [1, 0, None], "s": [0.2, 0.7, 0.4], "g": ["a", "b", "a"]}
+    none = {name: [] for name in some}
+    assert_same(summarize([none, some, none]), summarize([some]))
+    for nothing in ([none, none], none):
+        with pytest.raises(ValueError, match="source must hold at least one row; got none"):
+            summarize(nothing)
+    with pytest.raises(ValueError, match="^y_score must lie in"):  # a chunk has no name to begin
+        summarize([some, {**some, "s": [0.2, 0.7, 4]}])
+
+
 def test_two_groups_of_one_name_in_two_chunks():
     chunks = [
         {"y": [1], "s": [0.5], "p": ["a, b"], "q": ["c"]},
@@ -268,7 +279,7 @@ def test_a_summary_is_assessed_as_its_rows(rows):
     "source, options, message",
     [
         ([], {}, "source must hold at least one row; got none"),
-        ([{"y": [], "s": [], "g": []}], {}, "at least one row; got 0 rows"),
+        ([{"y": [], "s": [], "g": []}], {}, "at least one row; got none"),
         ([{"y": [1], "s": [0.5]}], {}, "a chunk has no column g; its columns are y, s"),
         ([{"y": [1], "s": [0.5, 0.6], "g": ["a"]}], {}, "must have the same length; got 1 and 2"),
         ([[1, 2]], {}, "source must hold paths, open files, frames or mappings of columns; got li"),
