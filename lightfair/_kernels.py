@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 import numba
 
+from .moves import WALK
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -85,6 +87,40 @@ def _spreads(x, at, ratios, of, sums):
 
 
 @_jit
+def _common(factor, half, sums):
+    """Twin of `surrogate._common`: sums[:, : D + 1] is [W | w]; returns the value of the system."""
+    size = sums.shape[0]
+    groups = factor.shape[0] - 1
+    for i in range(size):
+        for j in range(i + 1):
+            factor[groups, i, j] = sums[i, size + 2] * sums[i, j] * sums[j, size + 2]
+        factor[groups, i, i] += 1.0
+    value = -_cholesky(factor, groups, size)
+    for i in range(size):
+        dot = sums[i, size + 2] * sums[i, size]
+        for k in range(i):
+            dot -= factor[groups, i, k] * half[groups, k, size]
+        dot = dot / factor[groups, i, i]
+        half[groups, i, size] = dot
+        value += 0.5 * dot * dot
+    return value
+
+
+@_jit
+def _mu(factor, half, sums, normal, at, out, first):
+    """Twin of `surrogate._mu`: mu goes to out[first : first + D]."""
+    size = sums.shape[0]
+    groups = factor.shape[0] - 1
+    for i in range(size - 1, -1, -1):
+        dot = half[groups, i, size] + normal[at + i]
+        for k in range(i + 1, size):
+            dot -= factor[groups, k, i] * sums[k, 0]
+        sums[i, 0] = dot / factor[groups, i, i]
+    for i in range(size):
+        out[first + i] = sums[i, size + 2] * sums[i, 0]
+
+
+@_jit
 def _marginal(x, at, bends, ratios, of, factor, half, sums):
     """Twin of `surrogate.marginal` for sigma = x[at : at + S]; returns its value.
 
@@ -125,19 +161,7 @@ def _marginal(x, at, bends, ratios, of, factor, half, sums):
                 over = half[g, k, i]
                 for j in range(wide):
                     sums[i, j] -= over * half[g, k, j]
-    for i in range(size):
-        for j in range(i + 1):
-            factor[groups, i, j] = sums[i, size + 2] * sums[i, j] * sums[j, size + 2]
-        factor[groups, i, i] += 1.0
-    value -= _cholesky(factor, groups, size)
-    for i in range(size):
-        dot = sums[i, size + 2] * sums[i, size]
-        for k in range(i):
-            dot -= factor[groups, i, k] * half[groups, k, size]
-        dot = dot / factor[groups, i, i]
-        half[groups, i, size] = dot
-        value += 0.5 * dot * dot
-    return value
+    return value + _common(factor, half, sums)
 
 
 @_jit
@@ -233,13 +257,7 @@ def proposals(
     for n in range(packed.shape[0]):
         x = packed[n]
         value = _marginal(x, s, bends, ratios, of, factor, half, sums)
-        for i in range(size - 1, -1, -1):
-            dot = half[groups, i, size] + normal[n, count + i]
-            for k in range(i + 1, size):
-                dot -= factor[groups, k, i] * sums[k, 0]
-            sums[i, 0] = dot / factor[groups, i, i]
-        for i in range(size):
-            x[m + i] = sums[i, size + 2] * sums[i, 0]
+        _mu(factor, half, sums, normal[n], count, x, m)
         for g in range(groups):
             _own(x, m, g, factor, half, sums, normal[n], count + size, x, size * g)
             x[h + g] = _group_loglik(
@@ -279,8 +297,8 @@ def sweeps(
     G D + 2 G + 1 + S), that is walk, shift, stretch, own and accept: the noise; nodes (4, node):
     up, down, positive, total; start, owner, columns: `evidence.Pieces`; bends, ratios, of, factor,
     half, sums as in `_marginal`; scales (4, S): sd, centre, width, step of log sigma; kept (sweep,
-    state); accepted (1 + G + 1 + S,): counts of moves 1, 2, 4 and 5, added to; spare (2, max(D,
-    G)): scratch.
+    state); accepted (1 + G + 1 + S,): counts of moves 1, 2 and the first forms of 4 and 5,
+    added to; spare (3, max(D, G, S)): scratch.
     """
     size = ratios.shape[1]
     groups = bends.shape[0]
@@ -331,48 +349,95 @@ def sweeps(
             variance = sums[j, size + 1] * sums[j, size + 1]
             precision = groups / variance + 1.0 / (sums[j, size + 2] * sums[j, size + 2])
             x[m + j] = middle / variance / precision + late[t, m + j] / math.sqrt(precision)
-        # 4. a common shift of mu and all psi
+        # 4. a common shift of mu and all psi: a walk, or in every other sweep from the surrogate
         ratio = 0.0
-        for j in range(size):
-            push = late[t, shift + j]
-            location = sums[j, size + 2]
-            ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (location * location)
+        if t % 2 == 0:
+            for j in range(size):
+                push = late[t, shift + j]
+                spare[2, j] = push
+                location = sums[j, size + 2]
+                ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (location * location)
+        else:
+            for i in range(size):
+                for j in range(size + 1):
+                    sums[i, j] = 0.0
+            for g in range(groups):
+                for i in range(size):
+                    sums[i, size] += bends[g, i, size]
+                    for j in range(size):
+                        sums[i, j] += bends[g, i, j]
+                        sums[i, size] -= bends[g, i, j] * (x[size * g + j] - x[m + j])
+            _common(factor, half, sums)
+            _mu(factor, half, sums, late[t], shift, spare[2], 0)
+            for j in range(size):
+                spare[2, j] -= x[m + j]
         for g in range(groups):
             for j in range(size):
-                trial[j] = x[size * g + j] + late[t, shift + j]
+                trial[j] = x[size * g + j] + spare[2, j]
             height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
             spare[1, g] = height
             ratio += height - x[h + g]
+            if t % 2 == 1:
+                ratio -= _quadratic(trial, 0, bends, g) - _quadratic(x, size * g, bends, g)
         if ratio + late[t, accept + groups] > 0.0:
-            accepted[1 + groups] += 1.0
+            accepted[1 + groups] += 1.0 - t % 2
             for g in range(groups):
                 x[h + g] = spare[1, g]
                 for j in range(size):
-                    x[size * g + j] += late[t, shift + j]
+                    x[size * g + j] += spare[2, j]
             for j in range(size):
-                x[m + j] += late[t, shift + j]
-        # 5. log sigma given psi and mu
-        for k in range(count):
-            squares = 0.0
-            normals = 0.0
-            for j in range(size):
-                if of[0, j] == k:
-                    normals += groups
+                x[m + j] += spare[2, j]
+        # 5. log sigma: one by one given psi and mu, or in every other sweep all, and psi and mu too
+        if t % 2 == 1:
+            ratio = late[t, accept + groups + 1]
+            for k in range(count):
+                push = WALK / math.sqrt(count) * scales[2, k] * late[t, stretch + k]
+                longer = math.exp(push)
+                spare[2, k] = longer
+                far = x[s + k] / scales[0, k]
+                ratio += push - 0.5 * far * far * (longer * longer - 1.0)
+            for g in range(groups):
+                for j in range(size):
+                    wider = spare[2, of[0, j]] if of[0, j] >= 0 else 1.0
+                    trial[j] = (x[size * g + j] - x[m + j]) * wider
+                    trial[j] += x[m + j] * (spare[2, of[1, j]] if of[1, j] >= 0 else 1.0)
+                height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
+                spare[1, g] = height
+                ratio += height - x[h + g]
+            if ratio > 0.0:
+                for j in range(size):
+                    wider = spare[2, of[0, j]] if of[0, j] >= 0 else 1.0
+                    middle = x[m + j]
+                    x[m + j] = middle * (spare[2, of[1, j]] if of[1, j] >= 0 else 1.0)
                     for g in range(groups):
-                        far = (x[size * g + j] - x[m + j]) / ratios[0, j]
+                        x[size * g + j] = x[m + j] + (x[size * g + j] - middle) * wider
+                for g in range(groups):
+                    x[h + g] = spare[1, g]
+                for k in range(count):
+                    x[s + k] *= spare[2, k]
+        else:
+            for k in range(count):
+                squares = 0.0
+                normals = 0.0
+                for j in range(size):
+                    if of[0, j] == k:
+                        normals += groups
+                        for g in range(groups):
+                            far = (x[size * g + j] - x[m + j]) / ratios[0, j]
+                            squares += far * far
+                    if of[1, j] == k:
+                        normals += 1.0
+                        far = x[m + j] / ratios[1, j]
                         squares += far * far
-                if of[1, j] == k:
-                    normals += 1.0
-                    far = x[m + j] / ratios[1, j]
-                    squares += far * far
-            old = x[s + k]
-            push = scales[3, k] * late[t, stretch + k]
-            new = old * math.exp(push)
-            ratio = (1.0 - normals) * push - 0.5 * (squares / (new * new) - squares / (old * old))
-            ratio -= 0.5 * (new * new - old * old) / (scales[0, k] * scales[0, k])
-            if ratio + late[t, accept + groups + 1 + k] > 0.0:
-                accepted[2 + groups + k] += 1.0
-                x[s + k] = new
+                old = x[s + k]
+                push = scales[3, k] * late[t, stretch + k]
+                new = old * math.exp(push)
+                ratio = (1.0 - normals) * push
+                ratio -= 0.5 * (squares / (new * new) - squares / (old * old))
+                ratio -= 0.5 * (new * new - old * old) / (scales[0, k] * scales[0, k])
+                if ratio + late[t, accept + groups + 1 + k] > 0.0:
+                    accepted[2 + groups + k] += 1.0
+                    x[s + k] = new
         value = _marginal(x, s, bends, ratios, of, factor, half, sums)
         x[last] = _level(x, s, value, scales)
         # 6. each group anew, given mu and sigma

@@ -106,5 +106,5 @@ def _tables(evidence: Evidence, surrogate: Surrogate, scales: Scales) -> Iterato
             np.empty((groups + 1, size, size)),
             np.empty((groups + 1, size, size + 1)),
             np.empty((size, size + 3)),
-            np.empty((2, max(size, groups))),
+            np.empty((3, max(size, groups, count))),
         )

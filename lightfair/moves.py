@@ -7,9 +7,13 @@ A sweep is
 2. A random-walk step of each group's psi, shaped by the surrogate. It covers the tails where the
    surrogate is thin; without it the chain sticks there.
 3. The exact conditional draw of mu given psi and sigma.
-4. A random-walk step of mu and all psi together, by one common shift. Groups that lean on each
-   other cannot walk far one by one: without it one chain in thirty sticks in the tail of log a.
-5. A random-walk step of each log sigma given psi and mu.
+4. A common shift of mu and all psi together, in turn a random-walk step and a draw of mu from the
+   surrogate, given how far each psi is away from it. Groups that lean on each other cannot walk far
+   one by one: without the one, one chain in thirty sticks in the tail of log a; without the other,
+   50 groups take three times the draws.
+5. A random-walk step of each log sigma given psi and mu; in every other sweep instead one of all
+   log sigma, which stretches psi and mu along. Where groups differ little the first is slow, where
+   they differ much the second.
 6. A new psi of each group, proposed from the surrogate given mu and sigma and accepted group by
    group. With 20 groups a whole new state is seldom right in all of them.
 
@@ -22,14 +26,26 @@ Noise is an argument of both.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from .evidence import Evidence, loglik
 from .model import Floats
 from .scales import Scales
 from .state import Accepted, Candidates, Noise, State, Step, pack, unpack
-from .surrogate import Surrogate, draw, draw_own, draw_sigma, level, marginal, quadratic
+from .surrogate import (
+    Surrogate,
+    draw,
+    draw_common,
+    draw_own,
+    draw_sigma,
+    level,
+    marginal,
+    quadratic,
+)
 
+WALK = 2.4  # step of a walk in units of the target, times the square root of its dimensions
 BLOCK = 200_000  # numbers in a temporary array: a few of them fit into a cache
 
 
@@ -74,6 +90,7 @@ def sweep(
     scales: Scales,
     surrogate: Surrogate,
     step: Step,
+    anew: bool = False,
 ) -> tuple[Floats, Accepted]:
     """Make one sweep of every chain.
 
@@ -82,11 +99,15 @@ def sweep(
     packed
         States, float64 (data set, chain, state).
     candidates, noise
-        Those of one sweep; `noise.walk` and `noise.shift` are already scaled and shaped.
+        Those of one sweep; `noise.walk` and, for a walk, `noise.shift` are already scaled and
+        shaped.
+    anew
+        Which form of moves 4 and 5 is made: with it the second one.
 
     Returns
     -------
-    The new states, and counts of acceptance summed over chains and rounds.
+    The new states, and counts of acceptance summed over chains and rounds; of moves 4 and 5 those
+    of their first form.
     """
     groups = evidence.groups
     size, count = len(scales.own), len(scales.sd)
@@ -108,22 +129,34 @@ def sweep(
     precision = groups / variance + 1.0 / (location * location)
     fresh = noise.walk[:, :, 0, size * groups :] / np.sqrt(precision)
     mu[...] = psi.sum(axis=2) / variance / precision + fresh
-    # 4. a common shift of mu and all psi
+    # 4. a common shift of mu and all psi: a walk, or in every other sweep from the surrogate
     shift = noise.shift[:, :, 0]
+    if anew:
+        away = psi - mu[:, :, None]
+        shift = draw_common(away, sigma, surrogate, scales, shift) - mu
     new = psi + shift[:, :, None]
     new_height = loglik(new, evidence)
-    pull = (shift * (shift + 2.0 * mu) / (location * location)).sum(-1)
+    if anew:
+        pull = 2.0 * (quadratic(new, surrogate) - quadratic(psi, surrogate)).sum(-1)
+    else:
+        pull = (shift * (shift + 2.0 * mu) / (location * location)).sum(-1)
     shifted = (new_height - height).sum(-1) - 0.5 * pull + accept[..., groups] > 0.0
     psi[...] = np.where(shifted[..., None, None], new, psi)
     mu[...] = np.where(shifted[..., None], mu + shift, mu)
     height[...] = np.where(shifted[..., None], new_height, height)
-    # 5. log sigma given psi and mu; the target is that of log sigma, its Jacobian is in it
-    squares, normals = scales.squares(psi, mu), scales.counts(groups)
-    longer = sigma * np.exp(step.sigma[:, None] * noise.stretch[:, :, 0])
-    ratio = _sigma_target(longer, squares, normals, scales.sd)
-    ratio = ratio - _sigma_target(sigma, squares, normals, scales.sd)
-    stretched = ratio + accept[..., groups + 1 : groups + 1 + count] > 0.0
-    sigma[...] = np.where(stretched, longer, sigma)
+    # 5. log sigma: one by one given psi and mu, or in every other sweep all, with psi and mu
+    counts = np.zeros((len(sigma), 1 + count))  # accepted walks of moves 4 and 5
+    if anew:
+        normal, chance = noise.stretch[:, :, 0], accept[..., groups + 1]
+        _stretch_all(packed, normal, chance, evidence, scales, surrogate)
+    else:
+        squares, normals = scales.squares(psi, mu), scales.counts(groups)
+        longer = sigma * np.exp(step.sigma[:, None] * noise.stretch[:, :, 0])
+        ratio = _sigma_target(longer, squares, normals, scales.sd)
+        ratio = ratio - _sigma_target(sigma, squares, normals, scales.sd)
+        stretched = ratio + accept[..., groups + 1 : groups + 1 + count] > 0.0
+        sigma[...] = np.where(stretched, longer, sigma)
+        counts[:, 0], counts[:, 1:] = shifted.sum(axis=1), stretched.sum(axis=1)
     at = marginal(sigma, surrogate, scales)
     ladder[...] = level(sigma, at.value, surrogate, scales)
     # 6. each group anew, given mu and sigma
@@ -136,8 +169,8 @@ def sweep(
     return packed, Accepted(
         joint_count[:, None],
         walked.sum(axis=1, dtype=np.float64),
-        shifted.sum(axis=1, dtype=np.float64)[:, None],
-        stretched.sum(axis=1, dtype=np.float64),
+        counts[:, :1],
+        counts[:, 1:],
     )
 
 
@@ -161,6 +194,33 @@ def _refreshed(
         count += moved.sum(axis=1)
     taken = np.take_along_axis(candidates.packed, latest[..., None, None], axis=2)[:, :, 0]
     return np.where(latest[..., None] >= 0, taken, packed), count
+
+
+def _stretch_all(
+    packed: Floats,
+    normal: Floats,
+    accept: Floats,
+    evidence: Evidence,
+    scales: Scales,
+    surrogate: Surrogate,
+) -> None:
+    """Move 5 with psi and mu: they keep their places in units of spread and location.
+
+    In these units their prior does not know sigma. Changes the states in place.
+    """
+    psi, mu, sigma, height, _ = unpack(packed, evidence.groups, scales)
+    width = WALK / math.sqrt(sigma.shape[-1]) * surrogate.width[:, None]
+    longer = sigma * np.exp(width * normal)
+    wider = scales.spread(longer) / scales.spread(sigma)
+    new_mu = mu * scales.location(longer) / scales.location(sigma)
+    new = new_mu[:, :, None] + (psi - mu[:, :, None]) * wider[:, :, None]
+    new_height = loglik(new, evidence)
+    prior = width * normal - 0.5 * (longer * longer - sigma * sigma) / np.square(scales.sd)
+    moved = (new_height - height).sum(-1) + prior.sum(-1) + accept > 0.0
+    psi[...] = np.where(moved[..., None, None], new, psi)
+    height[...] = np.where(moved[..., None], new_height, height)
+    for old, fresh in ((mu, new_mu), (sigma, longer)):
+        old[...] = np.where(moved[..., None], fresh, old)
 
 
 def _sigma_target(sigma: Floats, squares: Floats, normals: Floats, scale: Floats) -> Floats:

@@ -99,7 +99,8 @@ def take_draws(
     sets, count, _ = chains.packed.shape
     groups = chains.evidence.groups
     per_round = len(chains.scales.own) * (2 * groups + 3)
-    size = max(1, BLOCK // (sets * count * ROUNDS * per_round))
+    pairs = max(1, BLOCK // (2 * sets * count * ROUNDS * per_round))
+    size = 2 * pairs  # moves come in two forms, in turn
     parts: list[Floats] = []
     rates: list[Accepted] = []
     for first in range(0, draws, size):
@@ -166,9 +167,10 @@ def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
     walk = noise.walk[..., : size * groups].reshape(sets, count, -1, groups, size)
     walk = (shape[:, None, None] @ walk[..., None])[..., 0].reshape(sets, count, -1, size * groups)
     across = chains.step.shift[..., None] * shift_shape(chains.surrogate, scales)
+    shift = (across[:, None, None] @ noise.shift[..., None])[..., 0]
+    shift[:, :, 1::2] = noise.shift[:, :, 1::2]  # of every other sweep: for a draw, not a walk
     noise = noise._replace(
-        walk=np.concatenate([walk, noise.walk[..., size * groups :]], axis=-1),
-        shift=(across[:, None, None] @ noise.shift[..., None])[..., 0],
+        walk=np.concatenate([walk, noise.walk[..., size * groups :]], axis=-1), shift=shift
     )
     if chains.jit:
         from . import compiled
@@ -181,7 +183,11 @@ def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
         chains.packed, candidates, noise, chains.evidence, scales, chains.surrogate, chains.step
     )
     every = count * sweeps
-    rates = Accepted(counts.joint / (every * ROUNDS), *(number / every for number in counts[1:]))
+    rates = Accepted(
+        counts.joint / (every * ROUNDS),
+        counts.psi / every,
+        *(number / (count * ((sweeps + 1) // 2)) for number in counts[2:]),
+    )
     return chains._replace(packed=kept[:, :, -1].copy(), accepted=rates), kept
 
 
@@ -202,7 +208,9 @@ def _plain(
         rounds, now = slice(t * ROUNDS, (t + 1) * ROUNDS), slice(t, t + 1)
         part = Noise(*(x[:, :, rounds] for x in noise[:3]), *(x[:, :, now] for x in noise[3:]))
         at_hand = Candidates(*(x[:, :, rounds] for x in candidates))
-        packed, counts = sweep(packed, at_hand, part, evidence, scales, surrogate, step)
+        packed, counts = sweep(
+            packed, at_hand, part, evidence, scales, surrogate, step, anew=t % 2 == 1
+        )
         kept[:, :, t] = packed
         total.append(counts)
     return kept, Accepted(*(np.sum(values, axis=0) for values in zip(*total, strict=True)))

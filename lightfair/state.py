@@ -73,7 +73,10 @@ class Step(NamedTuple):
 
 
 class Accepted(NamedTuple):
-    """Rates of acceptance: joint, shift (data set, 1), psi (data set, group), sigma (.., S)."""
+    """Rates of acceptance: joint, shift (data set, 1), psi (data set, group), sigma (.., S).
+
+    Those of shift and sigma are of the first form of their moves, every other sweep.
+    """
 
     joint: Floats
     psi: Floats

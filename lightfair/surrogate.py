@@ -83,15 +83,33 @@ def marginal(sigma: Floats, surrogate: Surrogate, scales: Scales) -> Marginal:
     value = 0.5 * (own * own).sum(axis=0) - log_diagonal(flat)
     value = value.reshape(sets, -1, n).sum(axis=1)
     taken = gram(flat[:, size : 2 * size], flat[:, size:]).reshape(size, size + 1, sets, -1, n)
-    location = np.moveaxis(scales.location(sigma), -1, 0).reshape(size, -1)
-    top = (bend.sum(axis=3) - taken.sum(axis=3)).reshape(size, size + 1, -1)
-    top *= location[:, None]
-    top[:, :size] *= location
-    diagonal(top)[...] += 1.0
-    eliminate(top)
+    weight = bend.sum(axis=3) - taken.sum(axis=3)
+    top = _common(weight.reshape(size, size + 1, -1), sigma, scales)
     pull = top[:, size]
     value = value + (0.5 * (pull * pull).sum(axis=0) - log_diagonal(top)).reshape(sets, n)
     return Marginal(value, half, top)
+
+
+def _common(weight: Floats, sigma: Floats, scales: Scales) -> Floats:
+    """Factor the precision of mu in units of its location: [L' | L^-1 w], L L' = I + W so scaled.
+
+    weight: [W | w], float64 (D, D + 1, data set * n), of its likelihood, quadratic and linear.
+    """
+    location = np.moveaxis(scales.location(sigma), -1, 0).reshape(len(weight), -1)
+    top = weight * location[:, None]
+    top[:, :-1] *= location
+    diagonal(top)[...] += 1.0
+    eliminate(top)
+    return top
+
+
+def _mu(top: Floats, sigma: Floats, scales: Scales, for_mu: Floats) -> Floats:
+    """Draw mu, (data set, n, D), given `_common` and standard normals (data set, n, D)."""
+    size = len(top)
+    middle = top[:, size] + for_mu.transpose(2, 0, 1).reshape(size, -1)
+    back_solve(top, middle)
+    middle = np.moveaxis(middle.reshape(size, *sigma.shape[:2]), 0, -1)
+    return np.asarray(scales.location(sigma) * middle)
 
 
 def draw(
@@ -110,12 +128,35 @@ def draw(
     -------
     mu (data set, n, D), psi (data set, n, group, D)
     """
-    size = len(scales.own)
-    middle = at.top[:, size] + for_mu.transpose(2, 0, 1).reshape(size, -1)
-    back_solve(at.top, middle)
-    mu = np.moveaxis(scales.location(sigma), -1, 0) * middle.reshape(size, *sigma.shape[:2])
-    mu = np.moveaxis(mu, 0, -1)
+    mu = _mu(at.top, sigma, scales, for_mu)
     return mu, draw_own(at, mu, sigma, scales, for_psi)
+
+
+def draw_common(
+    away: Floats, sigma: Floats, surrogate: Surrogate, scales: Scales, for_mu: Floats
+) -> Floats:
+    """Draw mu given how far each psi is away from it, from the surrogate posterior at sigma.
+
+    Parameters
+    ----------
+    away
+        psi - mu, (data set, n, group, D).
+    for_mu
+        Standard normals, (data set, n, D).
+
+    Returns
+    -------
+    mu (data set, n, D)
+    """
+    sets, n, _, size = away.shape
+    curvature = surrogate.curvature
+    bent = (np.swapaxes(away, 1, 2) @ curvature).sum(axis=1)
+    pull = surrogate.linear.sum(axis=1)[:, None] - bent
+    weight = np.empty((size, size + 1, sets, n))
+    weight[:, :size] = np.moveaxis(curvature.sum(axis=1), 0, -1)[..., None]
+    weight[:, size] = np.moveaxis(pull, -1, 0)
+    top = _common(weight.reshape(size, size + 1, -1), sigma, scales)
+    return _mu(top, sigma, scales, for_mu)
 
 
 def draw_own(at: Marginal, mu: Floats, sigma: Floats, scales: Scales, for_psi: Floats) -> Floats:

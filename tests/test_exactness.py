@@ -30,7 +30,7 @@ from lightfair.surrogate import expand
 
 LABELS = 6  # scores with labels, of each group
 REPLICATES = 6000
-SWEEPS = 3  # a wrong move shows after one sweep or two
+SWEEPS = 3  # a wrong move shows after one sweep or two; an even number ends with second forms
 FALSE_ALARM = 1e-4
 
 
@@ -80,6 +80,7 @@ def kernel(
     away: int = 0,
     astray: int = 0,
     misplaced: int = 0,
+    sweeps: int = SWEEPS,
 ) -> State:
     """Make some sweeps from the state, with a surrogate and steps that know the rows only.
 
@@ -94,7 +95,7 @@ def kernel(
     ladder = moves.level(state.sigma, value, surrogate, scales)
     packed = pack(state._replace(loglik=loglik(state.psi, seen), level=ladder))
     chains = chains._replace(packed=packed, surrogate=surrogate)
-    return unpack(take_draws(chains, SWEEPS)[0].packed, rows.groups, scales)
+    return unpack(take_draws(chains, sweeps)[0].packed, rows.groups, scales)
 
 
 def statistics(state: State, rows: Evidence, scales: Scales = CURVE) -> dict[str, Floats]:
@@ -178,8 +179,9 @@ def numpy_form(monkeypatch):
     monkeypatch.setenv("LIGHTFAIR_JIT", "0")
 
 
-def test_right_kernel_passes():
-    assert found(*replicates(), prior_draws()) == []
+@pytest.mark.parametrize("sweeps", [3, 4])
+def test_right_kernel_passes(sweeps):
+    assert found(*replicates(), prior_draws(), sweeps=sweeps) == []
 
 
 @pytest.mark.skipif(not available(), reason="numba is not installed")
@@ -240,11 +242,30 @@ def test_rejects_a_weight_without_the_surrogate_likelihood(monkeypatch):
     assert "log likelihood 0" in found(*replicates(), prior_draws())
 
 
+@pytest.mark.parametrize("name", ["draw_common", "draw_own"])  # moves 4 and 6
+def test_rejects_a_draw_that_is_too_wide(monkeypatch, name):
+    right = getattr(moves, name)
+    monkeypatch.setattr(moves, name, lambda *a: right(*a[:-1], 2.0 * a[-1]))
+    assert len(found(*replicates(), prior_draws(), away=2, sweeps=4)) > 3
+
+
+def test_rejects_a_stretch_of_another_prior(monkeypatch):
+    right = moves._stretch_all
+    monkeypatch.setattr(
+        moves,
+        "_stretch_all",
+        lambda *a: right(*a[:4], a[4]._replace(sd=9.0 * a[4].sd), a[5]),
+    )
+    names = found(*replicates(), prior_draws(), away=2, sweeps=4)
+    assert any("sigma" in name for name in names)
+
+
 # with trust
 
 
-def test_right_kernel_passes_with_trust():
-    assert found(*trusted()) == []
+@pytest.mark.parametrize("sweeps", [3, 4])
+def test_right_kernel_passes_with_trust(sweeps):
+    assert found(*trusted(), sweeps=sweeps) == []
 
 
 @pytest.mark.skipif(not available(), reason="numba is not installed")
