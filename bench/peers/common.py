@@ -55,13 +55,20 @@ class Case(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How a peer samples; `target_accept` is for those with gradients."""
+    """How a peer samples; `target_accept` is for those with gradients.
+
+    chains, warmup and draws are not for lightfair's `assess`, which runs at its defaults.
+    """
 
     chains: int = 4
     warmup: int = 500
     draws: int = 200
     target_accept: float = 0.9
     nodes: bool = False  # JAGS: the chance of each unlabelled row is a monitored node
+    compiled: bool = False  # lightfair: compile, however small the fit
+    alone: bool = (
+        False  # lightfair: the sampler and the metrics step, without the report's other work
+    )
 
 
 class Draws(NamedTuple):

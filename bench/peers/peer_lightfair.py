@@ -1,7 +1,8 @@
-"""lightfair itself: `assess` at its defaults, from rows to a report's numbers, without trust."""
+"""lightfair itself: `assess` at its defaults without trust, or its sampler alone."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -13,6 +14,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 def prepare(case: Case, settings: Settings) -> Fit:
     """Import; there is nothing to build."""
+    if settings.compiled:
+        os.environ["LIGHTFAIR_JIT"] = "1"
+    return _sampler(case, settings) if settings.alone else _assess(case)
+
+
+def _assess(case: Case) -> Fit:
+    """From rows to all that a report says: checks, table, labels only, misfit and warnings too."""
     import lightfair as lf
 
     def fit(seed: int) -> Draws:
@@ -23,14 +31,42 @@ def prepare(case: Case, settings: Settings) -> Fit:
             metrics=METRICS,
             target="expected",
             trust=False,
-            chains=settings.chains,
-            draws=settings.draws,
-            warmup=settings.warmup,
             rng=seed,
         )
         theta = np.stack([result.draws(name) for name in METRICS], axis=-1)
         drawn = result.posterior
         return Draws(drawn.phi, drawn.mu, drawn.sigma, theta=theta)
+
+    return fit
+
+
+def _sampler(case: Case, settings: Settings) -> Fit:
+    """What the other programs do: sample from rows at hand; and the metrics step."""
+    import lightfair as lf
+    from lightfair.evidence import table_evidence
+    from lightfair.imputation import confusion_counts
+    from lightfair.metrics import theta
+    from lightfair.sampler import take_draws, warm_up
+    from lightfair.scales import curve_scales
+
+    data = lf.score_data(case.y_true, case.y_score, sensitive_features=case.names)
+    table = lf.score_table(data)
+
+    def fit(seed: int) -> Draws:
+        chains = warm_up(
+            table_evidence([table], family="beta"),
+            curve_scales(lf.Prior()),
+            chains=settings.chains,
+            warmup=settings.warmup,
+            rng=np.random.default_rng(seed),
+        )
+        chains, drawn = take_draws(chains, settings.draws)
+        psi = drawn.psi[0]
+        counts = confusion_counts(
+            psi, table, target="expected", rng=np.random.default_rng(seed), jit=chains.jit
+        )
+        each = [theta(name, counts.expected) for name in METRICS]
+        return Draws(psi, drawn.mu[0], drawn.sigma[0], theta=np.stack(each, axis=-1))
 
     return fit
 

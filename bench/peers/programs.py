@@ -8,7 +8,8 @@ SHORT = {"warmup": 500, "draws": 200, "target_accept": 0.9}
 LONG = {"warmup": 500, "draws": 1000, "target_accept": 0.9}
 PAPER = {"warmup": 1500, "draws": 200}
 STEADY = {"warmup": 1500, "draws": 5000}
-DEFAULTS = {"warmup": 200, "draws": 800}
+COMPILED = {"compiled": True}
+ALONE = {"compiled": True, "alone": True, "warmup": 200, "draws": 1000}
 
 
 class Program(NamedTuple):
@@ -48,9 +49,25 @@ PROGRAMS: dict[str, Program] = {
         "lightfair",
         "lightfair",
         "from lightfair import assess",
-        DEFAULTS,
-        DEFAULTS,
-        "`assess` at its defaults: 4 x (200 + 800), more until its gate is met",
+        {},
+        {},
+        "`assess` at its defaults: 3,200 draws, more until its gate is met; small fits in NumPy",
+    ),
+    "lightfair, compiled": Program(
+        "lightfair",
+        "lightfair",
+        "from lightfair import assess",
+        COMPILED,
+        COMPILED,
+        "the same, compiled however small the fit",
+    ),
+    "lightfair, sampler": Program(
+        "lightfair",
+        "lightfair",
+        "from lightfair import assess",
+        ALONE,
+        ALONE,
+        "its sampler and metrics step alone, compiled: 4 x (200 + 1000)",
     ),
     "BlackJAX": Program(
         "blackjax",
