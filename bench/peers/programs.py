@@ -19,7 +19,7 @@ class Program(NamedTuple):
     seconds are the import time; short: settings of the fit whose seconds are counted; long: of the
     fit whose effective draws are counted; form: what that is, in words; compiles: whether the first
     fit of a process is not like the others; slow: one fit a case is enough; nodes: takes weighted
-    nodes in the place of rows.
+    nodes in the place of rows; twin: of another program, so that one case is enough.
     """
 
     file: str
@@ -31,6 +31,7 @@ class Program(NamedTuple):
     compiles: bool = True
     slow: bool = False
     nodes: bool = False
+    twin: bool = False
 
 
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
@@ -134,5 +135,6 @@ PROGRAMS: dict[str, Program] = {
         "the same by Debian's program, through CODA files",
         compiles=False,
         slow=True,
+        twin=True,
     ),
 }

@@ -38,7 +38,7 @@ Fewest effective draws of any parameter or delta for each CPU second of sampling
 of `lightfair.diagnostics` for all programs, and seconds are those of a warm fit with its warm-up.
 Medians over fits.
 """
-DETAILS = """Each fit in detail. Draws are those of all chains after warm-up. |z| is the largest
+DETAILS = """Each fit in detail. Draws are those of all chains after warm-up. z is the largest
 difference of a posterior mean to that of BlackJAX, nutpie, Stan and NumPyro (but itself), pooled
 over all fits here, in standard errors of both, over all parameters and deltas: about 2 to 3.5 where
 nothing is wrong, and not to be read where R-hat is far from 1.
@@ -60,6 +60,8 @@ def write_results(figures: dict[str, Any], path: Path) -> None:
 def results_text(figures: dict[str, Any]) -> str:
     """Return the text of RESULTS.md."""
     parts = [HEAD, _run(figures)]
+    if figures.get("note"):
+        parts.append(f"**{figures['note']}**\n")
     if figures["times"]:
         parts += [
             TIMES.format(rows="100 labels, 10,000 unlabelled rows, two groups"),
@@ -79,8 +81,8 @@ def _run(figures: dict[str, Any]) -> str:
     return (
         f"{figures['date']}, `{figures['command']}`, {figures['cores']} cores, "
         f"{_number(figures['cpu_seconds'])} CPU seconds in all. Medians of {repeats} warm fits in "
-        f"the first table, of {min(repeats, 3)} for effective draws and of {min(repeats, 2)} for a "
-        f"million rows (JAGS: one), and of {min(repeats, 3)} cached processes.\n"
+        f"the first table and of {min(repeats, 2)} in the others, and of {min(repeats, 3)} cached "
+        "processes; JAGS: one of each.\n"
     )
 
 
@@ -134,7 +136,7 @@ def _details(case: str, found: dict[str, Any]) -> str:
         "ESS, least of deltas",
         "R-hat, largest",
         "divergences",
-        "|z|, largest",
+        "z, largest",
         "of",
     )
     rows = [
@@ -147,7 +149,9 @@ def _details(case: str, found: dict[str, Any]) -> str:
             f["ess_quantity"],
             _number(f["ess_bulk_delta"]),
             f"{f['rhat']:.3f}",
-            "-" if f["divergences"] is None else f"{f['divergences']} in {f['fits']} fits",
+            "-"
+            if f["divergences"] is None
+            else f"{f['divergences']} of {f['fits'] * f['draws']:,}",
             f"{f['z']:.1f}" if "z" in f else "-",
             f.get("z_quantity", "-"),
         )
@@ -179,7 +183,11 @@ def _large(figures: dict[str, Any]) -> str:
 
 def _settings(figures: dict[str, Any]) -> str:
     lines = ["## Settings\n"]
+    ran = {*figures["times"], *figures["large"].get("1e6 rows", ())}
+    ran.update(*figures["effective"].values())
     for name, program in PROGRAMS.items():
+        if name not in ran:
+            continue
         short, long = _words(program.short), _words(program.long)
         lines.append(f"- {name}: {program.form}. {short}")
         lines[-1] += "." if short == long else f"; for effective draws {long}."
@@ -215,7 +223,7 @@ def _installed(figures: dict[str, Any]) -> str:
         ("environment", "installed", "releases, or why not"), rows
     )
     for name, error in figures["failures"].items():
-        text += f"\n{name} was installed and did not run: {error}\n"
+        text += f"\n{name} was installed and did not finish: {error}\n"
     return text
 
 

@@ -13,6 +13,7 @@ import datetime
 import json
 import os
 import shlex
+import shutil
 import statistics
 import subprocess
 import sys
@@ -46,6 +47,7 @@ def main() -> int:
     figures: dict[str, Any] = {
         "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d"),
         "command": f"python bench/peers/run.py {_options(arguments)}".strip(),
+        "note": arguments.note,
         "repeats": arguments.repeats,
         "cores": os.cpu_count(),
         "install": status,
@@ -81,7 +83,7 @@ def main() -> int:
 
 
 class Bench:
-    """Runs peers, each with a folder of caches of its own."""
+    """Runs peers, each environment with a folder of caches of its own."""
 
     def __init__(self, environments: Path, folder: Path) -> None:
         self.environments = environments
@@ -160,7 +162,9 @@ def _measure(
         figures["times"][name] = _times(program, bench, repeats)
     for case in (case for case in arguments.cases if case in EFFECTIVE):
         print(name, case, flush=True)
-        fits = 1 if program.slow else min(repeats, 3)
+        if program.twin and case != TIMED:
+            continue
+        fits = 1 if program.slow else min(repeats, 2)
         found, files = _warm(program, bench, case, program.long, fits)
         drawn = summaries.setdefault(case, {})[name] = summary(files)
         figures["effective"].setdefault(case, {})[name] = {**found, **worst(drawn)}
@@ -173,9 +177,10 @@ def _measure(
 
 
 def _times(program: Program, bench: Bench, repeats: int) -> dict[str, Any]:
-    """Seconds of fresh processes, of a second fit, and of the import."""
+    """Seconds of fresh processes, the first without caches, of a second fit, and of the import."""
+    shutil.rmtree(bench.caches(program.environment))
     fresh = [bench.fit(program, TIMED, program.short, [seed])["process"] for seed in range(2)]
-    while len(fresh) < 1 + min(repeats, 3):
+    while len(fresh) < 1 + (1 if program.slow else min(repeats, 3)):
         fresh.append(bench.fit(program, TIMED, program.short, [len(fresh)])["process"])
     warm, _ = _warm(program, bench, TIMED, program.short, 1 if program.slow else repeats)
     imports = [bench.process(program, ["-c", program.imports])[0] for _ in range(4)][1:]
@@ -235,6 +240,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--cases", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--peers", nargs="+", choices=list(PROGRAMS), default=list(PROGRAMS))
     parser.add_argument("--repeats", type=int, default=5, help="warm fits of each")
+    parser.add_argument("--note", help="a sentence for the head of the text, such as: A trial.")
     parser.add_argument("--results", type=Path, default=HERE / "RESULTS.md")
     parser.add_argument("--figures", type=Path, default=HERE / "figures.json")
     return parser.parse_args()
