@@ -17,9 +17,10 @@ caches; BLAS has one thread.
 """
 TIMES = """## One fit
 
-{rows}. Deltas of accuracy, TPR and FPR are part of each fit: after sampling, all programs but
-lightfair and JAGS with its z's hand their draws to one NumPy function (`common.metrics`). A fit
-is 800 draws, of lightfair 3,200: its defaults.
+{rows}. Deltas of
+accuracy, TPR and FPR are part of each fit: after sampling, all programs but lightfair and JAGS with
+its z's hand their draws to one NumPy function (`common.metrics`). A fit is 800 draws, of lightfair
+3,200: its defaults.
 
 - cold: a fresh process, nothing compiled before; cached: another one, what the first has compiled
   on disk.
@@ -177,7 +178,7 @@ def _large(figures: dict[str, Any]) -> str:
     table = _table(heads, body)
     if "table_seconds" in figures:
         seconds = _number(figures["table_seconds"])
-        table += f"\nMaking the nodes takes {seconds} s, in lightfair's and not in the others'.\n"
+        table += f"\nMaking the nodes takes {seconds} s, a part of `assess` and of no other line.\n"
     return table
 
 

@@ -161,9 +161,9 @@ def _measure(
         print(name, "times", flush=True)
         figures["times"][name] = _times(program, bench, repeats)
     for case in (case for case in arguments.cases if case in EFFECTIVE):
-        print(name, case, flush=True)
         if program.twin and case != TIMED:
             continue
+        print(name, case, flush=True)
         fits = 1 if program.slow else min(repeats, 2)
         found, files = _warm(program, bench, case, program.long, fits)
         drawn = summaries.setdefault(case, {})[name] = summary(files)
