@@ -20,6 +20,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .batched import back_solve, diagonal, eliminate, gram, log_diagonal
 from .evidence import Evidence, by_segment, log_odds
@@ -266,23 +267,43 @@ def refit(surrogate: Surrogate, psi: Floats, sigma: Floats, loglik: Floats) -> S
     Parameters
     ----------
     surrogate
-        Kept where the draws of a group have not moved, and where states are too few for a fit.
+        Kept where the draws of a group have not moved, where states are too few for a fit, and
+        where a fit to half of the states is no better than it on the other half.
     psi, sigma, loglik
         float64 (data set, n, group, D), (data set, n, S) and (data set, n, group): states met and
-        their log likelihoods.
+        their log likelihoods, chain by chain, so that halves are of different chains.
 
     Notes
     -----
     Least squares minimises the variance of the log acceptance ratio. Negative curvature is set
     to 0, so that the surrogate posterior is proper at every sigma. A small ridge, in units of the
     spread of the draws, keeps directions flat that the chains have not explored. With fewer states
-    than `ENOUGH` times the coefficients (9 with 3 coordinates, 54 with 9) a fit is worse than none.
+    than `ENOUGH` times the coefficients (9 with 3 coordinates, 54 with 9) a fit is worse than none;
+    with 100,000 labels one to states that are not yet where the posterior is can be worse, too,
+    than the expansion, which is all but exact there.
     """
     low, centre, high = np.quantile(np.log(sigma), [0.16, 0.5, 0.84], axis=1)
     width = np.maximum(0.5 * (high - low), 0.1)
     coordinates = psi.shape[-1]
     if psi.shape[1] < ENOUGH * coordinates * (coordinates + 3) / 2:
         return surrogate._replace(centre=centre, width=width)
+    middle = psi.shape[1] // 2
+    curvature, linear, _ = _fitted(psi[:, :middle], loglik[:, :middle])
+    trial = surrogate._replace(curvature=curvature, linear=linear)
+    rest = psi[:, middle:], loglik[:, middle:]
+    new, old = ((rest[1] - quadratic(rest[0], one)).var(axis=1) for one in (trial, surrogate))
+    curvature, linear, moved = _fitted(psi, loglik)
+    better = moved & (new < old)
+    return Surrogate(
+        np.where(better[..., None, None], curvature, surrogate.curvature),
+        np.where(better[..., None], linear, surrogate.linear),
+        centre,
+        width,
+    )
+
+
+def _fitted(psi: Floats, loglik: Floats) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Curvature and linear term of the least-squares fit, and whether a group has moved."""
     points = np.swapaxes(psi, 1, 2)
     heights = np.swapaxes(loglik, 1, 2)
     middle = points.mean(axis=2)
@@ -305,12 +326,7 @@ def refit(surrogate: Surrogate, psi: Floats, sigma: Floats, loglik: Floats) -> S
     curvature = (axes * np.maximum(roots, 0.0)[..., None, :]) @ np.swapaxes(axes, -1, -2)
     curvature = curvature / (size[..., :, None] * size[..., None, :])
     linear = fit[..., :wide] / size + (curvature @ middle[..., None])[..., 0]
-    return Surrogate(
-        np.where(moved[..., None, None], curvature, surrogate.curvature),
-        np.where(moved[..., None], linear, surrogate.linear),
-        centre,
-        width,
-    )
+    return curvature, linear, moved
 
 
 def _derivatives(psi: Floats, evidence: Evidence) -> tuple[Floats, Floats, Floats]:

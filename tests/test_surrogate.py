@@ -215,9 +215,10 @@ def test_refit_makes_negative_curvature_flat():
 
 def test_refit_keeps_groups_that_have_not_moved(scales):
     start = random_surrogate(23, scales)
-    psi = np.random.default_rng(24).normal(size=(2, 50, 3, len(scales.own)))
+    psi = np.random.default_rng(24).normal(size=(2, 200, 3, len(scales.own)))
     psi[1, :, 2] = 0.25
-    got = refit(start, psi, random_sigma(25, scales, n=50), quadratic(psi, start))
+    heights = quadratic(psi, random_surrogate(26, scales))
+    got = refit(start, psi, random_sigma(25, scales, n=200), heights)
     np.testing.assert_array_equal(got.curvature[1, 2], start.curvature[1, 2])
     np.testing.assert_array_equal(got.linear[1, 2], start.linear[1, 2])
     assert (got.linear[0, 0] != start.linear[0, 0]).all()
@@ -287,3 +288,20 @@ def test_expansion_of_extreme_evidence_is_usable(positive, clip, scales):
     assert (np.linalg.eigvalsh(surrogate.curvature) > -1e-6).all()
     sigma = random_sigma(26, scales, sets=1)
     assert np.isfinite(marginal(sigma, surrogate, scales).value).all()
+
+
+def test_refit_keeps_what_is_better_on_other_states(scales):
+    """The truth is at hand, and states are few and their heights noisy: a fit is worse."""
+    truth = random_surrogate(50, scales, groups=2)
+    rng = np.random.default_rng(51)
+    psi = rng.normal(size=(2, 130, 2, len(scales.own)))
+    heights = quadratic(psi, truth)
+    heights[:, :, 0] += rng.normal(0.0, 3.0, heights.shape[:2])
+    blank = truth._replace(curvature=0.0 * truth.curvature, linear=0.0 * truth.linear)
+    got = refit(truth, psi, random_sigma(52, scales, n=130), heights)
+    np.testing.assert_array_equal(got.curvature[:, 0], truth.curvature[:, 0])
+    np.testing.assert_array_equal(got.linear[:, 0], truth.linear[:, 0])
+    got = refit(blank, psi, random_sigma(52, scales, n=130), heights)
+    assert (
+        np.abs(got.linear[:, 1] - truth.linear[:, 1]) < 0.5 + 0.1 * np.abs(truth.linear[:, 1])
+    ).all()
