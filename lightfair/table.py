@@ -292,10 +292,10 @@ def clip_bounds(clip: float) -> Floats:
     return np.array([-np.inf, np.inf]) if 1.0 - clip == 1.0 else logit_of([0.0, 1.0], clip)
 
 
-def to_cells(points: Points, width: float = CELL_WIDTH) -> Cells:
-    """Move points into cells of a width; the points of a cell are merged."""
-    cell = np.floor(points.logit / width).astype(np.int64)
-    away = points.logit - (cell + 0.5) * width
+def to_cells(points: Points) -> Cells:
+    """Move points into cells; the points of a cell are merged."""
+    cell = np.floor(points.logit / CELL_WIDTH).astype(np.int64)
+    away = points.logit - (cell + 0.5) * CELL_WIDTH
     mass = np.where(points.stratum % 3 != UNLABELLED, points.rows, points.weight)
     powers = [mass * away, mass * away * away, mass * away * away * away]
     return _merged_cells(
@@ -303,7 +303,7 @@ def to_cells(points: Points, width: float = CELL_WIDTH) -> Cells:
     )
 
 
-def gauss_rule(cells: Cells, width: float = CELL_WIDTH) -> Nodes:
+def gauss_rule(cells: Cells) -> Nodes:
     """Return the two nodes of each cell that have its count and first three moments."""
     mass = np.where(cells.stratum % 3 != UNLABELLED, cells.rows, cells.weight)
     some = mass > 0.0
@@ -311,12 +311,12 @@ def gauss_rule(cells: Cells, width: float = CELL_WIDTH) -> Nodes:
     mean = cells.power1 / safe
     variance = cells.power2 / safe - mean * mean
     third = cells.power3 / safe - mean * (3.0 * cells.power2 / safe - 2.0 * mean * mean)
-    spread = variance > 1e-12 * width**2  # below, the rows of the cell are one point
+    spread = variance > 1e-12 * CELL_WIDTH**2  # below, the rows of the cell are one point
     variance = np.where(spread, variance, 1.0)
     tilt = np.where(spread, third / (2.0 * variance), 0.0)
     root = np.sqrt(tilt * tilt + variance)
     share = np.where(spread, 0.5 * (1.0 + tilt / root), 0.0)  # of the lower node
-    centre = (cells.cell + 0.5) * width + mean
+    centre = (cells.cell + 0.5) * CELL_WIDTH + mean
     lower = np.where(spread, centre + tilt - root, centre)
     upper = np.where(spread, centre + tilt + root, centre)
     scale = _ratio(cells.weight_sq, cells.weight)
