@@ -128,6 +128,7 @@ def assess(
     threshold: float | Mapping[Any, float] | None = None,
     y_pred: Any = None,
     sample_weight: Any = None,
+    label_prob: Any = None,
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
@@ -155,7 +156,7 @@ def assess(
     y_true, y_score, sensitive_features
         The rows. Unlabelled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
         ScoreTable, and no other argument about rows.
-    y_pred, threshold, sample_weight, positive_label, unlabeled, missing
+    y_pred, threshold, sample_weight, label_prob, positive_label, unlabeled, missing
         How to read the rows; see `score_data`. The default threshold is 0.5.
     metrics : str or sequence of str
         See `lightfair.METRICS`.
@@ -223,6 +224,7 @@ def assess(
         "sensitive_features": sensitive_features,
         "y_pred": y_pred,
         "sample_weight": sample_weight,
+        "label_prob": label_prob,
         "positive_label": positive_label,
         "unlabeled": unlabeled,
     }
@@ -313,7 +315,7 @@ def assess_table(
     settings = settings.resolved(table, rng)
     streams = _streams(rng)
     posterior, theta_draws, verdict = draw_posterior(table, settings, streams[:2], progress)
-    weight, weight_sq = (table.sums(c)[..., :UNLABELLED] for c in ("weight", "weight_sq"))
+    weight, weight_sq = table.labelled_sums()
     labels = {
         name: labels_only(
             name,
@@ -353,7 +355,7 @@ def assess_table(
 
 def frequencies(table: ScoreTable, metrics: tuple[str, ...]) -> dict[str, Floats]:
     """Return each metric as its frequency among labelled rows: float64 (group,), NaN for 0 / 0."""
-    counts = table.sums("weight")[..., :UNLABELLED]
+    counts = table.labelled_sums()[0]
     return {name: theta(name, counts) for name in metrics}
 
 

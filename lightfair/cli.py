@@ -105,6 +105,11 @@ def print_query(arguments: argparse.Namespace) -> str:
 
     if _columns(arguments) is None:
         raise ValueError("sql needs the names of columns; give --label, --score and --group")
+    if arguments.label_prob is not None:
+        raise ValueError(
+            "sql does not carry --label-prob; summarize the labeled rows with it, and add the "
+            "table of the unlabeled ones that the query makes"
+        )
     return sql_query(
         dialect=arguments.dialect,
         table=arguments.table,
@@ -254,6 +259,7 @@ def _columns(arguments: argparse.Namespace) -> Any:
         tuple(arguments.group),
         arguments.pred,
         arguments.weight,
+        arguments.label_prob,
     )
     columns.names  # noqa: B018, checks them
     return columns
@@ -323,7 +329,17 @@ def _sentence(error: Exception) -> str:
     return text.replace(" ;", ";").rstrip()
 
 
-ROWS = ("label", "score", "group", "pred", "weight", "positive_label", "unlabeled", "missing")
+ROWS = (
+    "label",
+    "score",
+    "group",
+    "pred",
+    "weight",
+    "label_prob",
+    "positive_label",
+    "unlabeled",
+    "missing",
+)
 OPTIONS = {  # how an argument of the library is given on the command line
     "positive_label=": "--positive-label ",
     "unlabeled=": "--unlabeled ",
@@ -476,6 +492,9 @@ def _add_columns(rows: Any, unlabeled: str) -> None:
     rows.add_argument("--group", action="append", metavar="COL", help="attribute; more are crossed")
     rows.add_argument("--pred", metavar="COL", help="decisions, 0 or 1, instead of a threshold")
     rows.add_argument("--weight", metavar="COL", help="row weights")
+    rows.add_argument(
+        "--label-prob", metavar="COL", help="probability with which a row was chosen for labeling"
+    )
     rows.add_argument("--positive-label", metavar="VALUE", help="label of the positive class")
     rows.add_argument("--unlabeled", metavar="VALUE", help="label that means unlabeled")
     rows.add_argument(

@@ -162,9 +162,12 @@ def _by_dict(name: str, values: list[Any], first: int) -> tuple[NDArray[np.int64
 
 
 def numeric(
-    name: str, array: NDArray[Any], rule: str, way_out: str, first: int = 0
+    name: str, array: NDArray[Any], rule: str, way_out: str, first: int = 0, *, gaps: bool = False
 ) -> NDArray[np.float64]:
-    """A numeric column as a new float64 array; booleans, text and missing values are refused."""
+    """A numeric column as a new float64 array; booleans and text are refused.
+
+    Missing values are refused, too, or NaN with `gaps`.
+    """
     if array.dtype.kind in "iuf":
         result = array.astype(np.float64)
     else:
@@ -179,7 +182,7 @@ def numeric(
                 )
         result = np.array([math.nan if type(v) in odd else float(v) for v in values])
     absent = np.isnan(result)
-    if absent.any():
+    if absent.any() and not gaps:
         raise ValueError(f"{name} has {missing_rows(absent, first)}; drop these rows or fill them")
     return result
 

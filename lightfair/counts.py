@@ -62,6 +62,18 @@ def row_notes(counts: Counts, rows: str = "") -> list[Note]:
     return notes
 
 
+def design_notes(given: bool) -> list[Note]:
+    """Say what the probabilities of being labelled are used for, where they are given."""
+    if not given:
+        return []
+    message = (
+        "labels-only weights each label by 1 / label_prob; prediction-powered is left out where it "
+        "differs within a group; the posterior does not need it if rows were chosen by their score "
+        "and group alone"
+    )
+    return [Note("label_prob", message)]
+
+
 def tie_notes(counts: Counts) -> list[Note]:
     """Say how many rows are on the threshold."""
     if not counts.ties:

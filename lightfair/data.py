@@ -35,7 +35,7 @@ from .columns import (
     number_of,
     numeric,
 )
-from .counts import MISSING_LEVEL, Counts, row_notes, tie_notes
+from .counts import MISSING_LEVEL, Counts, design_notes, row_notes, tie_notes
 from .groups import (
     Levels,
     Parts,
@@ -53,6 +53,10 @@ from .labels import MINUS, Labels
 from .wording import Note, level_name, list_values, missing_rows, row_list, show
 
 WEIGHTS = (1e-100, 1e100)  # of those that are not 0: their squares, and sums of them, are numbers
+PROB_HINT = (
+    "give the probability with which the row was chosen to be labelled, 1 if it was sure to be"
+)
+LEAST_PROB = 1e-40  # of being labelled: squares of WEIGHTS over it are numbers
 FIRST_ROWS = 6  # row numbers that a note needs: it lists five, and says whether there are more
 
 
@@ -86,6 +90,9 @@ class ScoreData:
         What was dropped, what is unusual.
     counts : Counts
         The same as numbers, without the rows.
+    label_prob : float64 array, shape (n,), or None
+        Probability with which the row was chosen to be labelled, in (0, 1] where it has a label;
+        NaN where it is not known. None: not given.
     """
 
     label: NDArray[np.int8]
@@ -100,6 +107,7 @@ class ScoreData:
     threshold: float | dict[str, float] | None
     notes: tuple[Note, ...]
     counts: Counts
+    label_prob: NDArray[np.float64] | None = None
 
 
 def score_data(
@@ -110,6 +118,7 @@ def score_data(
     y_pred: Any = None,
     threshold: float | Mapping[Any, float] = 0.5,
     sample_weight: Any = None,
+    label_prob: Any = None,
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
@@ -134,6 +143,9 @@ def score_data(
         crossed groups tuples of levels or joined names.
     sample_weight : column, shape (n,), optional
         How much each row counts: finite, not negative.
+    label_prob : column, shape (n,), optional
+        Probability with which each row was chosen to be labelled, where that was not the same for
+        all: in (0, 1] where the row has a label, where it has none it may be missing.
     positive_label : scalar, optional
         The value of `y_true` that is the positive class. If -1 and 1 are its only values, this
         makes -1 a class.
@@ -162,7 +174,15 @@ def score_data(
         unlabeled=unlabeled,
         missing=missing,
     )
-    chunk = door.take(y_true, y_score, sensitive_features, y_pred, sample_weight, last=True)
+    chunk = door.take(
+        y_true,
+        y_score,
+        sensitive_features,
+        y_pred,
+        sample_weight,
+        last=True,
+        label_prob=label_prob,
+    )
     return finished(door, chunk.data, chunk.minus)
 
 
@@ -184,6 +204,7 @@ def finished(door: Door, data: ScoreData, minus: NDArray[np.bool_]) -> ScoreData
             *row_notes(found.counts, listed),
             *group_notes(data.attributes, data.parts, rows),
             *tie_notes(found.counts),
+            *design_notes(data.label_prob is not None),
         ),
     )
 
@@ -241,6 +262,7 @@ class Door:
         self.rows = 0
         self.kept = 0
         self.weight: float | None = None
+        self.no_prob: list[int] = []  # the first rows with -1 and no probability of being labelled
 
     def take(
         self,
@@ -252,6 +274,7 @@ class Door:
         first: int = 0,
         *,
         last: bool = False,
+        label_prob: Any = None,
     ) -> Chunk:
         """Check some rows; those in errors are numbered from `first`.
 
@@ -264,7 +287,8 @@ class Door:
         given += [(where, values) for _, where, values in features]
         given += [("y_pred", y_pred)] * (y_pred is not None)
         given += [("sample_weight", sample_weight)] * (sample_weight is not None)
-        plain = ("y_score", "sample_weight")
+        given += [("label_prob", label_prob)] * (label_prob is not None)
+        plain = ("y_score", "sample_weight", "label_prob")
         columns = {where: column(where, values, few=where not in plain) for where, values in given}
         check_lengths(columns, sensitive_features)
         check_indexes(given, first)
@@ -278,6 +302,10 @@ class Door:
         weight = None if sample_weight is None else _weights(columns["sample_weight"], first)
         if weight is not None:
             self.weight = (self.weight or 0.0) + float(weight.sum())
+        prob = None if label_prob is None else _label_probs(columns["label_prob"], label, first)
+        if prob is not None:
+            open_rows = first + np.flatnonzero((label == MINUS) & ~(prob > 0.0))
+            self.no_prob += open_rows[: FIRST_ROWS - len(self.no_prob)].tolist()
         levels = [levels_of(name, columns[where], first) for name, where, _ in features]
         row = first + np.arange(len(label))
         gone = absent(levels)
@@ -293,6 +321,7 @@ class Door:
                 label, score = label[~gone], score[~gone]
                 predicted = None if predicted is None else predicted[~gone]
                 weight = None if weight is None else weight[~gone]
+                prob = None if prob is None else prob[~gone]
             else:
                 self.counts += Counts(missing_as_group=count)
                 levels = [name_missing(level) for level in levels]
@@ -316,6 +345,7 @@ class Door:
             threshold=None,
             notes=(),
             counts=Counts(),
+            label_prob=prob,
         )
         return Chunk(data, minus, row)
 
@@ -328,6 +358,12 @@ class Door:
             If a rule on all rows is broken.
         """
         minus = self.labels.minus()
+        if minus == 0 and self.no_prob:
+            where = row_list(np.array(self.no_prob))
+            raise ValueError(
+                f"label_prob must be known and above 0 where y_true holds -1, here a class; it is "
+                f"not at {where}; {PROB_HINT}"
+            )
         if self.weight == 0.0:
             raise ValueError("sample_weight must be positive in some row; all are 0; leave it out")
         if self.kept == 0:
@@ -394,6 +430,22 @@ def _weights(array: Any, first: int) -> NDArray[np.float64]:
     rule, way_out = f"be 0 or lie in [{least:g}, {most:g}]", "multiply all weights by one factor"
     check_values("sample_weight", weight, good, rule, way_out, first)
     return weight
+
+
+def _label_probs(array: Any, label: NDArray[np.int8], first: int) -> NDArray[np.float64]:
+    prob = numeric(
+        "label_prob", array, "probabilities in (0, 1]", "convert it to float", first, gaps=True
+    )
+    known, absent = label >= 0, np.isnan(prob)
+    if (known & absent).any():
+        where = missing_rows(known & absent, first)
+        raise ValueError(f"label_prob has {where} where y_true holds a label; {PROB_HINT}")
+    # rows without a label may be such that are never chosen
+    good = absent | (((prob > 0.0) | ~known) & (prob >= 0.0) & (prob <= 1.0))
+    check_values("label_prob", prob, good, "lie in (0, 1]", PROB_HINT, first)
+    good = absent | (prob == 0.0) | (prob >= LEAST_PROB)
+    check_values("label_prob", prob, good, f"be at least {LEAST_PROB:g}", PROB_HINT, first)
+    return prob
 
 
 def _check_group_weights(weight: NDArray[np.float64], groups: tuple[str, ...]) -> None:

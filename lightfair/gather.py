@@ -128,7 +128,21 @@ def gather(
         threshold=data.threshold,
         weighted=data.weight is not None,
         counts=data.counts,
+        design=None if data.label_prob is None else _design(data),
     )
+
+
+def _design(data: ScoreData) -> Floats:
+    """Sums of weight / label_prob and its square over labelled rows, as `ScoreTable.design`."""
+    known = data.label >= 0
+    inverse = 1.0 / data.label_prob[known]  # type: ignore[index]
+    if data.weight is not None:
+        inverse = inverse * data.weight[known]
+    place = (data.group[known].astype(np.int64) * 2 + data.predicted[known]) * 2
+    place = place + data.label[known]
+    size = len(data.groups) * 4
+    sums = [np.bincount(place, mass, size) for mass in (inverse, inverse * inverse)]
+    return np.stack(sums, axis=-1).astype(np.float64).reshape(-1, 2, 2, 2)
 
 
 def _summed_table(

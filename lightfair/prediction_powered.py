@@ -42,6 +42,8 @@ The choices made here:
 - Nothing is clipped to [0, 1]: an interval that leaves it has too few labels for its width.
 - What needs no estimate is exact, with se 0: finite targets of groups with all rows labelled, and
   the selection rate. For the population each row counts as labelled for the selection rate.
+- Labelled rows chosen with known, unequal probabilities (`ScoreTable.design`) are no simple random
+  sample: there is no estimate, unless it is exact.
 - A table knows no joint distribution of weight and score among labelled rows. Equal weights in a
   group drop out; where they differ there is no estimate, unless it is exact.
 """
@@ -147,12 +149,15 @@ def prediction_powered(
             sums[..., 0] += sums[..., UNLABELLED]
             sums[..., UNLABELLED] = 0.0
     equal = _equal_weights(table)
+    alike = _equal_chances(table) | (name in LABEL_FREE)
     estimates = []
     for g in range(len(table.groups)):
         if finite and not moments[0, g, :, UNLABELLED].any():
             estimates.append(_fact(name, weight[g, :, :UNLABELLED]))
         elif not equal[g]:
             estimates.append(_nothing("row weights differ within the group"))
+        elif not alike[g]:
+            estimates.append(_nothing("labels were chosen with unequal probabilities"))
         else:
             estimates.append(_estimate(name, moments[:, g], finite))
     mean, se, tuning, df = np.array([estimate[:4] for estimate in estimates]).T
@@ -396,6 +401,18 @@ def _equal_weights(table: ScoreTable) -> npt.NDArray[np.bool_]:
         table.sums(column).sum(axis=(1, 2)) for column in ("rows", "weight", "weight_sq")
     )
     return np.asarray(rows * weight_sq <= (1.0 + 1e-9) * weight * weight)
+
+
+def _equal_chances(table: ScoreTable) -> npt.NDArray[np.bool_]:
+    """Whether the labelled rows of a group were chosen with one probability: bool (group,).
+
+    Of rows that weigh the same: those of unequal weight have no estimate anyhow.
+    """
+    if table.design is None:
+        return np.ones(len(table.groups), dtype=bool)
+    total, square = np.moveaxis(table.design.sum(axis=(1, 2)), -1, 0)
+    rows = table.sums("rows")[..., :UNLABELLED].sum(axis=(1, 2))
+    return np.asarray(rows * square <= (1.0 + 1e-9) * total * total)
 
 
 def _reach(df: Floats, se: Floats, prob: float) -> Floats:

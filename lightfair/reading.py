@@ -56,12 +56,14 @@ class Columns(NamedTuple):
     sensitive_features: tuple[str, ...]
     y_pred: str | None = None
     sample_weight: str | None = None
+    label_prob: str | None = None
 
     @property
     def names(self) -> list[str]:
         """All names; a name has one role."""
         names = [self.y_true, self.y_score, *self.sensitive_features]
-        names += [name for name in (self.y_pred, self.sample_weight) if name is not None]
+        others = (self.y_pred, self.sample_weight, self.label_prob)
+        names += [name for name in others if name is not None]
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise ValueError(f"a column has one role; {twice[0]} was given two")
@@ -70,7 +72,7 @@ class Columns(NamedTuple):
     @property
     def numeric(self) -> tuple[str | None, ...]:
         """Columns that must hold numbers."""
-        return self.y_score, self.y_pred, self.sample_weight
+        return self.y_score, self.y_pred, self.sample_weight, self.label_prob
 
 
 class Piece(NamedTuple):
@@ -300,6 +302,8 @@ def _csv_chunks(
         for cells in _cells(where, reader, columns.names, chunk_rows):
             chunk: dict[str, Any] = {}
             for name, column in cells.items():
+                if name == columns.label_prob:  # of rows without a label it may be missing
+                    column = [text * (text.lower() not in UNLABELED) for text in column]
                 if name in columns.numeric:
                     chunk[name] = numbers(name, column, first)
                 elif name == columns.y_true:

@@ -1,6 +1,6 @@
 """Stored tables: a ScoreTable as JSON, and back, checked as anything from another hand is.
 
-A file holds one object with exactly these keys:
+A file holds one object with these keys:
 
     format       "lightfair.table"
     version      1
@@ -14,6 +14,11 @@ A file holds one object with exactly these keys:
     cell_width   of the logit, 0.05
     points       columns stratum, logit, rows, weight, weight_sq, all of one length
     cells        columns stratum, cell, rows, weight, weight_sq, power1, power2, power3
+
+and, where labelled rows were chosen with known probabilities,
+
+    design       by group, predicted class and label: the sum of weight / probability over labelled
+                 rows, and of its square
 
 A stratum is (group * 2 + predicted) * 3 + label, where label is 0, 1, or 2 for unlabelled; `Points`
 and `Cells` of `table` say what the columns are. Both are sorted. Floats are written so that they
@@ -53,6 +58,7 @@ KEYS = (
     "points",
     "cells",
 )
+OPTIONAL = ("design",)
 COUNTS = ("dropped", "missing_as_group", "ties", "merged_levels")
 WHOLE = ("stratum", "cell", "rows")  # columns of whole numbers
 SLACK = 1e-6  # relative; sums are rounded
@@ -62,6 +68,7 @@ HALF = 5e-4  # scores of two bytes meet thresholds that are rounded to two bytes
 def to_dict(table: ScoreTable) -> dict[str, Any]:
     """Return a table as plain values; the keys are above."""
     counts = table.counts
+    optional = {} if table.design is None else {"design": table.design.tolist()}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -80,6 +87,7 @@ def to_dict(table: ScoreTable) -> dict[str, Any]:
         "cell_width": CELL_WIDTH,
         "points": _columns(table.points),
         "cells": _columns(table.cells),
+        **optional,
     }
 
 
@@ -182,7 +190,7 @@ def from_dict(values: Any) -> ScoreTable:
             f"version must be {VERSION}; got {_shown(version)}; summarize the rows again, or use "
             "the lightfair that wrote the table"
         )
-    _check_keys("a table", values, KEYS)
+    _check_keys("a table", values, KEYS, OPTIONAL)
     attributes = _texts("attributes", values["attributes"])
     if not attributes or len(set(attributes)) < len(attributes):
         raise ValueError(f"attributes must be distinct names; got {_shown(values['attributes'])}")
@@ -214,6 +222,7 @@ def from_dict(values: Any) -> ScoreTable:
         threshold=_threshold(values["threshold"], groups),
         weighted=values["weighted"],
         counts=_counts(values["counts"]),
+        design=_design(values["design"], len(groups)) if "design" in values else None,
     )
     if not 0 <= table.clipped <= table.rows:
         raise ValueError(f"clipped must lie in [0, {table.rows}], the rows; got {table.clipped}")
@@ -221,6 +230,7 @@ def from_dict(values: Any) -> ScoreTable:
         if (found := getattr(table.counts, name)) > table.rows:
             raise ValueError(f"{name} must be at most {table.rows}, the rows; got {found}")
     _check_decisions(table)
+    _check_design(table)
     for column in ("rows", "weight"):
         without = np.flatnonzero(table.sums(column).sum(axis=(1, 2)) == 0.0)
         if without.size:
@@ -261,12 +271,14 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _check_keys(what: str, values: Any, keys: tuple[str, ...]) -> None:
+def _check_keys(
+    what: str, values: Any, keys: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> None:
     if not isinstance(values, Mapping):
         raise ValueError(f"{what} must be an object; got {_shown(values)}")
     for verb, some in (
         ("lacks", set(keys) - set(values)),
-        ("has unknown", set(values) - set(keys)),
+        ("has unknown", set(values) - {*keys, *optional}),
     ):
         if some:
             raise ValueError(f"{what} {verb} {list_values(some)}; it must hold {', '.join(keys)}")
@@ -336,6 +348,21 @@ def _counts(values: Any) -> Counts:
     levels = [(name, _texts(f"merged_levels of {name}", merged[name])) for name in sorted(merged)]
     dropped, named, ties = (_whole(name, values[name]) for name in COUNTS[:3])
     return Counts(dropped, named, ties, tuple(levels))
+
+
+def _design(values: Any, groups: int) -> Floats:
+    """Sums over labelled rows, float64 (group, predicted, 2, 2)."""
+    rule = f"design must be numbers, {groups} groups by 2 decisions by 2 labels by 2 sums"
+
+    def flat(part: Any, shape: tuple[int, ...]) -> list[float]:
+        if not shape:
+            return [_number("design", part)]
+        if not isinstance(part, (list, tuple)) or len(part) != shape[0]:
+            raise ValueError(f"{rule}; got {_shown(part)}")
+        return [number for piece in part for number in flat(piece, shape[1:])]
+
+    shape = (groups, 2, 2, 2)
+    return np.array(flat(values, shape)).reshape(shape)
 
 
 def _read_columns(what: str, values: Any, names: tuple[str, ...]) -> dict[str, Any]:
@@ -428,6 +455,26 @@ def _check_decisions(table: ScoreTable) -> None:
         at, positive = cut[stratum // 6], stratum % 6 >= 3
         wrong = np.where(positive, high < at - HALF, low > at + HALF)
         _refuse(wrong, f"{name}.stratum must have the decisions that threshold makes")
+
+
+def _check_design(table: ScoreTable) -> None:
+    """Each labelled row counts at least as much as it weighs."""
+    if table.design is None:
+        return
+    total, square = table.design[..., 0], table.design[..., 1]
+    rows, weight, weight_sq = (
+        table.sums(column)[..., :UNLABELLED] for column in ("rows", "weight", "weight_sq")
+    )
+    more = 1.0 + SLACK
+    good = (
+        (total * more >= weight) & (square * more >= weight_sq) & ((weight > 0.0) | (total == 0.0))
+    )
+    with np.errstate(over="ignore"):
+        good &= (square <= total * total * more) & (total * total <= rows * square * more)
+    _refuse(
+        ~good.ravel(),
+        "design must be sums of weights over probabilities in (0, 1], and of their squares",
+    )
 
 
 def _check_powers(cells: Cells) -> None:

@@ -35,6 +35,7 @@ def summarize(
     sensitive_features: str | list[str] | tuple[str, ...],
     y_pred: str | None = None,
     sample_weight: str | None = None,
+    label_prob: str | None = None,
     threshold: float | Mapping[Any, float] = 0.5,
     positive_label: Any = None,
     unlabeled: Any = None,
@@ -52,7 +53,7 @@ def summarize(
         Arrow need pyarrow. Or frames of pandas or polars, Arrow tables and batches, mappings of
         columns, or an iterable of these, each a chunk of the rows. In CSV, cells are trimmed, and
         the labels NA, NaN, null and none, in any case, mean unlabelled.
-    y_true, y_score, sensitive_features, y_pred, sample_weight : str
+    y_true, y_score, sensitive_features, y_pred, sample_weight, label_prob : str
         Names of columns; several sensitive features are crossed. See `score_data`.
     threshold, positive_label, unlabeled, missing
         See `score_data`.
@@ -89,7 +90,7 @@ def summarize(
     """
     if isinstance(sensitive_features, str):
         sensitive_features = (sensitive_features,)
-    columns = Columns(y_true, y_score, tuple(sensitive_features), y_pred, sample_weight)
+    columns = Columns(y_true, y_score, tuple(sensitive_features), y_pred, sample_weight, label_prob)
     _check_columns(columns)
     door = Door(
         threshold=threshold,
@@ -179,6 +180,7 @@ def read_rows(
         if len(data.label)
     ]
     weights = [data.weight for data in datas if data.weight is not None]
+    probs = [data.label_prob for data in datas if data.label_prob is not None]
     data = replace(
         datas[0],
         label=np.concatenate([data.label for data in datas]),
@@ -188,6 +190,7 @@ def read_rows(
         weight=np.concatenate(weights) if weights else None,
         groups=groups,
         parts=parts,
+        label_prob=np.concatenate(probs) if probs else None,
     )
     return finished(door, data, np.concatenate([chunk.minus for chunk in chunks]))
 
@@ -254,7 +257,7 @@ def _table(piece: Piece) -> ScoreTable:
 
 
 def _chunk(door: Door, columns: Columns, found: dict[str, Any], first: int, *, last: bool) -> Chunk:
-    pred, weight = columns.y_pred, columns.sample_weight
+    pred, weight, prob = columns.y_pred, columns.sample_weight, columns.label_prob
     return door.take(
         found[columns.y_true],
         found[columns.y_score],
@@ -263,6 +266,7 @@ def _chunk(door: Door, columns: Columns, found: dict[str, Any], first: int, *, l
         None if weight is None else found[weight],
         first,
         last=last,
+        label_prob=None if prob is None else found[prob],
     )
 
 
@@ -287,6 +291,7 @@ def _those(data: ScoreData, mask: npt.NDArray[np.bool_]) -> ScoreData:
         group=data.group[mask],
         predicted=data.predicted[mask],
         weight=None if data.weight is None else data.weight[mask],
+        label_prob=None if data.label_prob is None else data.label_prob[mask],
     )
 
 

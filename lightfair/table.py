@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .counts import Counts, row_notes, tie_notes
+from .counts import Counts, design_notes, row_notes, tie_notes
 from .groups import Parts, empty_groups, group_names, group_notes
 from .model import Floats, logit_of
 from .wording import Note, lies_in
@@ -109,6 +109,9 @@ class ScoreTable:
         Whether rows have weights.
     counts : Counts
         What happened to the rows on their way in.
+    design : float64 array, shape (group, predicted, 2, 2), or None
+        Where labelled rows were chosen with known probabilities: by label, 0 or 1, the sum of
+        weight / probability over labelled rows, and of its square.
     """
 
     groups: tuple[str, ...]
@@ -121,6 +124,7 @@ class ScoreTable:
     threshold: float | dict[str, float] | None = None
     weighted: bool = False
     counts: Counts = Counts()
+    design: Floats | None = None
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -176,6 +180,7 @@ class ScoreTable:
             *row_notes(self.counts),
             *group_notes(self.attributes, self.parts, rows),
             *tie_notes(self.counts),
+            *design_notes(self.design is not None),
         )
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
@@ -184,7 +189,8 @@ class ScoreTable:
         Raises
         ------
         ValueError
-            If their clip, attributes or thresholds differ.
+            If their clip, attributes or thresholds differ, or only one of them knows with what
+            probabilities its labelled rows were chosen.
         """
         if not isinstance(other, ScoreTable):
             return NotImplemented
@@ -216,6 +222,7 @@ class ScoreTable:
             threshold=_merged_thresholds(self.threshold, other.threshold),
             weighted=self.weighted or other.weighted,
             counts=self.counts + other.counts,
+            design=_merged_designs(groups, (self, other)),
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -246,6 +253,21 @@ class ScoreTable:
         for parts in (self.points, self.cells):
             np.add.at(total, parts.stratum, getattr(parts, column))
         return total.reshape(-1, 2, 3)
+
+    def labelled_sums(self) -> tuple[Floats, Floats]:
+        """Sum the weights of labelled rows, and their squares: two float64 (group, predicted, 2).
+
+        Where rows were chosen for labelling with known probabilities a row weighs as many as it
+        stands for, weight / probability; in a group with all rows labelled nothing was chosen.
+        """
+        weight, weight_sq = (self.sums(c)[..., :UNLABELLED] for c in ("weight", "weight_sq"))
+        if self.design is None:
+            return weight, weight_sq
+        chosen = self.sums("rows")[:, :, UNLABELLED].sum(axis=1)[:, None, None] > 0.0
+        return (
+            np.where(chosen, self.design[..., 0], weight),
+            np.where(chosen, self.design[..., 1], weight_sq),
+        )
 
     def bounds(self) -> Floats:
         """Return the logits of the clipping bounds, float64 (2,); infinite without clipping."""
@@ -354,6 +376,22 @@ def _merged_thresholds(
         return dict(sorted({**mine, **yours}.items()))
     _check_same("threshold", mine, yours, "one threshold")
     return mine
+
+
+def _merged_designs(groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) -> Floats | None:
+    """The designs of a sum of tables; one without must be without labels, or all must be."""
+    if all(table.design is None for table in tables):
+        return None
+    total = np.zeros((len(groups), 2, 2, 2))
+    for table in tables:
+        if table.design is not None:
+            total[np.searchsorted(groups, table.groups)] += table.design
+        elif table.labeled:
+            raise ValueError(
+                "tables add only when both know the label_prob of their labelled rows, or neither; "
+                "got one; build both with label_prob, 1 where all rows were labelled"
+            )
+    return total
 
 
 def settled(
