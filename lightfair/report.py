@@ -41,9 +41,9 @@ def to_dict(result: Assessment) -> dict[str, Any]:
         "metrics": {name: _metric(result, name) for name in result.settings.metrics},
         "calibration": _calibration(result),
         "diagnostics": {
-            "rhat_max": _plain(verdict.rhat_max),
-            "ess_bulk_min": _plain(verdict.ess_bulk_min),
-            "ess_tail_min": _plain(verdict.ess_tail_min),
+            "rhat_max": plain(verdict.rhat_max),
+            "ess_bulk_min": plain(verdict.ess_bulk_min),
+            "ess_tail_min": plain(verdict.ess_tail_min),
             "ok": verdict.ok,
             "reason": verdict.reason,
             "draws": draws,
@@ -63,7 +63,7 @@ def _calibration(result: Assessment) -> dict[str, Any]:
             "group": result.groups[check.group[index]],
             "predicted": int(check.predicted[index]),
             "mass": bool(check.mass[index]),
-            "scores": [_plain(check.low[index]), _plain(check.high[index])],
+            "scores": [plain(check.low[index]), plain(check.high[index])],
             "score": float(check.score[index]),
             "labeled": int(check.rows[index]),
             "positives": int(check.positives[index]),
@@ -126,6 +126,11 @@ def rows_line(table: ScoreTable) -> str:
         f"{table.rows - table.labeled:,} unlabeled{', weighted' if table.weighted else ''}; "
         f"{counted(len(table.groups), 'group')} by {' and '.join(table.attributes)}; {decided}"
     )
+
+
+def target_line(target: str) -> str:
+    """Say what is estimated."""
+    return f"target {target}: {TARGET_WORDS[target]}"
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -211,13 +216,13 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
     exact = name in result.settings.label_free
     groups = []
     for index, group in enumerate(result.groups):
-        entry = {"name": group, **_summary(result, result.metric(name, group))}
+        entry = {"name": group, **summary(result.metric(name, group), result.settings.prob)}
         entry["labels_only"] = (
             {"mean": None, "interval": None, "reason": KNOWN}
             if exact
             else {
-                "mean": _plain(labels.mean[index]),
-                "interval": [_plain(labels.low[index]), _plain(labels.high[index])],
+                "mean": plain(labels.mean[index]),
+                "interval": [plain(labels.low[index]), plain(labels.high[index])],
             }
         )
         powered = result.prediction_powered[name]
@@ -237,9 +242,9 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
             continue
         base = result.groups.index(str(reference))
         estimate = result.difference(name, group, reference)
-        entry = {"group": group, "reference": reference, **_summary(result, estimate)}
-        entry["prob_positive"] = _plain(estimate.prob_greater(0.0))
-        entry["prob_within"] = _plain(estimate.prob_within(result.settings.epsilon))
+        entry = {"group": group, "reference": reference, **summary(estimate, result.settings.prob)}
+        entry["prob_positive"] = plain(estimate.prob_greater(0.0))
+        entry["prob_within"] = plain(estimate.prob_within(result.settings.epsilon))
         if exact:
             entry["labels_only"] = {
                 "mean": None,
@@ -261,12 +266,13 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
     return {"groups": groups, "differences": differences}
 
 
-def _summary(result: Assessment, estimate: Estimate) -> dict[str, Any]:
-    low, high = estimate.interval(result.settings.prob)
-    interval = None if estimate.reason is not None else [_plain(low), _plain(high)]
+def summary(estimate: Estimate, prob: float) -> dict[str, Any]:
+    """Return mean, sd and interval of an estimate, and why there are none, as plain values."""
+    low, high = estimate.interval(prob)
+    interval = None if estimate.reason is not None else [plain(low), plain(high)]
     values = {
-        "mean": _plain(estimate.mean),
-        "sd": _plain(estimate.sd),
+        "mean": plain(estimate.mean),
+        "sd": plain(estimate.sd),
         "interval": interval,
         "exact": estimate.exact and estimate.reason is None,
     }
@@ -276,11 +282,11 @@ def _summary(result: Assessment, estimate: Estimate) -> dict[str, Any]:
 def _powered(mean: float, low: float, high: float, reason: str | None) -> dict[str, Any]:
     if reason is not None:
         return {"mean": None, "interval": None, "reason": reason}
-    return {"mean": _plain(mean), "interval": [_plain(low), _plain(high)]}
+    return {"mean": plain(mean), "interval": [plain(low), plain(high)]}
 
 
 def _truth(value: float, name: str) -> dict[str, Any]:
-    truth = _plain(value)
+    truth = plain(value)
     return {"truth": truth, **({} if truth is not None else {"truth_reason": f"no {lack(name)}"})}
 
 
@@ -295,7 +301,7 @@ def _labels_difference(
     return float(means[group] - means[reference]), float(low), float(high)
 
 
-def _plain(value: float | None) -> float | None:
+def plain(value: float | None) -> float | None:
     """A float for JSON, None for what is undefined."""
     return None if value is None or not math.isfinite(value) else float(value)
 
@@ -306,7 +312,7 @@ def _head(result: Assessment) -> list[str]:
     return [
         f"lightfair {__version__}",
         rows_line(result.table),
-        f"target {settings.target}: {TARGET_WORDS[settings.target]}",
+        target_line(settings.target),
         f"{settings.family} calibration, {prior}, "
         f"{'the curve alone' if settings.trust is None else 'with deviations from the curve'}; "
         f"{100 * settings.prob:g} % credible intervals",
@@ -330,7 +336,7 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
                 *([number(entry["truth"])] if truth else []),
             ]
         )
-    lines = _columns(rows)
+    lines = aligned(rows)
     if not values["differences"]:
         return lines
     small = f"P(|.|<{settings.epsilon:g})"
@@ -351,7 +357,7 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
                 *([number(entry["truth"])] if truth else []),
             ]
         )
-    lines += _columns(rows)
+    lines += aligned(rows)
     lines += [
         f"  {sentence(result, name, e['group'], e['reference'])}" for e in values["differences"]
     ]
@@ -375,7 +381,7 @@ def _bare(entry: dict[str, Any]) -> str:
     return _with_interval({**entry, "exact": low == high})
 
 
-def _columns(rows: list[list[str]]) -> list[str]:
+def aligned(rows: list[list[str]]) -> list[str]:
     """Align: the first column to the left, the others to the right."""
     rows = [[*map(one_line, row)] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
