@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .bands import BAND, bands_of, check_cuts
 from .columns import (
     attribute_columns,
     check_indexes,
@@ -85,7 +86,8 @@ class ScoreData:
     empty_groups : tuple of str
         Combinations of observed levels that have no row, sorted. Only crossed attributes have them.
     threshold : float, dict of str to float, or None
-        The threshold, or one for each of `groups`. None when `y_pred` was given.
+        The threshold, or one for each of `groups`. None when `y_pred` was given. Of several the
+        first.
     notes : tuple of Note
         What was dropped, what is unusual.
     counts : Counts
@@ -93,6 +95,10 @@ class ScoreData:
     label_prob : float64 array, shape (n,), or None
         Probability with which the row was chosen to be labelled, in (0, 1] where it has a label;
         NaN where it is not known. None: not given.
+    cuts : tuple of float
+        Several thresholds, as given; else ().
+    band : int16 array, shape (n,), or None
+        With `cuts`, how many of them are at most the row's score.
     """
 
     label: NDArray[np.int8]
@@ -108,6 +114,8 @@ class ScoreData:
     notes: tuple[Note, ...]
     counts: Counts
     label_prob: NDArray[np.float64] | None = None
+    cuts: tuple[float, ...] = ()
+    band: NDArray[np.int16] | None = None
 
 
 def score_data(
@@ -116,7 +124,7 @@ def score_data(
     *,
     sensitive_features: Any,
     y_pred: Any = None,
-    threshold: float | Mapping[Any, float] = 0.5,
+    threshold: Any = 0.5,
     sample_weight: Any = None,
     label_prob: Any = None,
     positive_label: Any = None,
@@ -138,9 +146,10 @@ def score_data(
         whole floats lose their ".0", so that the container of a column does not change its names.
     y_pred : column, shape (n,), optional
         Decisions, 0/1 or bool, where 1 is the positive class. They replace `threshold`.
-    threshold : float or mapping of group to float
+    threshold : float, mapping of group to float, or sequence of float
         In (0, 1). A score equal to it is positive. Keys of a mapping are names or raw values; for
-        crossed groups tuples of levels or joined names.
+        crossed groups tuples of levels or joined names. Of a sequence the first decides, and the
+        others are kept apart for curves of thresholds.
     sample_weight : column, shape (n,), optional
         How much each row counts: finite, not negative.
     label_prob : column, shape (n,), optional
@@ -247,7 +256,11 @@ class Door:
     ) -> None:
         if missing not in ("raise", "drop", "group"):
             raise ValueError(f'missing must be "raise", "drop" or "group"; got {show(missing)}')
-        default = isinstance(threshold, float) and threshold == 0.5
+        self.several: tuple[float, ...] = ()
+        if isinstance(threshold, (list, tuple)) or getattr(threshold, "ndim", 0) > 0:
+            self.several = check_cuts(threshold)
+            threshold = self.several[0]
+        default = isinstance(threshold, float) and threshold == 0.5 and not self.several
         if decided and not default:
             raise ValueError(
                 "give y_pred or threshold, not both: y_pred already holds the decisions"
@@ -328,6 +341,14 @@ class Door:
         self.kept += len(label)
         group, parts = cross(levels)
         groups = group_names(parts)
+        band = None
+        if self.several:
+            band = bands_of(score, self.several, columns["y_score"].dtype)
+            if BAND in (level.name for level in levels):
+                raise ValueError(
+                    f"sensitive_features must not be called {BAND!r} where there are several "
+                    "thresholds; rename it"
+                )
         if predicted is None:
             predicted = self._predicted(score, group, groups, columns["y_score"].dtype)
         minus = label == MINUS
@@ -346,6 +367,8 @@ class Door:
             notes=(),
             counts=Counts(),
             label_prob=prob,
+            cuts=self.several,
+            band=band,
         )
         return Chunk(data, minus, row)
 
@@ -474,6 +497,8 @@ def _decisions(array: Any, first: int) -> NDArray[np.bool_]:
 
 def _cuts(threshold: Any) -> float | dict[str, float]:
     """A threshold, or one for each name, as they were given."""
+    if isinstance(threshold, str) and threshold == "all":
+        raise ValueError('threshold "all" is for assess; every table has what it needs')
 
     def check(where: str, value: Any) -> float:
         real = isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -25,7 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._jit import compiles
+from .bands import BAND, crossed
 from .data import ScoreData
+from .groups import group_names
 from .model import Floats, logit_of
 from .table import (
     CELL_WIDTH,
@@ -114,6 +116,11 @@ def gather(
     """
     check_clip(clip)
     check_edges(data.score, clip)
+    parts, attributes = data.parts, data.attributes
+    if data.band is not None:
+        group, parts = crossed(data.group, data.parts, data.band, len(data.cuts) + 1)
+        attributes = (*attributes, BAND)
+        data = replace(data, group=group, groups=group_names(parts))
     rows = len(data.score)
     frame = None if rows < SORTED else _frame(data, clip)
     if frame is None or frame.strata * frame.cells > min(DENSE, 8 * rows):
@@ -123,12 +130,13 @@ def gather(
         table = _summed_table(data, clip, frame, threads, jit)
     return replace(
         table,
-        attributes=data.attributes,
-        parts=data.parts,
+        attributes=attributes,
+        parts=parts,
         threshold=data.threshold,
         weighted=data.weight is not None,
         counts=data.counts,
         design=None if data.label_prob is None else _design(data),
+        cuts=data.cuts,
     )
 
 

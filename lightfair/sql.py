@@ -200,6 +200,11 @@ def sql_query(
         unlabeled=unlabeled,
         missing=missing,
     )
+    if door.several:
+        raise ValueError(
+            f"threshold must be one number, or one for each group; got {len(door.several)}; "
+            "assess takes a list for the table that the query makes, of edges of its cells"
+        )
     check_clip(clip)
     if clip > 0.0 and 1.0 - clip == 1.0:
         raise ValueError(f"clip must be 0, or so large that 1 - clip is below 1; got {clip!r}")

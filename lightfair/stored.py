@@ -20,6 +20,11 @@ and, where labelled rows were chosen with known probabilities,
     design       by group, predicted class and label: the sum of weight / probability over labelled
                  rows, and of its square
 
+or, where rows were kept apart by several thresholds,
+
+    cuts         the thresholds, `threshold` first; the last attribute is the score's band between
+                 them, counted from 0 and written with as many digits as the last one
+
 A stratum is (group * 2 + predicted) * 3 + label, where label is 0, 1, or 2 for unlabelled; `Points`
 and `Cells` of `table` say what the columns are. Both are sorted. Floats are written so that they
 are read back as the same numbers. Unknown keys are errors: another layout is another version.
@@ -36,6 +41,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .bands import BAND, band_names, check_cuts, collapsed, parents
 from .counts import Counts
 from .groups import Parts, group_names
 from .model import Floats, sigmoid
@@ -58,7 +64,7 @@ KEYS = (
     "points",
     "cells",
 )
-OPTIONAL = ("design",)
+OPTIONAL = ("design", "cuts")
 COUNTS = ("dropped", "missing_as_group", "ties", "merged_levels")
 WHOLE = ("stratum", "cell", "rows")  # columns of whole numbers
 SLACK = 1e-6  # relative; sums are rounded
@@ -69,6 +75,7 @@ def to_dict(table: ScoreTable) -> dict[str, Any]:
     """Return a table as plain values; the keys are above."""
     counts = table.counts
     optional = {} if table.design is None else {"design": table.design.tolist()}
+    optional |= {"cuts": list(table.cuts)} if table.cuts else {}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -223,7 +230,9 @@ def from_dict(values: Any) -> ScoreTable:
         weighted=values["weighted"],
         counts=_counts(values["counts"]),
         design=_design(values["design"], len(groups)) if "design" in values else None,
+        cuts=_cuts(values["cuts"]) if "cuts" in values else (),
     )
+    _check_bands(table)
     if not 0 <= table.clipped <= table.rows:
         raise ValueError(f"clipped must lie in [0, {table.rows}], the rows; got {table.clipped}")
     for name in ("missing_as_group", "ties"):
@@ -231,10 +240,11 @@ def from_dict(values: Any) -> ScoreTable:
             raise ValueError(f"{name} must be at most {table.rows}, the rows; got {found}")
     _check_decisions(table)
     _check_design(table)
+    plain = collapsed(table)
     for column in ("rows", "weight"):
-        without = np.flatnonzero(table.sums(column).sum(axis=(1, 2)) == 0.0)
+        without = np.flatnonzero(plain.sums(column).sum(axis=(1, 2)) == 0.0)
         if without.size:
-            names = list_values([groups[g] for g in without])
+            names = list_values([plain.groups[g] for g in without])
             raise ValueError(f"{column} must be positive in every group; none in {names}")
     return table
 
@@ -350,6 +360,39 @@ def _counts(values: Any) -> Counts:
     return Counts(dropped, named, ties, tuple(levels))
 
 
+def _cuts(values: Any) -> tuple[float, ...]:
+    if not isinstance(values, (list, tuple)):
+        raise ValueError(f"cuts must be a list of thresholds; got {_shown(values)}")
+    try:
+        return check_cuts(values)
+    except ValueError as error:
+        raise ValueError(str(error).replace("threshold must", "cuts must", 1)) from None
+
+
+def _check_bands(table: ScoreTable) -> None:
+    """The hidden attribute is there where there are cuts, and agrees with decisions and scores."""
+    if not table.cuts:
+        return
+    names = band_names(len(table.cuts) + 1)
+    bands = {part[-1] for part in table.parts}
+    if len(table.attributes) < 2 or table.attributes[-1] != BAND or not bands <= {*names}:
+        raise ValueError(
+            f"with cuts the last attribute must be {show(BAND)}, of levels {names[0]} to "
+            f"{names[-1]}"
+        )
+    if table.threshold != table.cuts[0]:
+        raise ValueError(
+            f"threshold must be the first of cuts, {table.cuts[0]:g}; got {_shown(table.threshold)}"
+        )
+    edges = np.array([0.0, *sorted(table.cuts), 1.0])
+    band = parents(table).band
+    least, most = edges[band], edges[band + 1]
+    for name, stratum, low, high in _score_ranges(table):
+        group = stratum // 6
+        wrong = (high < least[group] - HALF) | (low > most[group] + HALF)
+        _refuse(wrong, f"{name}.stratum must have the bands that cuts make")
+
+
 def _design(values: Any, groups: int) -> Floats:
     """Sums over labelled rows, float64 (group, predicted, 2, 2)."""
     rule = f"design must be numbers, {groups} groups by 2 decisions by 2 labels by 2 sums"
@@ -435,26 +478,31 @@ def _check_places(points: Points, cells: Cells, clip: float) -> None:
 
 
 def _check_decisions(table: ScoreTable) -> None:
-    """Decisions are those of the threshold, where one decides.
-
-    A point at a bound of clip is of any score beyond it, a cell of any score within.
-    """
+    """Decisions are those of the threshold, where one decides."""
     if table.threshold is None:
         return
     cuts = table.threshold
     cut = np.array([cuts[name] if isinstance(cuts, dict) else cuts for name in table.groups])
+    for name, stratum, low, high in _score_ranges(table):
+        at, positive = cut[stratum // 6], stratum % 6 >= 3
+        wrong = np.where(positive, high < at - HALF, low > at + HALF)
+        _refuse(wrong, f"{name}.stratum must have the decisions that threshold makes")
+
+
+def _score_ranges(table: ScoreTable) -> list[tuple[str, Ints, Floats, Floats]]:
+    """Of points and of cells their name, strata, and least and largest score.
+
+    A point at a bound of clip is of any score beyond it, a cell of any score within.
+    """
     points, cells = table.points, table.cells
     first, last = clip_bounds(table.clip)
     start = cells.cell.astype(np.float64) * CELL_WIDTH
     least: Floats = np.where(points.logit <= first, 0.0, sigmoid(points.logit))
     most: Floats = np.where(points.logit >= last, 1.0, sigmoid(points.logit))
-    for name, stratum, low, high in (
+    return [
         ("points", points.stratum, least, most),
         ("cells", cells.stratum, sigmoid(start), sigmoid(start + CELL_WIDTH)),
-    ):
-        at, positive = cut[stratum // 6], stratum % 6 >= 3
-        wrong = np.where(positive, high < at - HALF, low > at + HALF)
-        _refuse(wrong, f"{name}.stratum must have the decisions that threshold makes")
+    ]
 
 
 def _check_design(table: ScoreTable) -> None:

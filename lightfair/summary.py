@@ -9,13 +9,14 @@ Rows whose label is -1 are kept apart until then. Of several faults the first in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .bands import collapsed
 from .data import Chunk, Door, ScoreData, finished
 from .gather import gather
 from .groups import group_names
@@ -36,7 +37,7 @@ def summarize(
     y_pred: str | None = None,
     sample_weight: str | None = None,
     label_prob: str | None = None,
-    threshold: float | Mapping[Any, float] = 0.5,
+    threshold: Any = 0.5,
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
@@ -144,7 +145,7 @@ def gather_tables(
             if len(part.label):
                 table, before = gather(part, cut, before=door.rows - len(data.label)), rows[kind]
                 rows[kind] = table = table if before is None else before + table
-                if len(table.groups) > MOST_GROUPS:
+                if len(table.groups) > MOST_GROUPS * (len(table.cuts) + 1):
                     raise ValueError(
                         f"sensitive_features makes more than {MOST_GROUPS:,} groups in "
                         f"{door.rows:,} rows; name columns of few values, cut real-valued ones "
@@ -180,6 +181,7 @@ def read_rows(
         if len(data.label)
     ]
     weights = [data.weight for data in datas if data.weight is not None]
+    bands = [data.band for data in datas if data.band is not None]
     probs = [data.label_prob for data in datas if data.label_prob is not None]
     data = replace(
         datas[0],
@@ -191,6 +193,7 @@ def read_rows(
         groups=groups,
         parts=parts,
         label_prob=np.concatenate(probs) if probs else None,
+        band=np.concatenate(bands) if bands else None,
     )
     return finished(door, data, np.concatenate([chunk.minus for chunk in chunks]))
 
@@ -277,8 +280,9 @@ def _judged(door: Door, rows: dict[str, ScoreTable | None]) -> ScoreTable:
     if not tables:
         door.close(())  # raises: no row is left
     table = tables[0] if len(tables) == 1 else tables[0] + tables[1]
-    weight = table.sums("weight").sum(axis=(1, 2)) if door.weight is not None else None
-    found = door.close(table.parts, weight)
+    plain = collapsed(table)
+    weight = plain.sums("weight").sum(axis=(1, 2)) if door.weight is not None else None
+    found = door.close(plain.parts, weight)
     return replace(table, threshold=found.threshold, counts=found.counts)
 
 
@@ -292,6 +296,7 @@ def _those(data: ScoreData, mask: npt.NDArray[np.bool_]) -> ScoreData:
         predicted=data.predicted[mask],
         weight=None if data.weight is None else data.weight[mask],
         label_prob=None if data.label_prob is None else data.label_prob[mask],
+        band=None if data.band is None else data.band[mask],
     )
 
 

@@ -112,6 +112,9 @@ class ScoreTable:
     design : float64 array, shape (group, predicted, 2, 2), or None
         Where labelled rows were chosen with known probabilities: by label, 0 or 1, the sum of
         weight / probability over labelled rows, and of its square.
+    cuts : tuple of float
+        Where rows are kept apart by several thresholds (`bands`), those, the first being
+        `threshold`; else (). Then the last attribute is hidden, the band of the score.
     """
 
     groups: tuple[str, ...]
@@ -125,6 +128,7 @@ class ScoreTable:
     weighted: bool = False
     counts: Counts = Counts()
     design: Floats | None = None
+    cuts: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -133,6 +137,9 @@ class ScoreTable:
             raise ValueError("a group must be named by its parts, joined by a comma and a space")
 
     def __repr__(self) -> str:
+        if self.cuts:
+            several = ", ".join(f"{cut:g}" for cut in self.cuts)
+            return f"{repr(self._plain)[:-1]}; thresholds {several}>"
         return (
             f"<ScoreTable: {self.rows:,} rows, {self.labeled:,} labeled; {len(self.groups):,} "
             f"groups by {', '.join(self.attributes)}; clip {self.clip:g}>"
@@ -170,18 +177,26 @@ class ScoreTable:
     @property
     def empty_groups(self) -> tuple[str, ...]:
         """Combinations of levels that have no row, sorted; () where they are too many to list."""
-        return empty_groups(self.parts)
+        return empty_groups(self._plain.parts)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What was dropped, what is unusual."""
-        rows = self.sums("rows").sum(axis=(1, 2))
+        plain = self._plain
+        rows = plain.sums("rows").sum(axis=(1, 2))
         return (
             *row_notes(self.counts),
-            *group_notes(self.attributes, self.parts, rows),
+            *group_notes(plain.attributes, plain.parts, rows),
             *tie_notes(self.counts),
             *design_notes(self.design is not None),
         )
+
+    @property
+    def _plain(self) -> ScoreTable:
+        """The table without bands."""
+        from .bands import collapsed
+
+        return collapsed(self)
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
         """Merge two tables of different rows; groups are matched by name.
@@ -195,6 +210,7 @@ class ScoreTable:
         if not isinstance(other, ScoreTable):
             return NotImplemented
         _check_same("clip", self.clip, other.clip, "one clip")
+        _check_same("thresholds", self.cuts or None, other.cuts or None, "the same thresholds")
         _check_same("attributes", self.attributes, other.attributes, "the same in one order")
         found = dict(zip(self.groups, self.parts, strict=True))
         for name, part in zip(other.groups, other.parts, strict=True):
@@ -223,6 +239,7 @@ class ScoreTable:
             weighted=self.weighted or other.weighted,
             counts=self.counts + other.counts,
             design=_merged_designs(groups, (self, other)),
+            cuts=self.cuts,
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:

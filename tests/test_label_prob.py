@@ -70,7 +70,9 @@ def test_minus_one_as_a_class():
     y, prob = [1, -1, 1, -1], [0.5, 0.25, 0.5, 0.2]
     got = table(y, [0.9, 0.2, 0.6, 0.7], list("aabb"), positive_label=1, label_prob=prob)
     assert got.design[..., 0].tolist() == [[[4.0, 0.0], [0.0, 2.0]], [[0.0, 0.0], [5.0, 2.0]]]
-    chunks = [{"y": [label], "s": [0.6], "g": ["a"], "p": [p]} for label, p in zip(y, prob, strict=True)]
+    chunks = [
+        {"y": [label], "s": [0.6], "g": ["a"], "p": [p]} for label, p in zip(y, prob, strict=True)
+    ]
     names = {"y_true": "y", "y_score": "s", "sensitive_features": "g", "label_prob": "p"}
     streamed = lf.summarize(chunks, positive_label=1, **names)
     assert streamed.design[0, 1, :, 0].tolist() == [9.0, 4.0]
