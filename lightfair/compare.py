@@ -1,7 +1,9 @@
 """Comparisons: what the draws of a metric, or of a difference of two, say.
 
 delta = theta_group - theta_reference, draw by draw, so that an interval, a probability and a mean
-are always of the same quantity.
+are always of the same quantity. An Estimate is of a number that may be negative. A Gap is of one
+that cannot be, such as the largest difference among groups: it has no direction, and that it is
+above 0 means nothing, so a Gap says how small it is.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from .model import Floats
 from .wording import lies_in
 
 UNDEFINED_LIMIT = 0.05  # share of undefined draws above which a number is not reported
+ROUNDING = 1e-14  # rates that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +31,14 @@ class Estimate:
         What is missing where it is undefined.
     exact : bool
         Whether the number is a fact of the rows: there is nothing to be unsure of.
+    left_out : tuple of str
+        Groups that are not in the number, as it is undefined with them.
     """
 
     draws: Floats
     lack: str = "rows"
     exact: bool = False
+    left_out: tuple[str, ...] = ()
 
     @property
     def undefined(self) -> float:
@@ -42,13 +48,7 @@ class Estimate:
     @property
     def reason(self) -> str | None:
         """Why the number is not reported; None where it is."""
-        if self.undefined <= UNDEFINED_LIMIT:
-            return None
-        if self.undefined == 1.0:
-            return (
-                f"there are no {self.lack}" if self.lack != "both labels" else "a label is missing"
-            )
-        return f"no {self.lack} in {self.undefined:.0%} of the draws"
+        return undefined_reason(self.undefined, self.lack)
 
     @property
     def defined(self) -> Floats:
@@ -97,15 +97,97 @@ class Estimate:
         return float(near.mean()) if self.reason is None else float("nan")
 
 
+@dataclass(frozen=True, eq=False)
+class Gap:
+    """Posterior draws of a number that is at least 0, and 0 where groups do not differ.
+
+    Attributes
+    ----------
+    draws : float64 array, shape (chain, draw)
+        NaN where the number is undefined.
+    lack : str
+        What is missing where it is undefined.
+    exact : bool
+        Whether the number is a fact of the rows.
+    left_out : tuple of str
+        Groups that are not in the number, as it is undefined with them.
+    which : tuple of str
+        What it most probably is the gap of: two groups, the first with the larger metric more often
+        than not, or the name of a metric; empty where that has no meaning.
+    prob_which : float
+        The probability of that; NaN where `which` is empty.
+    """
+
+    draws: Floats
+    lack: str = "rows"
+    exact: bool = False
+    left_out: tuple[str, ...] = ()
+    which: tuple[str, ...] = ()
+    prob_which: float = float("nan")
+
+    @property
+    def _estimate(self) -> Estimate:
+        return Estimate(self.draws, self.lack, self.exact)
+
+    @property
+    def undefined(self) -> float:
+        """Share of draws in which the number is undefined."""
+        return self._estimate.undefined
+
+    @property
+    def reason(self) -> str | None:
+        """Why the number is not reported; None where it is."""
+        return self._estimate.reason
+
+    @property
+    def defined(self) -> Floats:
+        """The defined draws, flat."""
+        return self._estimate.defined
+
+    @property
+    def median(self) -> float:
+        """Posterior median; NaN where `reason` is set."""
+        return float(np.median(self.defined)) if self.reason is None else float("nan")
+
+    def interval(self, prob: float = 0.95) -> tuple[float, float]:
+        """Return the central interval of mass `prob`, in (0, 1).
+
+        Its lower end is above 0 in equal groups, too: say `prob_within`, not that it excludes 0.
+        """
+        return self._estimate.interval(prob)
+
+    def upper(self, prob: float = 0.95) -> float:
+        """Return what the number is below with probability `prob`, in (0, 1)."""
+        check_prob(prob)
+        return float(np.quantile(self.defined, prob)) if self.reason is None else float("nan")
+
+    def prob_within(self, epsilon: float) -> float:
+        """Return the posterior probability that the number is below `epsilon`."""
+        return self._estimate.prob_within(epsilon)
+
+
 def difference(
     draws: Floats, group: int, reference: int, lack: str, *, exact: bool = False
 ) -> Estimate:
     """Return theta_group - theta_reference of draws (chain, draw, group).
 
-    Below 1e-14 it is 0: two rates that differ by rounding alone do not differ.
+    It is 0 where it is 0 up to rounding.
     """
-    delta = draws[..., group] - draws[..., reference]
-    return Estimate(np.where(np.abs(delta) < 1e-14, 0.0, delta), lack, exact)
+    return Estimate(rounded(draws[..., group] - draws[..., reference]), lack, exact)
+
+
+def rounded(delta: Floats) -> Floats:
+    """Put 0 in place of differences below 1e-14: numbers that differ by rounding alone do not."""
+    return np.where(np.abs(delta) < ROUNDING, 0.0, delta)
+
+
+def undefined_reason(share: float, lack: str) -> str | None:
+    """Say why a number is not reported that is undefined in a share of the draws; or None."""
+    if share <= UNDEFINED_LIMIT:
+        return None
+    if share == 1.0:
+        return f"there are no {lack}" if lack != "both labels" else "a label is missing"
+    return f"no {lack} in {share:.0%} of the draws"
 
 
 def check_prob(prob: float) -> float:

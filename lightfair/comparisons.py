@@ -1,0 +1,155 @@
+"""Comparisons among all groups: pairs, the largest gap, one group against the rest or all rows.
+
+All are functions of the draws of one metric, and all follow one rule. A group whose metric is
+undefined in more than 5 % of the draws is left out, and the result names it; of the others, draws
+in which one is undefined are undefined draws of the result.
+
+The largest gap is that between the highest and the lowest metric, draw by draw. It is biased
+upward: with equal groups it is positive in every draw. Hence the pairs beside it, with their signs,
+and for each the probability that it is the one with the largest gap.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from .compare import ROUNDING, UNDEFINED_LIMIT, Estimate, Gap, difference, rounded
+from .model import Floats
+
+
+class ByGroup(NamedTuple):
+    """Draws of a metric: float64 (chain, draw, group); groups: their names.
+
+    lack: what is missing where it is undefined; known: bool (group,), whether it is a fact of the
+    rows; label_free: whether no label is needed to know it.
+    """
+
+    draws: Floats
+    groups: tuple[str, ...]
+    lack: str
+    known: npt.NDArray[np.bool_]
+    label_free: bool = False
+
+    @property
+    def usable(self) -> npt.NDArray[np.int64]:
+        """Groups in which the metric is defined in all but a few draws."""
+        return np.flatnonzero(np.isnan(self.draws).mean(axis=(0, 1)) <= UNDEFINED_LIMIT)
+
+    def named(self, kept: npt.NDArray[np.int64]) -> tuple[str, ...]:
+        """Return the names of the groups that are not among those kept."""
+        return tuple(name for at, name in enumerate(self.groups) if at not in kept)
+
+
+class Pair(NamedTuple):
+    """The metric of `group` minus that of `reference`; and how likely it is the largest gap.
+
+    prob_largest: probability that no pair has a larger absolute difference, ties split evenly; NaN
+    where the difference is undefined.
+    """
+
+    group: str
+    reference: str
+    estimate: Estimate
+    prob_largest: float
+
+
+def pairs(by: ByGroup, base: int | None = None) -> tuple[Pair, ...]:
+    """Return all pairs of groups, each once.
+
+    Parameters
+    ----------
+    by
+        Of at least two groups.
+    base
+        Group that is subtracted in its pairs. In other pairs it is the earlier one.
+    """
+    share = _largest(by)
+    found = []
+    for one, two in pair_indices(len(by.groups), base):
+        exact = bool(by.known[one] and by.known[two])
+        estimate = difference(by.draws, one, two, by.lack, exact=exact)
+        among = share[one, two] + share[two, one]
+        found.append(Pair(by.groups[one], by.groups[two], estimate, float(among)))
+    return tuple(found)
+
+
+def pair_indices(groups: int, base: int | None = None) -> list[tuple[int, int]]:
+    """Return each pair of groups as (group, reference): `base` and earlier ones are references."""
+    order = [*range(groups)]
+    if base is not None:
+        order = [base, *order[:base], *order[base + 1 :]]
+    return [(order[j], order[i]) for i in range(groups) for j in range(i + 1, groups)]
+
+
+def largest_gap(by: ByGroup) -> Gap:
+    """Return the highest minus the lowest metric of all groups, draw by draw."""
+    kept = by.usable
+    left_out = by.named(kept)
+    if len(kept) < 2:
+        return Gap(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=left_out)
+    draws = by.draws[..., kept]
+    gap = rounded(draws.max(axis=-1) - draws.min(axis=-1))
+    share = _largest(by)
+    both = np.nan_to_num(share + share.T)
+    one, two = np.unravel_index(int(np.argmax(np.triu(both, 1))), both.shape)
+    if share[two, one] > share[one, two]:
+        one, two = two, one
+    return Gap(
+        gap,
+        by.lack,
+        bool(by.known[kept].all()),
+        left_out,
+        (by.groups[one], by.groups[two]),
+        float(both[one, two]),
+    )
+
+
+def against_rest(by: ByGroup, group: int, weight: Floats) -> Estimate:
+    """Return the metric of a group minus the mean of the other groups' metrics.
+
+    Parameters
+    ----------
+    by
+        Of at least two groups.
+    group
+        Index of the group.
+    weight
+        float64 (group,), what the others are weighted by: their rows, as in the tables of Ji, Smyth
+        and Steyvers (2020) for an attribute of several levels.
+    """
+    others = np.setdiff1d(by.usable, [group])
+    left_out = tuple(name for name in by.named(others) if name != by.groups[group])
+    if len(others) == 0:
+        return Estimate(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=left_out)
+    rest = by.draws[..., others] @ (weight[others] / weight[others].sum())
+    exact = bool(by.known[group] and by.known[others].all())
+    return Estimate(rounded(by.draws[..., group] - rest), by.lack, exact, left_out)
+
+
+def against_overall(by: ByGroup, group: int, overall: Floats) -> Estimate:
+    """Return the metric of a group minus the metric of all rows, float64 (chain, draw)."""
+    exact = bool(by.known.all())
+    return Estimate(rounded(by.draws[..., group] - overall), by.lack, exact)
+
+
+def _largest(by: ByGroup) -> Floats:
+    """Share of draws in which a pair has the largest gap: float64 (higher group, lower group).
+
+    Ties are split evenly; the shares of all pairs add up to 1. NaN where a group is left out.
+    """
+    groups, kept = len(by.groups), by.usable
+    share = np.full((groups, groups), np.nan)
+    draws = by.draws.reshape(-1, groups)[:, kept]
+    draws = draws[~np.isnan(draws).any(axis=1)]
+    if len(kept) < 2 or len(draws) == 0:
+        return share
+    high, low = draws.max(axis=1, keepdims=True), draws.min(axis=1, keepdims=True)
+    tied = (high - low < ROUNDING)[:, 0]
+    top, bottom = draws[~tied] > high[~tied] - ROUNDING, draws[~tied] < low[~tied] + ROUNDING
+    found = (top / top.sum(axis=1, keepdims=True)).T @ (bottom / bottom.sum(axis=1, keepdims=True))
+    found += tied.sum() * (1.0 - np.eye(len(kept))) / (len(kept) * (len(kept) - 1))
+    share[np.ix_(kept, kept)] = found / len(draws)
+    return share
