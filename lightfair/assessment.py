@@ -10,18 +10,18 @@ that its rows would. An Assessment is frozen: printing it gives the report,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .bands import collapsed
 from .compare import Estimate, difference
 from .data import ScoreData, score_data
 from .diagnostics import Gate
 from .gather import score_table
-from .labels_only import LabelsOnly, labels_only
-from .metrics import DEFAULT_METRICS, lack, theta
+from .labels_only import LabelsOnly, labels_answers
+from .metrics import DEFAULT_METRICS, Metric, theta
 from .misfit import Misfit, misfit_check, misfit_notes
 from .model import Floats, Prior
 from .posterior import Posterior, Progress, draw_posterior
@@ -31,6 +31,10 @@ from .table import UNLABELLED, ScoreTable
 from .trust import Trust
 from .warn import coarse_interval, data_warnings, disagreements, result_warnings
 from .wording import Note, level_name
+
+if TYPE_CHECKING:
+    from .slots import Imputed
+    from .thresholds import ThresholdCurve
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,12 @@ class Assessment:
         Whether the chains have converged.
     warnings : tuple of Note
         What a reader must know before believing a number.
+    counts : float64 array, shape (chain, draw, group, predicted, label)
+        Draws of the confusion counts, of which `theta` is made.
+    label_seed : int
+        Seed of the labels that are imputed score by score; see `imputed`.
+    fine : ScoreTable
+        The table with scores cut at several thresholds; `table` where there is one.
     truth : dict of str to float64 array, shape (group,), or None
         Frequencies from labels that the assessment was not shown.
     """
@@ -67,6 +77,9 @@ class Assessment:
     misfit: Misfit
     gate: Gate
     warnings: tuple[Note, ...]
+    counts: Floats
+    label_seed: int
+    fine: ScoreTable
     truth: dict[str, Floats] | None = field(default=None)
 
     @property
@@ -85,14 +98,52 @@ class Assessment:
     def metric(self, metric: str, group: Any) -> Estimate:
         """Return the estimate of a metric in a group."""
         at = self._index(group)
-        return Estimate(self.draws(metric)[..., at], lack(metric), self._known(metric, at))
+        lack = self.settings.metric(metric).lack
+        return Estimate(self.draws(metric)[..., at], lack, self._known(metric, at))
 
     def difference(self, metric: str, group: Any, reference: Any) -> Estimate:
         """Return the estimate of the metric in `group` minus the metric in `reference`."""
         at, base = self._index(group), self._index(reference)
-        return difference(
-            self.draws(metric), at, base, lack(metric), exact=self._known(metric, at, base)
+        lack = self.settings.metric(metric).lack
+        return difference(self.draws(metric), at, base, lack, exact=self._known(metric, at, base))
+
+    def imputed(self, group: Any) -> Imputed:
+        """Return the labels of every row of a group by draw, score by score.
+
+        weight and label are float64 (chain * draw, slot); the slots are `slots.score_slots(fine)`.
+        The same labels in every call; metrics of scores are made of them.
+        """
+        from .slots import impute_group, score_slots
+
+        at = self._index(group)
+        return impute_group(
+            self.posterior.psi,
+            at,
+            score_slots(self.fine)[at],
+            self.posterior.regions,
+            target=self.settings.target,
+            seed=self.label_seed,
+            cap=self.settings.cap,
         )
+
+    def thresholds(self, values: Any = None) -> ThresholdCurve:
+        """Return metrics and differences at several thresholds, from the same labels by draw.
+
+        Parameters
+        ----------
+        values : sequence of float, or "all"
+            Thresholds at which no cell of the table is cut: those that `assess` was given, the
+            edges of cells, and any where all scores are kept. "all" is a grid of at most 64 of
+            them. Default: those that `assess` was given, else "all".
+
+        Raises
+        ------
+        ValueError
+            If a value cuts a cell; the message names the nearest ones that do not.
+        """
+        from .thresholds import threshold_curve
+
+        return threshold_curve(self, values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment as plain values, ready for JSON; this is what `--json` prints."""
@@ -125,7 +176,7 @@ def assess(
     *,
     sensitive_features: Any = None,
     metrics: Any = DEFAULT_METRICS,
-    threshold: float | Mapping[Any, float] | None = None,
+    threshold: Any = None,
     y_pred: Any = None,
     sample_weight: Any = None,
     label_prob: Any = None,
@@ -157,7 +208,9 @@ def assess(
         The rows. Unlabelled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
         ScoreTable, and no other argument about rows.
     y_pred, threshold, sample_weight, label_prob, positive_label, unlabeled, missing
-        How to read the rows; see `score_data`. The default threshold is 0.5.
+        How to read the rows; see `score_data`. The default threshold is 0.5. Of a list of
+        thresholds the first is the one that the report is about, and all are compared at its end.
+        "all" compares a grid of at most 64, whatever the table.
     metrics : str or sequence of str
         See `lightfair.METRICS`.
     reference
@@ -250,11 +303,10 @@ def assess(
         given += ["missing"] * (missing != "raise")
         if given:
             raise TypeError(f"a ScoreTable is assessed without rows; leave out {', '.join(given)}")
-        if threshold is not None and threshold != y_true.threshold:
-            raise ValueError(
-                f"threshold must be that of the table, {y_true.threshold}, or be left out; got "
-                f"{threshold}; decisions are made where the table is built"
-            )
+        if threshold is not None:
+            from .thresholds import for_table
+
+            options = replace(options, thresholds=for_table(threshold, y_true))
         settings = options if clip is not None else replace(options, clip=y_true.clip)
         return assess_table(y_true, settings, rng=rng, progress=progress)
     absent = [name for name in ("y_score", "sensitive_features") if rows[name] is None]
@@ -263,9 +315,12 @@ def assess(
             "assess takes y_true, y_score and sensitive_features, or a ScoreTable alone; got no "
             f"{' and no '.join(absent)}"
         )
+    grid = isinstance(threshold, str) and threshold == "all"
+    if grid:
+        options = replace(options, thresholds=threshold)
     data = score_data(
         y_true,
-        threshold=0.5 if threshold is None else threshold,
+        threshold=0.5 if threshold is None or grid else threshold,
         missing=missing,
         **rows,
     )
@@ -312,24 +367,32 @@ def assess_table(
             f"clip must be that of the table, {table.clip:g}, or be left out; got "
             f"{settings.clip:g}; scores are clipped where the table is built"
         )
+    fine, table = table, collapsed(table)
+    if fine.cuts and settings.thresholds is None:
+        settings = replace(settings, thresholds=fine.cuts)
     settings = settings.resolved(table, rng)
-    streams = _streams(rng)
-    posterior, theta_draws, verdict = draw_posterior(table, settings, streams[:2], progress)
-    weight, weight_sq = table.labelled_sums()
-    labels = {
-        name: labels_only(
-            name,
-            weight,
-            weight_sq,
-            prior=settings.labels_only_prior,
-            prob=settings.prob,
-            rng=streams[2],
-        )
-        for name in settings.metrics
-    }
+    *streams, label_stream = _streams(rng)
+    label_seed = int(label_stream.integers(2**63))
+    slots = None
+    if settings.needs_slots:
+        from .slots import score_slots
+
+        slots = score_slots(fine)
+    posterior, theta_draws, counts, verdict = draw_posterior(
+        table, settings, streams[:2], progress, slots=slots, label_seed=label_seed
+    )
+    metrics = tuple(map(settings.metric, settings.metrics))
+    labels = labels_answers(
+        metrics,
+        table,
+        () if slots is None else slots,
+        prior=settings.labels_only_prior,
+        prob=settings.prob,
+        rng=streams[2],
+    )
     powered = {
-        name: prediction_powered(name, table, prob=settings.prob, target=settings.target)
-        for name in settings.metrics
+        metric.name: prediction_powered(metric, table, prob=settings.prob, target=settings.target)
+        for metric in metrics
     }
     misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
     return Assessment(
@@ -349,18 +412,28 @@ def assess_table(
             *disagreements(theta_draws, powered, settings.reference, table.groups),
             *result_warnings(theta_draws, table.groups, verdict, posterior.phi.shape[:2]),
         ),
-        truth=None if truth is None else frequencies(truth, settings.metrics),
+        counts=counts,
+        label_seed=label_seed,
+        fine=fine,
+        truth=None if truth is None else frequencies(collapsed(truth), metrics),
     )
 
 
-def frequencies(table: ScoreTable, metrics: tuple[str, ...]) -> dict[str, Floats]:
+def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Floats]:
     """Return each metric as its frequency among labelled rows: float64 (group,), NaN for 0 / 0."""
     counts = table.labelled_sums()[0]
-    return {name: theta(name, counts) for name in metrics}
+    found = {metric.name: theta(metric, counts) for metric in metrics if metric.of == "counts"}
+    of_nodes = [metric for metric in metrics if metric.of == "nodes"]
+    if of_nodes:
+        from .slots import frequency, score_slots
+
+        slots = score_slots(table)
+        found |= {m.name: np.array([frequency(m, mine) for mine in slots]) for m in of_nodes}
+    return found
 
 
 def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
-    """Independent generators: sampler, imputation, labels-only simulation, misfit check."""
+    """Independent generators: sampler, imputation, labels-only simulation, misfit, labels."""
     plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
     if rng is not None and not plain:
         raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")
@@ -368,4 +441,4 @@ def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]
         source = np.random.default_rng(rng)
     except ValueError as error:
         raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
-    return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=4)]
+    return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=5)]

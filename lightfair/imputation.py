@@ -190,7 +190,7 @@ def cumulants(psi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) 
         part = slice(nodes.start[stratum], nodes.start[stratum + 1])
         weight = nodes.weight[part]
         weights = np.stack([weight, weight * nodes.scale[part], weight * nodes.scale[part] ** 2], 1)
-        for block in _blocks(n, len(weight)):
+        for block in blocks(n, len(weight)):
             rate = _rates(psi[block], nodes, stratum, cap)
             noise = rate * (1.0 - rate)
             sums = out[block, stratum // 2, stratum % 2]
@@ -203,12 +203,28 @@ def cumulants(psi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) 
 def _rates(psi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
     """f at the nodes of a stratum, (n, node), for psi (n, group, 3 + J)."""
     part = slice(nodes.start[stratum], nodes.start[stratum + 1])
+    columns = (nodes.offset, nodes.base, nodes.loadings)
     mine = psi[:, stratum // 2]
-    la, lb, c = (mine[:, i, None] for i in range(3))
-    region = nodes.region[part]
-    odds = nodes.offset[region] * c + np.exp(la) * nodes.up[part] + np.exp(lb) * nodes.down[part]
-    if nodes.loadings.shape[1]:
-        odds = odds + (mine[:, 3:] @ nodes.loadings.T)[:, region] + nodes.base[region]
+    return curve_rates(mine, nodes.up[part], nodes.down[part], nodes.region[part], columns, cap)
+
+
+def curve_rates(
+    psi: Floats,
+    up: Floats,
+    down: Floats,
+    region: npt.NDArray[np.int64],
+    columns: tuple[Floats, Floats, Floats],
+    cap: float,
+) -> Floats:
+    """Return f at the nodes of a group, float64 (n, node), for psi (n, 3 + J).
+
+    up, down, region: of the nodes, as in `Unlabelled`; columns: offset, base and loadings there.
+    """
+    offset, base, loadings = columns
+    la, lb, c = (psi[:, i, None] for i in range(3))
+    odds = offset[region] * c + np.exp(la) * up + np.exp(lb) * down
+    if loadings.shape[1]:
+        odds = odds + (psi[:, 3:] @ loadings.T)[:, region] + base[region]
     return sigmoid(np.minimum(odds, cap))
 
 
@@ -232,7 +248,7 @@ def _bootstrapped(
         part = slice(nodes.start[stratum], nodes.start[stratum + 1])
         scale = nodes.scale[part]
         shape = nodes.weight[part] / scale
-        for block in _blocks(n, len(scale)):
+        for block in blocks(n, len(scale)):
             rate = _rates(psi[block], nodes, stratum, cap)
             mass = rng.standard_gamma(shape, rate.shape) * scale
             mine = counts[block, stratum // 2, stratum % 2]
@@ -348,6 +364,7 @@ def _rows_of(weight: Floats, weight_sq: Floats) -> Floats:
     return np.divide(weight * weight, weight_sq, out=np.zeros_like(weight), where=weight_sq > 0.0)
 
 
-def _blocks(n: int, width: int) -> list[slice]:
+def blocks(n: int, width: int) -> list[slice]:
+    """Cut n into slices such that a block of that width is no larger than `BLOCK`."""
     size = max(1, BLOCK // max(width, 1))
     return [slice(i, min(i + size, n)) for i in range(0, n, size)]

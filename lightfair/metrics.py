@@ -1,27 +1,139 @@
-"""Group metrics: what they are made of, and their draws from confusion counts.
+"""Group metrics: what a metric is, the built-in ones, and their values from confusion counts.
 
-Most metrics are a share: some cells of the confusion table over some of them. With rows predicted
-as columns of the fairness literature: tp (label 1, predicted 1), fp (0, 1), fn (1, 0), tn (0, 0).
+A metric is a function of one of two things. Of the confusion counts of a group, with the names of
+the literature: tp (label 1, predicted 1), fp (0, 1), fn (1, 0), tn (0, 0). Or of the nodes of its
+scores: where the rows are on the axis of scores, how many, and which share of them is positive.
+
+Most metrics of counts are a share: some cells of the confusion table over some of them. The metrics
+of nodes are in `score_metrics`. A user's own metric is a `Metric` like the built-in ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+import math
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from .model import Floats
+from .wording import lies_in
 
 TN, FN, FP, TP = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
+OF = ("counts", "nodes")
+ROUNDING = 1e-9  # by which a value may be outside the bounds of its metric
 
 
-class Share(NamedTuple):
+@dataclass(frozen=True)
+class Share:
     """top / bottom, both weights on the cells (tn, fn, fp, tp); `lack` is what 0 / 0 lacks."""
 
-    top: tuple[int, ...]
-    bottom: tuple[int, ...]
+    top: tuple[float, ...]
+    bottom: tuple[float, ...]
     lack: str
+
+    def __call__(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        return self.of(np.stack([tn, fn, fp, tp], axis=-1))
+
+    def of(self, cells: Floats) -> Floats:
+        """Return the share of cells (..., 4), float64 (...); NaN where the bottom is 0."""
+        top = cells @ np.asarray(self.top, dtype=np.float64)
+        bottom = cells @ np.asarray(self.bottom, dtype=np.float64)
+        return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0.0)
+
+
+@dataclass(frozen=True)
+class MeanOfShares:
+    """The mean of shares."""
+
+    parts: tuple[Share, ...]
+
+    def __call__(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        return self.of(np.stack([tn, fn, fp, tp], axis=-1))
+
+    def of(self, cells: Floats) -> Floats:
+        """Return the mean of the shares of cells (..., 4), float64 (...)."""
+        total = self.parts[0].of(cells)
+        for part in self.parts[1:]:
+            total = total + part.of(cells)
+        return np.asarray(total / len(self.parts))
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric of a group, built in or a user's own.
+
+    Attributes
+    ----------
+    name : str
+        What results are keyed by.
+    function : callable
+        Of counts: function(tp, fp, fn, tn) -> value, float64 arrays of one shape, and the value
+        of that shape. They are sums of row weights, not whole where labels are imputed as
+        probabilities.
+        Of nodes: function(score, weight, label) -> value. score: float64 (slot,), in [0, 1],
+        rising, as clipped in the table; weight: float64 (..., slot), sum of the weights of the
+        rows there, above 0; label: float64 (..., slot), in [0, 1], the share of that weight that
+        is positive. The value is (...).
+        A function works on all draws at once and must not change what it is given. A value that
+        is not finite means undefined.
+    of : {"counts", "nodes"}
+    lack : str
+        What is missing where the metric is undefined, as in "there are no positive labels".
+    label_free : bool
+        Whether the metric does not depend on labels.
+    bounds : (float, float)
+        Values outside are an error.
+
+    Raises
+    ------
+    ValueError
+        If an attribute breaks its rule.
+
+    Examples
+    --------
+    >>> missed = Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
+    >>> round(float(theta(missed, [[50, 10], [5, 30]])), 4)
+    0.1053
+    """
+
+    name: str
+    function: Callable[..., Any]
+    of: str = "counts"
+    lack: str = "defined values"
+    label_free: bool = False
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.name, str) and self.name.strip() and self.name.isprintable()):
+            raise ValueError(f"Metric.name must be a name of printable text; got {self.name!r}")
+        if not callable(self.function):
+            raise ValueError(
+                f"Metric.function of {self.name!r} must be callable; got {self.function!r}"
+            )
+        if self.of not in OF:
+            raise ValueError(
+                f'Metric.of of {self.name!r} must be "counts" or "nodes"; got {self.of!r}'
+            )
+        if not (isinstance(self.lack, str) and self.lack.isprintable()):
+            raise ValueError(f"Metric.lack of {self.name!r} must be text; got {self.lack!r}")
+        if not isinstance(self.label_free, (bool, np.bool_)):
+            raise ValueError(
+                f"Metric.label_free of {self.name!r} must be True or False; got {self.label_free!r}"
+            )
+        try:
+            low, high = (float(bound) for bound in self.bounds)
+        except (TypeError, ValueError):
+            low = high = math.nan
+        if not low < high:
+            raise ValueError(
+                f"Metric.bounds of {self.name!r} must be two numbers, the lower first; "
+                f"got {self.bounds!r}"
+            )
+        object.__setattr__(self, "bounds", (low, high))
+        object.__setattr__(self, "label_free", bool(self.label_free))
 
 
 def _sum(*cells: tuple[int, ...]) -> tuple[int, ...]:
@@ -46,68 +158,229 @@ SHARES: dict[str, Share] = {
     "base_rate": Share(_POSITIVE, _ALL, "rows"),
     "f1": Share(_sum(TP, TP), _sum(TP, TP, FP, FN), "rows labelled or predicted positive"),
 }
-METRICS: tuple[str, ...] = (*SHARES, "balanced_accuracy")
-LABEL_FREE = ("selection_rate",)  # facts of the predictions
+LABEL_FREE = ("selection_rate", "average_score")  # facts of the predictions and scores
+COUNT_METRICS: dict[str, Metric] = {
+    **{
+        name: Metric(name, share, "counts", share.lack, name in LABEL_FREE, (0.0, 1.0))
+        for name, share in SHARES.items()
+    },
+    "balanced_accuracy": Metric(
+        "balanced_accuracy",
+        MeanOfShares((SHARES["tpr"], SHARES["tnr"])),
+        lack="both labels",
+        bounds=(0.0, 1.0),
+    ),
+    "treatment_equality": Metric(
+        "treatment_equality",
+        Share(FN, FP, "false positives"),
+        lack="false positives",
+        bounds=(0.0, math.inf),
+    ),
+}
+SCORE_METRICS: tuple[str, ...] = ()  # of `score_metrics`, which is imported where one is asked for
+METRICS: tuple[str, ...] = (*COUNT_METRICS, *SCORE_METRICS)
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr", "selection_rate")
+_COST = re.compile(r"cost\(\s*fp\s*=([^,()]+),\s*fn\s*=([^,()]+)\)")
 
 
-def check_metrics(names: Any) -> tuple[str, ...]:
-    """Return metric names as a tuple without repeats; raise ValueError for an unknown one."""
-    given = (names,) if isinstance(names, str) else names or ()
-    if not isinstance(given, Iterable):
-        raise ValueError(f"metrics must be names; got {names!r}; known: {', '.join(METRICS)}")
-    given = tuple(given)
-    if not given:
+def cost(*, fp: float, fn: float) -> Metric:
+    """Return the metric of the mean cost of a row: (fp FP + fn FN) / rows.
+
+    Parameters
+    ----------
+    fp, fn
+        Cost of a false positive and of a false negative, finite and at least 0, not both 0.
+
+    Returns
+    -------
+    Metric. Its name, as "cost(fp=1,fn=5)", is understood wherever metrics are named.
+
+    Examples
+    --------
+    >>> five = cost(fp=1, fn=5)
+    >>> five.name, round(float(theta(five, [[50, 10], [5, 30]])), 4)
+    ('cost(fp=1,fn=5)', 0.5789)
+    """
+    for name, value in (("fp", fp), ("fn", fn)):
+        if not (lies_in(value, -1.0, math.inf) and value >= 0.0):
+            raise ValueError(f"cost {name} must be a finite number of at least 0; got {value!r}")
+    if fp == fn == 0.0:
+        raise ValueError("costs fp and fn must not both be 0")
+    of_fp, of_fn = (repr(float(value)).removesuffix(".0") for value in (fp, fn))
+    top = tuple(float(fp) * a + float(fn) * b for a, b in zip(FP, FN, strict=True))
+    return Metric(
+        f"cost(fp={of_fp},fn={of_fn})",
+        Share(top, _ALL, "rows"),
+        lack="rows",
+        bounds=(0.0, max(float(fp), float(fn))),
+    )
+
+
+def as_metric(given: str | Metric) -> Metric:
+    """Return the metric of a name; a Metric is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown, or the costs in it break their rule.
+    """
+    if isinstance(given, Metric):
+        return given
+    if isinstance(given, str):
+        if given in COUNT_METRICS:
+            return COUNT_METRICS[given]
+        if match := _COST.fullmatch(given.strip()):
+            try:
+                fp, fn = map(float, match.groups())
+            except ValueError:
+                raise ValueError(
+                    f"costs must be numbers, as in cost(fp=1,fn=5); got {given!r}"
+                ) from None
+            return cost(fp=fp, fn=fn)
+    if callable(given):
+        name = getattr(given, "__name__", type(given).__name__)
+        raise ValueError(
+            f"metrics must be names or lightfair.Metric values; got the function {name}; "
+            'wrap it: lightfair.Metric("name", function)'
+        )
+    raise ValueError(
+        f"unknown metric {given!r}; known: {', '.join(METRICS)}, "
+        "cost(fp=NUMBER,fn=NUMBER); a metric of your own is a lightfair.Metric"
+    )
+
+
+def resolve_metrics(given: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric, ...]:
+    """Return metrics, given as names and Metric values, without repeats.
+
+    `own` are a user's metrics that are already known by name.
+
+    Raises
+    ------
+    ValueError
+        If one is unknown, two share a name, or one has the name of a built-in and is not it.
+    """
+    if isinstance(given, (str, Metric)) or callable(given):
+        given = (given,)
+    if given is not None and not isinstance(given, Iterable):
+        raise ValueError(f"metrics must be names; got {given!r}; known: {', '.join(METRICS)}")
+    mine = {metric.name: metric for metric in own}
+    found: dict[str, Metric] = {}
+    for one in given or ():
+        metric = mine[one] if isinstance(one, str) and one in mine else as_metric(one)
+        if is_built_in(metric.name) and as_metric(metric.name) != metric:
+            raise ValueError(
+                f"a metric of your own must not have the name of a built-in; got {metric.name!r}"
+            )
+        if found.setdefault(metric.name, metric) != metric:
+            raise ValueError(f"two metrics have the name {metric.name!r}; names must differ")
+    if not found:
         raise ValueError(f"metrics must name at least one metric; known: {', '.join(METRICS)}")
-    for name in given:
-        if name not in METRICS:
-            raise ValueError(f"unknown metric {name!r}; known: {', '.join(METRICS)}")
-    return tuple(dict.fromkeys(given))
+    return tuple(found.values())
 
 
-def theta(name: str, counts: Any) -> Floats:
+def is_built_in(name: str) -> bool:
+    """Whether a name is that of a built-in metric, the cost of given costs too."""
+    return name in METRICS or _COST.fullmatch(name.strip()) is not None
+
+
+def check_metrics(given: Any) -> tuple[str, ...]:
+    """Return the names of metrics without repeats; raise ValueError for an unknown one."""
+    return tuple(metric.name for metric in resolve_metrics(given))
+
+
+def theta(metric: str | Metric, counts: Any) -> Floats:
     """Return a metric of confusion counts.
 
     Parameters
     ----------
-    name
-        One of `METRICS`.
+    metric
+        A name or a Metric, of counts.
     counts
         float64 (..., predicted, label).
 
     Returns
     -------
-    float64 (...), in [0, 1]; NaN where it is 0 / 0.
+    float64 (...); NaN where it is undefined, such as 0 / 0.
+
+    Raises
+    ------
+    ValueError
+        If it is a metric of nodes, or its function fails or gives what it should not.
 
     Examples
     --------
     >>> float(theta("tpr", [[50, 10], [5, 30]]))
     0.75
     """
+    metric = as_metric(metric)
     cells = np.asarray(counts, dtype=np.float64)
     cells = cells.reshape(*cells.shape[:-2], 4)
-    if name == "balanced_accuracy":
-        return np.asarray(0.5 * (_share(cells, SHARES["tpr"]) + _share(cells, SHARES["tnr"])))
-    return _share(cells, SHARES[name])
+    if metric.of != "counts":
+        raise ValueError(f"{metric.name} is a metric of nodes; confusion counts do not tell it")
+    if isinstance(metric.function, (Share, MeanOfShares)):
+        return metric.function.of(cells)
+    cells = cells.view()
+    cells.flags.writeable = False
+    tn, fn, fp, tp = np.moveaxis(cells, -1, 0)
+    return called(metric, (tp, fp, fn, tn), tp.shape, "arrays tp, fp, fn, tn of one shape")
 
 
-def lack(name: str) -> str:
+def called(
+    metric: Metric, arguments: tuple[Floats, ...], shape: tuple[int, ...], takes: str
+) -> Floats:
+    """Call the function of a metric, and check what it returns: float64 of `shape`.
+
+    `takes` says in an error what the function is called with. Not finite becomes NaN.
+    """
+    rule = f"its function is called with {takes}, and must return real numbers of shape {shape}"
+    try:
+        with np.errstate(all="ignore"):
+            value = np.asarray(metric.function(*arguments))
+    except Exception as error:
+        raise ValueError(
+            f"metric {metric.name!r} raised {type(error).__name__}: {error}; {rule}"
+        ) from error
+    if value.dtype.kind not in "fiub":
+        raise ValueError(f"metric {metric.name!r} returned values of type {value.dtype}; {rule}")
+    if value.shape != shape:
+        raise ValueError(f"metric {metric.name!r} returned shape {value.shape}; {rule}")
+    value = value.astype(np.float64)
+    value[~np.isfinite(value)] = np.nan
+    low, high = metric.bounds
+    outside = (value < low - ROUNDING * (1.0 + abs(low))) | (
+        value > high + ROUNDING * (1.0 + abs(high))
+    )
+    if outside.any():
+        raise ValueError(
+            f"metric {metric.name!r} must lie in its bounds [{low:g}, {high:g}]; got "
+            f"{value[outside].flat[0]:g}"
+        )
+    return value
+
+
+def lack(metric: str | Metric) -> str:
     """Say what is missing where the metric is undefined."""
-    return "both labels" if name == "balanced_accuracy" else SHARES[name].lack
+    return as_metric(metric).lack
+
+
+def shares(metric: Metric) -> tuple[Share, ...]:
+    """Return the shares whose mean the metric is; none where it is no mean of shares."""
+    if isinstance(metric.function, MeanOfShares):
+        return metric.function.parts
+    return (metric.function,) if isinstance(metric.function, Share) else ()
 
 
 def successes_failures(name: str, counts: Any) -> tuple[Floats, Floats]:
-    """Return the numbers of successes and failures behind a share; f1's are tp and fp + fn."""
+    """Return the numbers of successes and failures behind a share.
+
+    Those of f1 are tp and fp + fn, those of treatment equality fn and fp.
+    """
     cells = np.asarray(counts, dtype=np.float64)
     cells = cells.reshape(*cells.shape[:-2], 4)
     if name == "f1":
         return cells[..., 3], cells[..., 1] + cells[..., 2]
-    top, bottom, _ = SHARES[name]
-    success = cells @ np.asarray(top, dtype=np.float64)
-    return success, cells @ np.asarray(bottom, dtype=np.float64) - success
-
-
-def _share(cells: Floats, of: Share) -> Floats:
-    top = cells @ np.asarray(of.top, dtype=np.float64)
-    bottom = cells @ np.asarray(of.bottom, dtype=np.float64)
-    return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0.0)
+    if name == "treatment_equality":
+        return cells[..., 1], cells[..., 2]
+    share = SHARES[name]
+    success = cells @ np.asarray(share.top, dtype=np.float64)
+    return success, cells @ np.asarray(share.bottom, dtype=np.float64) - success

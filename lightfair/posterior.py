@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from .sampler import Draws, take_draws, warm_up
 from .settings import Settings
 from .table import ScoreTable
 from .trust import Regions, no_regions, regions, trusted_scales
+
+if TYPE_CHECKING:
+    from .slots import Slots
 
 MAX_DRAWS = 8  # times the draws asked for, where the gate is not met
 
@@ -61,12 +65,28 @@ class Posterior:
         return np.concatenate([self.phi, self.deviations], axis=-1)
 
 
+class Drawn(NamedTuple):
+    """What was drawn.
+
+    theta: draws of each metric, float64 (chain, draw, group); counts: float64 (chain, draw, group,
+    predicted, label), the confusion counts that theta is made of; gate: the verdict on convergence.
+    """
+
+    posterior: Posterior
+    theta: dict[str, Floats]
+    counts: Floats
+    gate: Gate
+
+
 def draw_posterior(
     table: ScoreTable,
     settings: Settings,
     streams: list[np.random.Generator],
     progress: Progress | None,
-) -> tuple[Posterior, dict[str, Floats], Gate]:
+    *,
+    slots: tuple[Slots, ...] | None = None,
+    label_seed: int = 0,
+) -> Drawn:
     """Draw until the chains meet the gate, or the limit is reached.
 
     Parameters
@@ -77,10 +97,9 @@ def draw_posterior(
         Resolved.
     streams
         Generators of the sampler and of the imputation.
-
-    Returns
-    -------
-    The posterior, draws of each metric (chain, draw, group), and the verdict on convergence.
+    slots
+        Of each group, where labels are to be imputed slot by slot, for metrics of nodes or several
+        thresholds; `label_seed` is the seed of that imputation.
     """
 
     def told(stage: str) -> Callable[[int, int], None] | None:
@@ -106,7 +125,7 @@ def draw_posterior(
         progress=told("warm-up"),
     )
     parts: list[Posterior] = []
-    metrics: list[dict[str, Floats]] = []
+    drawn: list[Floats] = []
     smooth: list[dict[str, Floats]] = []
     missing = draws
     while True:
@@ -115,29 +134,76 @@ def draw_posterior(
         counts = confusion_counts(
             fresh.psi,
             table,
-            target=settings.target,
+            target=settings.target if slots is None else "expected",
             rng=streams[1],
             cap=settings.cap,
             regions=where,
             jit=chains.jit,
         )
         parts.append(fresh)
-        metrics.append({name: theta(name, counts.drawn) for name in settings.metrics})
-        smooth.append({name: theta(name, counts.expected) for name in settings.metrics})
-        for name in settings.label_free:  # one number in every draw, not one up to rounding
-            known = theta(name, table.sums("weight").sum(-1)[..., None] * [1.0, 0.0])
-            metrics[-1][name] = np.broadcast_to(known, metrics[-1][name].shape)
-            smooth[-1][name] = metrics[-1][name]
+        drawn.append(counts.drawn)
+        smooth.append(_count_theta(counts.expected, table, settings))
+        if slots is not None:
+            smooth[-1] |= _slot_theta(fresh, slots, settings, "expected", label_seed)[1]
         posterior = _joined(parts)
-        theta_draws, judged = (
-            {name: np.concatenate([m[name] for m in parts], axis=1) for name in settings.metrics}
-            for parts in (metrics, smooth)
-        )
+        judged = {
+            name: np.concatenate([m[name] for m in smooth], axis=1) for name in settings.metrics
+        }
         verdict = gate(diagnose(_quantities(posterior, judged, table, settings)))
         taken = posterior.phi.shape[1]
         missing = min(-(-taken // 2), MAX_DRAWS * draws - taken)
         if verdict.ok or missing == 0:
-            return posterior, theta_draws, verdict
+            break
+    if slots is None:
+        all_counts = np.concatenate(drawn, axis=1)
+        theta_draws = _count_theta(all_counts, table, settings)
+    else:
+        all_counts, of_slots = _slot_theta(posterior, slots, settings, settings.target, label_seed)
+        theta_draws = _count_theta(all_counts, table, settings) | of_slots
+    ordered = {name: theta_draws[name] for name in settings.metrics}
+    return Drawn(posterior, ordered, all_counts, verdict)
+
+
+def _count_theta(counts: Floats, table: ScoreTable, settings: Settings) -> dict[str, Floats]:
+    """The metrics of counts (chain, draw, group, predicted, label)."""
+    found = {}
+    for name in settings.metrics:
+        metric = settings.metric(name)
+        if metric.of != "counts":
+            continue
+        if name in settings.label_free:  # one number in every draw, not one up to rounding
+            known = theta(metric, table.sums("weight").sum(-1)[..., None] * [1.0, 0.0])
+            found[name] = np.broadcast_to(known, counts.shape[:3])
+        else:
+            found[name] = theta(metric, counts)
+    return found
+
+
+def _slot_theta(
+    posterior: Posterior, slots: tuple[Slots, ...], settings: Settings, target: str, seed: int
+) -> tuple[Floats, dict[str, Floats]]:
+    """Impute slot by slot, group by group: confusion counts, and the metrics of nodes."""
+    from .slots import confusion, impute_group, slot_theta
+
+    shape = posterior.phi.shape[:3]
+    metrics = [m for m in map(settings.metric, settings.metrics) if m.of == "nodes"]
+    counts = np.empty((*shape, 2, 2))
+    found = {metric.name: np.empty(shape) for metric in metrics}
+    psi = posterior.psi
+    for index, mine in enumerate(slots):
+        imputed = impute_group(
+            psi, index, mine, posterior.regions, target=target, seed=seed, cap=settings.cap
+        )
+        counts[:, :, index] = confusion(imputed, mine).reshape(*shape[:2], 2, 2)
+        for metric in metrics:
+            weight, label = imputed
+            if metric.name in settings.label_free:  # one number in every draw, as above
+                weight, label = weight[:1], np.zeros_like(label[:1])
+            value = slot_theta(metric, mine.score, weight, label)
+            found[metric.name][:, :, index] = np.broadcast_to(value, shape[0] * shape[1]).reshape(
+                shape[:2]
+            )
+    return counts, found
 
 
 def _named(block: Draws, settings: Settings, where: Regions) -> Posterior:

@@ -44,6 +44,8 @@ The choices made here:
   the selection rate. For the population each row counts as labelled for the selection rate.
 - Labelled rows chosen with known, unequal probabilities (`ScoreTable.design`) are no simple random
   sample: there is no estimate, unless it is exact.
+- Only means of shares have an estimate: the built-in metrics of counts and a cost. Of treatment
+  equality, which is no average of rows, the interval is that of its linear form, too.
 - A table knows no joint distribution of weight and score among labelled rows. Equal weights in a
   group drop out; where they differ there is no estimate, unless it is exact.
 """
@@ -57,7 +59,7 @@ import numpy.typing as npt
 
 from .compare import check_prob
 from .imputation import TARGETS
-from .metrics import LABEL_FREE, SHARES, Share, check_metrics, lack, theta
+from .metrics import Metric, Share, as_metric, shares, theta
 from .model import Floats, sigmoid
 from .special import stdtrit
 from .table import UNLABELLED, ScoreTable
@@ -99,14 +101,14 @@ class PoweredDifference(NamedTuple):
 
 
 def prediction_powered(
-    name: str, table: ScoreTable, *, prob: float = 0.95, target: str = "sample"
+    metric: str | Metric, table: ScoreTable, *, prob: float = 0.95, target: str = "sample"
 ) -> PredictionPowered:
     """Estimate a metric of each group from labels, with the help of the scores.
 
     Parameters
     ----------
-    name
-        One of `METRICS`.
+    metric
+        A name or a Metric. One that is no mean of shares has no estimate.
     table
         Of all rows, labelled and unlabelled. Scores are as clipped there.
     prob
@@ -137,29 +139,34 @@ def prediction_powered(
     >>> print(got.mean.round(3), got.se.round(3), got.tuning.round(3))
     [0.8] [0.085] [1.]
     """
-    check_metrics((name,))
+    metric = as_metric(metric)
     check_prob(prob)
     if target not in TARGETS:
         raise ValueError(f"target must be one of {', '.join(TARGETS)}; got {target!r}")
+    if not shares(metric):
+        what = "of scores" if metric.of == "nodes" else "that is no share of counts"
+        nothing = np.full(len(table.groups), np.nan)
+        why: tuple[str | None, ...] = (f"not estimated for a metric {what}",) * len(table.groups)
+        return PredictionPowered(nothing, nothing, nothing, nothing, nothing, nothing, why)
     finite = target != "population"
     moments = _moments(table)
     weight = table.sums("weight")
-    if name in LABEL_FREE:  # any label will do
+    if metric.label_free:  # any label will do
         for sums in (*moments, weight):
             sums[..., 0] += sums[..., UNLABELLED]
             sums[..., UNLABELLED] = 0.0
     equal = _equal_weights(table)
-    alike = _equal_chances(table) | (name in LABEL_FREE)
+    alike = equal_chances(table) | metric.label_free
     estimates = []
     for g in range(len(table.groups)):
         if finite and not moments[0, g, :, UNLABELLED].any():
-            estimates.append(_fact(name, weight[g, :, :UNLABELLED]))
+            estimates.append(_fact(metric, weight[g, :, :UNLABELLED]))
         elif not equal[g]:
             estimates.append(_nothing("row weights differ within the group"))
         elif not alike[g]:
             estimates.append(_nothing("labels were chosen with unequal probabilities"))
         else:
-            estimates.append(_estimate(name, moments[:, g], finite))
+            estimates.append(_estimate(metric, moments[:, g], finite))
     mean, se, tuning, df = np.array([estimate[:4] for estimate in estimates]).T
     reach = _reach(df, se, prob)
     reason = tuple(estimate.reason for estimate in estimates)
@@ -247,24 +254,23 @@ def _nothing(reason: str) -> _Estimate:
     return _Estimate(nan, nan, nan, nan, reason)
 
 
-def _fact(name: str, counts: Floats) -> _Estimate:
+def _fact(metric: Metric, counts: Floats) -> _Estimate:
     """Return the metric of a group with all rows labelled."""
-    value = float(theta(name, counts))
+    value = float(theta(metric, counts))
     if np.isnan(value):
-        return _nothing(
-            "a label is missing" if name == "balanced_accuracy" else f"there are no {lack(name)}"
-        )
+        both = metric.lack == "both labels"
+        return _nothing("a label is missing" if both else f"there are no {metric.lack}")
     return _Estimate(value, 0.0, 0.0, np.inf, None)
 
 
-def _estimate(name: str, moments: Floats, finite: bool) -> _Estimate:
+def _estimate(metric: Metric, moments: Floats, finite: bool) -> _Estimate:
     """Estimate a metric of one group; moments as of `_moments`, (power, predicted, label)."""
-    parts = _parts(name)
+    parts = shares(metric)
     seen = moments[..., :UNLABELLED]
     in_bottoms = [float(seen[0][_cells(part.bottom) > 0.0].sum()) for part in parts]
     for part, rows in zip(parts, in_bottoms, strict=True):
         if rows < MIN_LABELS:
-            return _nothing(f"fewer than {MIN_LABELS} {_counted(name, part)}")
+            return _nothing(f"fewer than {MIN_LABELS} {_counted(metric, part)}")
     labelled, total = seen[0].sum(), moments[0].sum()
     unlabelled = total - labelled
     open_share = unlabelled / total  # 1 - f
@@ -279,7 +285,7 @@ def _estimate(name: str, moments: Floats, finite: bool) -> _Estimate:
     for _ in range(2):
         slope = _gradient(parts, own + tuning * shift)
         tuning = _tuned(_spread(slope, seen))
-    mean = float(theta(name, own + tuning * shift))
+    mean = float(theta(metric, own + tuning * shift))
     if np.isnan(mean):
         return _nothing("too few labels: the estimate of the denominator is not above 0")
     slope = _gradient(parts, own + tuning * shift)
@@ -296,21 +302,17 @@ def _estimate(name: str, moments: Floats, finite: bool) -> _Estimate:
     return _Estimate(mean, float(np.sqrt(variance)), tuning, min(in_bottoms) - 1.0, None)
 
 
-def _parts(name: str) -> tuple[Share, ...]:
-    """The shares whose mean the metric is."""
-    both = (SHARES["tpr"], SHARES["tnr"])
-    return both if name == "balanced_accuracy" else (SHARES[name],)
-
-
-def _cells(weights: tuple[int, ...]) -> Floats:
+def _cells(weights: tuple[float, ...]) -> Floats:
     return np.array(weights, dtype=np.float64).reshape(2, 2)
 
 
-def _counted(name: str, part: Share) -> str:
+def _counted(metric: Metric, part: Share) -> str:
     """Name what a denominator counts, such as "positive labels"."""
-    if name in LABEL_FREE or part.lack.endswith("labels"):
+    if metric.label_free or part.lack.endswith("labels"):
         return part.lack
-    return "labels" if part.lack == "rows" else f"labels of {part.lack}"
+    if part.lack.startswith("rows "):
+        return f"labels of {part.lack}"
+    return "labels" if part.lack == "rows" else f"labeled {part.lack}"
 
 
 def _gradient(parts: tuple[Share, ...], cells: Floats) -> Floats:
@@ -370,7 +372,7 @@ def _smoothed(
         top, bottom = _cells(part.top) > 0.0, _cells(part.bottom) > 0.0
         for cells in (top, bottom & ~top):
             pseudo += PSEUDO * cells / cells.sum()
-        counted |= bottom
+        counted |= bottom | top
     rows, first, _ = moments.sum(axis=-1)
     score = np.divide(first, rows, out=np.full(2, 0.5), where=rows > 0.0)
     mean = (slope * (seen[0] - used * _predicted(seen.sum(axis=-1)))).sum() / seen[0].sum()
@@ -403,7 +405,7 @@ def _equal_weights(table: ScoreTable) -> npt.NDArray[np.bool_]:
     return np.asarray(rows * weight_sq <= (1.0 + 1e-9) * weight * weight)
 
 
-def _equal_chances(table: ScoreTable) -> npt.NDArray[np.bool_]:
+def equal_chances(table: ScoreTable) -> npt.NDArray[np.bool_]:
     """Whether the labelled rows of a group were chosen with one probability: bool (group,).
 
     Of rows that weigh the same: those of unequal weight have no estimate anyhow.

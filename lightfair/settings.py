@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from .bands import check_cuts
 from .compare import check_epsilon, check_prob
 from .conjugate import check_prior
 from .effort import DRAWS, usual, usual_warmup
 from .imputation import TARGETS
-from .metrics import DEFAULT_METRICS, LABEL_FREE, check_metrics
+from .metrics import DEFAULT_METRICS, Metric, as_metric, is_built_in, resolve_metrics
 from .model import FAMILIES, Prior
 from .table import ScoreTable, check_clip
 from .trust import check_trust
@@ -24,7 +25,9 @@ class Settings:
     """The options of `assess`, by the names of its arguments, where they are explained.
 
     `threshold` and `seed` are filled in by `resolved`, for the record; so are chains, draws and
-    warmup where they are None.
+    warmup where they are None. `thresholds` are those that the report sets beside each other, "all"
+    for a grid, None where there is one. `metrics` are given as names and Metric values, and become
+    names; those that are not built in are kept in `own_metrics`.
 
     Raises
     ------
@@ -48,7 +51,9 @@ class Settings:
     draws: int | None = None
     warmup: int | None = None
     threshold: float | dict[str, float] | None = None
+    thresholds: Any = None
     seed: int | None = None
+    own_metrics: tuple[Metric, ...] = ()
 
     def __post_init__(self) -> None:
         _check_choice("family", self.family, FAMILIES)
@@ -61,6 +66,10 @@ class Settings:
             raise ValueError(f"prior must be a lightfair.Prior; got {self.prior!r}")
         if self.log_odds_cap is not None and not lies_in(self.log_odds_cap, 0.0, math.inf):
             raise ValueError(f"log_odds_cap must be above 0, or None; got {self.log_odds_cap!r}")
+        if self.thresholds is not None and not isinstance(self.thresholds, str):
+            object.__setattr__(self, "thresholds", check_cuts(self.thresholds))
+        elif self.thresholds not in (None, "all"):
+            raise ValueError(f'thresholds must be a list or "all"; got {self.thresholds!r}')
         check_clip(self.clip)
         check_prob(self.prob)
         check_epsilon(self.epsilon)
@@ -70,7 +79,10 @@ class Settings:
             object.__setattr__(self, "log_odds_cap", float(self.log_odds_cap))
         object.__setattr__(self, "hierarchical", bool(self.hierarchical))
         object.__setattr__(self, "trust", check_trust(self.trust))
-        object.__setattr__(self, "metrics", check_metrics(self.metrics))
+        metrics = resolve_metrics(self.metrics, self.own_metrics)
+        own = tuple(metric for metric in metrics if not is_built_in(metric.name))
+        object.__setattr__(self, "metrics", tuple(metric.name for metric in metrics))
+        object.__setattr__(self, "own_metrics", own)
         object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
 
     def resolved(self, table: ScoreTable, rng: Any) -> Settings:
@@ -109,11 +121,26 @@ class Settings:
             raise ValueError("settings must be resolved: their chains, draws or warmup are None")
         return self.chains, self.draws, self.warmup
 
+    def metric(self, name: str) -> Metric:
+        """Return the metric of a name: one of `own_metrics`, or a built-in one."""
+        return next((own for own in self.own_metrics if own.name == name), None) or as_metric(name)
+
+    @property
+    def needs_slots(self) -> bool:
+        """Whether labels are to be imputed score by score.
+
+        That is where a metric of nodes is asked for, or several thresholds.
+        """
+        return self.thresholds is not None or any(
+            self.metric(name).of == "nodes" for name in self.metrics
+        )
+
     @property
     def label_free(self) -> tuple[str, ...]:
         """Metrics that are known without labels: of these very rows, not of a population."""
-        some = () if self.target == "population" else LABEL_FREE
-        return tuple(name for name in self.metrics if name in some)
+        if self.target == "population":
+            return ()
+        return tuple(name for name in self.metrics if self.metric(name).label_free)
 
     @property
     def cap(self) -> float:
@@ -123,7 +150,10 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain values."""
         plain = dict(self.__dict__)
+        del plain["own_metrics"]
         plain["metrics"] = list(self.metrics)
+        if isinstance(self.thresholds, tuple):
+            plain["thresholds"] = list(self.thresholds)
         plain["prior"] = self.prior.to_dict()
         plain["trust"] = None if self.trust is None else self.trust.to_dict()
         plain["labels_only_prior"] = list(self.labels_only_prior)

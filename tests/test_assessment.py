@@ -17,7 +17,7 @@ import lightfair as lf
 from lightfair._jit import available
 from lightfair.assessment import assess_data
 from lightfair.imputation import TARGETS
-from lightfair.metrics import METRICS, theta
+from lightfair.metrics import COUNT_METRICS, METRICS, as_metric, theta
 from lightfair.model import FAMILIES
 from lightfair.posterior import MAX_DRAWS
 from lightfair.settings import Settings
@@ -181,7 +181,8 @@ def test_every_metric(rows, target):
     result = ask(rows, metrics=METRICS, target=target)
     for name in METRICS:
         draws = result.draws(name)
-        assert ((draws >= 0.0) & (draws <= 1.0)).all()
+        low, high = as_metric(name).bounds
+        assert ((draws >= low) & (draws <= high)).all()
     np.testing.assert_allclose(result.draws("fpr") + result.draws("tnr"), 1.0, rtol=1e-12)
     as_json(result)
 
@@ -467,13 +468,13 @@ def test_weights_count_in_the_metrics_and_not_in_the_curve(rows):
 
 
 def test_all_labels_known_give_the_frequencies(rows):
-    result = ask(rows, y_true=rows.y_all, metrics=METRICS)
+    result = ask(rows, y_true=rows.y_all, metrics=COUNT_METRICS)
     data = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
     for g in range(2):
         counts = np.zeros((2, 2))
         mine = data.group == g
         np.add.at(counts, (data.predicted[mine].astype(int), data.label[mine]), 1)
-        for name in METRICS:
+        for name in COUNT_METRICS:
             wanted = theta(name, counts)
             np.testing.assert_allclose(result.draws(name)[..., g], wanted, rtol=1e-12)
 
@@ -519,15 +520,15 @@ def test_relabelling_groups_permutes_them(rows):
 
 def test_the_estimates_are_close_to_the_truth():
     rows = lf.simulate(20_000, 1000, rng=4)
-    result = ask(rows, draws=300, metrics=METRICS)
-    for name in METRICS:
+    result = ask(rows, draws=300, metrics=COUNT_METRICS)
+    for name in COUNT_METRICS:
         for g in "AB":
             mine = rows.group == g
             counts = np.zeros((2, 2))
             np.add.at(counts, ((rows.y_score[mine] >= 0.5).astype(int), rows.y_all[mine]), 1)
             estimate = result.metric(name, g)
             assert abs(estimate.mean - theta(name, counts)) < 4.0 * estimate.sd + 1e-9
-            assert estimate.sd < 0.05
+            assert estimate.sd < (0.05 if name != "treatment_equality" else 0.2 * estimate.mean)
 
 
 def test_targets_differ_in_their_spread(rows):

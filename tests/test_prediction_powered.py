@@ -8,7 +8,7 @@ from scipy import stats
 
 from lightfair.data import score_data
 from lightfair.gather import score_table
-from lightfair.metrics import METRICS, successes_failures, theta
+from lightfair.metrics import COUNT_METRICS, successes_failures, theta
 from lightfair.prediction_powered import (
     MIN_LABELS,
     PredictionPowered,
@@ -157,7 +157,7 @@ def test_cells_of_a_table_stand_for_their_rows():
 # limits
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", COUNT_METRICS)
 def test_all_labelled_is_the_frequency(name):
     score, label, _, group = simulated(np.random.default_rng(2))
     table = table_of(score, label, group)

@@ -15,6 +15,7 @@ from lightfair._jit import available
 from lightfair.diagnostics import mcse_mean
 from lightfair.evidence import log_odds, table_evidence
 from lightfair.imputation import TARGETS, confusion_counts
+from lightfair.metrics import as_metric
 from lightfair.model import FAMILIES, Prior, logit_of
 from lightfair.sampler import take_draws, warm_up
 from lightfair.scales import Scales, curve_scales
@@ -503,7 +504,8 @@ def test_compiled_and_plain_agree(rows, monkeypatch, options):
 def test_families_and_targets(rows, family, target):
     result = ask(rows, family=family, target=target, metrics=lf.METRICS)
     for name in lf.METRICS:
-        assert ((result.draws(name) >= 0.0) & (result.draws(name) <= 1.0)).all()
+        low, high = as_metric(name).bounds
+        assert ((result.draws(name) >= low) & (result.draws(name) <= high)).all()
     assert (result.posterior.deviations.std(axis=(0, 1)) > 0.0).all()
     as_json(result)
 
