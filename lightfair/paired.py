@@ -1,0 +1,512 @@
+"""Two to four models on the same rows: is one fairer, or more accurate, than another?
+
+Two assessments, one of each model, cannot say: they impute the same labels twice, independently,
+and the difference of their answers has the uncertainty of both. Where the models decide alike,
+though, a row adds to neither side, whatever its label. So the labels are imputed once for all
+models. Each group is crossed with the joint decision of the models, and these cells are fitted as
+groups are: a cell has a calibration curve of its own and shares a prior with the others. What the
+curves are of is one score, the mean of the models' log odds (each score clipped as in `assess`)::
+
+    y_i ~ Bernoulli(f(s_i)),   logit s_i = mean over models of logit s_im,   f of the row's cell
+
+In a cell every model has made one decision, so that the labels of the cells give the confusion
+counts of each model by summation, exactly, draw by draw::
+
+    count_m(group, predicted, label) = sum of count(cell, label), cells where m decides `predicted`
+
+Then delta = theta_group - theta_reference of each model, and
+
+    P(B fairer than A) = P(|delta_B| < |delta_A|)
+    P(B more accurate than A) = P(accuracy_B > accuracy_A)
+
+of the same draws. A metric of scores, such as the area under the curve, would need the joint
+distribution of both scores, which is not kept; so the metrics here are those of decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .assessment import Assessment, assess_data
+from .columns import frame_columns
+from .compare import Estimate
+from .data import ScoreData, score_data
+from .gather import score_table
+from .groups import group_names
+from .imputation import confusion_counts
+from .metrics import DEFAULT_METRICS, lack, theta
+from .model import Floats, Prior, logit_of, sigmoid
+from .posterior import Progress
+from .settings import Settings
+from .table import UNLABELLED, ScoreTable, check_edges
+from .trust import Trust
+from .warn import coarse_interval, data_warnings, result_warnings
+from .wording import Note, level_name
+
+MODELS = (2, 4)  # fewest and most models
+DECISIONS = "decisions"  # the attribute that cells add to those of the groups
+
+
+@dataclass(frozen=True, eq=False)
+class ModelComparison:
+    """Draws of each metric of each model, paired: of the same labels in every draw.
+
+    Attributes
+    ----------
+    models : tuple of str
+        In the order given.
+    groups : tuple of str
+    settings : Settings
+        Of the comparison; `threshold` holds that of each model.
+    theta : dict of str to dict of str to float64 array, shape (chain, draw, group)
+        Model, metric; NaN where the metric is undefined.
+    overall : dict of str to dict of str to float64 array, shape (chain, draw)
+        The same of all rows together.
+    cells : Assessment
+        The fit: its groups are the groups crossed with the joint decision.
+    decisions : bool array, shape (cell, model)
+        What each model decides in each cell.
+    cell_group : int64 array, shape (cell,)
+        Index into `groups`.
+    warnings : tuple of Note
+    """
+
+    models: tuple[str, ...]
+    groups: tuple[str, ...]
+    settings: Settings
+    theta: dict[str, dict[str, Floats]]
+    overall: dict[str, dict[str, Floats]]
+    cells: Assessment
+    decisions: npt.NDArray[np.bool_]
+    cell_group: npt.NDArray[np.int64]
+    warnings: tuple[Note, ...]
+
+    def metric(self, model: Any, metric: str, group: Any = None) -> Estimate:
+        """Return the estimate of a metric of a model in a group; None: of all rows together."""
+        draws = self._theta(model, metric, group)
+        return Estimate(draws, lack(metric), self._known(metric, group))
+
+    def metric_difference(
+        self, metric: str, first: Any, second: Any, group: Any = None
+    ) -> Estimate:
+        """Return the estimate of the metric of `first` minus that of `second`."""
+        delta = self._theta(first, metric, group) - self._theta(second, metric, group)
+        exact = self._known(metric, group) or not self._apart(first, second, group)
+        return Estimate(_zeroed(delta), lack(metric), exact)
+
+    def gap(self, model: Any, metric: str, group: Any = None, reference: Any = None) -> Estimate:
+        """Return the estimate of delta, theta_group - theta_reference, of a model.
+
+        Without a group: of the largest gap, the largest theta minus the smallest.
+        """
+        group, reference = self._pair(group, reference)
+        known = [self._known(metric, name) for name in (group, reference)]
+        return Estimate(self._gap(model, metric, group, reference), lack(metric), all(known))
+
+    def gap_difference(
+        self, metric: str, first: Any, second: Any, group: Any = None, reference: Any = None
+    ) -> Estimate:
+        """Return the estimate of delta of `first` minus delta of `second`."""
+        group, reference = self._pair(group, reference)
+        delta = self._gap(first, metric, group, reference)
+        delta = delta - self._gap(second, metric, group, reference)
+        return Estimate(
+            _zeroed(delta), lack(metric), self._exact_pair(metric, first, second, group, reference)
+        )
+
+    def fairer(
+        self, metric: str, model: Any, than: Any, group: Any = None, reference: Any = None
+    ) -> Estimate:
+        """Return the estimate of how much smaller the gap of `model` is: |delta_than| - |delta|.
+
+        Its `prob_greater(0)` is the probability that `model` is fairer. Without a group: of the
+        largest gap over all groups.
+        """
+        group, reference = self._pair(group, reference)
+        less = np.abs(self._gap(than, metric, group, reference))
+        less = less - np.abs(self._gap(model, metric, group, reference))
+        return Estimate(
+            _zeroed(less), lack(metric), self._exact_pair(metric, model, than, group, reference)
+        )
+
+    def prob_fairer(
+        self, metric: str, model: Any, than: Any, group: Any = None, reference: Any = None
+    ) -> float:
+        """Return P(|delta of `model`| < |delta of `than`|); NaN where it is undefined."""
+        return self.fairer(metric, model, than, group, reference).prob_greater(0.0)
+
+    def prob_more_accurate(self, model: Any, than: Any, group: Any = None) -> float:
+        """Return P(accuracy of `model` > accuracy of `than`), in a group or of all rows."""
+        return self.metric_difference("accuracy", model, than, group).prob_greater(0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain values, ready for JSON."""
+        from .paired_report import to_dict
+
+        return to_dict(self)
+
+    def __str__(self) -> str:
+        from .paired_report import to_text
+
+        return to_text(self)
+
+    def _theta(self, model: Any, metric: str, group: Any) -> Floats:
+        name = level_name(model)
+        if name not in self.models:
+            raise ValueError(f"no model {name!r}; there are {', '.join(self.models)}")
+        if metric not in self.theta[name]:
+            raise ValueError(
+                f"metric {metric!r} was not compared; there are {', '.join(self.theta[name])}"
+            )
+        if group is None:
+            return self.overall[name][metric]
+        return self.theta[name][metric][..., self._index(group)]
+
+    def _gap(self, model: Any, metric: str, group: Any, reference: Any) -> Floats:
+        if group is not None:
+            return self._theta(model, metric, group) - self._theta(model, metric, reference)
+        self._theta(model, metric, None)  # checks the names
+        values = self.theta[level_name(model)][metric]
+        return np.asarray(values.max(axis=-1) - values.min(axis=-1))
+
+    def _pair(self, group: Any, reference: Any) -> tuple[Any, Any]:
+        """The group and its reference; None and None for the largest gap."""
+        if len(self.groups) == 1:
+            raise ValueError(f"there is one group, {self.groups[0]}: it has no gap to another")
+        if group is None:
+            if reference is not None:
+                raise ValueError("the largest gap has no reference; name a group, too")
+            return None, None
+        return group, self.settings.reference if reference is None else reference
+
+    def _index(self, group: Any) -> int:
+        name = level_name(group)
+        if name not in self.groups:
+            raise ValueError(f"no group {name!r}; there are {', '.join(self.groups)}")
+        return self.groups.index(name)
+
+    def _cells_of(self, group: Any) -> npt.NDArray[np.bool_]:
+        every = np.ones(len(self.cell_group), dtype=np.bool_)
+        return every if group is None else self.cell_group == self._index(group)
+
+    def _known(self, metric: str, group: Any) -> bool:
+        """Whether a metric is a fact of the rows: free of labels, or of rows with all labels."""
+        if self.settings.target == "population":
+            return False
+        open_rows = self.cells.table.sums("rows")[self._cells_of(group), :, UNLABELLED]
+        return metric in self.settings.label_free or not open_rows.any()
+
+    def _apart(self, first: Any, second: Any, group: Any) -> bool:
+        """Whether two models decide differently in some row."""
+        one, two = (self.models.index(level_name(model)) for model in (first, second))
+        mine = self.decisions[self._cells_of(group)]
+        return bool((mine[:, one] != mine[:, two]).any())
+
+    def _exact_pair(self, metric: str, first: Any, second: Any, group: Any, reference: Any) -> bool:
+        names = self.groups if group is None else (group, reference)
+        if all(self._known(metric, name) for name in names):
+            return True
+        return not any(self._apart(first, second, name) for name in names)
+
+
+def compare_models(
+    scores: Mapping[Any, Any],
+    y_true: Any,
+    *,
+    sensitive_features: Any,
+    metrics: Any = DEFAULT_METRICS,
+    threshold: float | Mapping[Any, Any] = 0.5,
+    reference: Any = None,
+    sample_weight: Any = None,
+    positive_label: Any = None,
+    unlabeled: Any = None,
+    missing: str = "raise",
+    family: str = "beta",
+    hierarchical: Any = True,
+    prior: Prior | None = None,
+    trust: bool | Trust = True,
+    target: str = "sample",
+    prob: float = 0.95,
+    epsilon: float = 0.05,
+    clip: float = 0.01,
+    log_odds_cap: float | None = None,
+    chains: int | None = None,
+    draws: int | None = None,
+    warmup: int | None = None,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> ModelComparison:
+    """Compare the fairness and accuracy of models on the same rows.
+
+    Parameters
+    ----------
+    scores : mapping of model to column, or data frame
+        Two to four models and their scores of the rows, each a column of shape (n,) in [0, 1].
+    y_true, sensitive_features, sample_weight, positive_label, unlabeled, missing
+        The rows; see `score_data`.
+    metrics : str or sequence of str
+        Metrics of decisions. Accuracy is compared whether it is named or not.
+    threshold : float, or mapping of model to float
+        In (0, 1). A value of the mapping may itself be a mapping of group to float.
+    reference
+        The group that gaps are taken against. Default: the group with most rows.
+    family, hierarchical, prior, trust, target, prob, epsilon, clip, log_odds_cap, chains, draws, \
+warmup, rng, progress
+        As in `assess`.
+
+    Returns
+    -------
+    ModelComparison
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule; the message names the rule, the value and the way out.
+
+    Notes
+    -----
+    How well intervals cover, and how narrow they are beside two assessments, is in
+    bench/PAIRED.md.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=500, labeled=60, rng=1)
+    >>> scores = {"old": rows.y_score, "new": rows.y_score**2}
+    >>> found = lf.compare_models(
+    ...     scores, rows.y_true, sensitive_features=rows.group, chains=4, draws=50, rng=1
+    ... )
+    >>> 0 <= found.prob_fairer("tpr", "new", "old", "B") <= 1
+    True
+    """
+    settings = Settings(
+        metrics=metrics,
+        reference=reference,
+        family=family,
+        hierarchical=hierarchical,
+        prior=Prior() if prior is None else prior,
+        trust=trust,
+        target=target,
+        prob=prob,
+        epsilon=epsilon,
+        clip=clip,
+        log_odds_cap=log_odds_cap,
+        chains=chains,
+        draws=draws,
+        warmup=warmup,
+    )
+    columns = _models(scores)
+    cuts = _thresholds(threshold, tuple(columns))
+    rows = {
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "positive_label": positive_label,
+        "unlabeled": unlabeled,
+        "missing": missing,
+    }
+    checked = {
+        model: _checked(model, y_true, column, cuts[model], rows)
+        for model, column in columns.items()
+    }
+    return _compared(checked, settings, rng, progress)
+
+
+def _compared(
+    checked: dict[str, ScoreData],
+    settings: Settings,
+    rng: int | np.random.Generator | None,
+    progress: Progress | None,
+) -> ModelComparison:
+    """Fit the cells, impute their labels once, and sum them up for each model."""
+    tables = {model: score_table(data, clip=settings.clip) for model, data in checked.items()}
+    plain = next(iter(tables.values()))
+    seed: Any = rng
+    if rng is None or isinstance(rng, np.random.Generator):
+        seed = int(np.random.default_rng(rng).integers(2**63))
+    asked = settings.resolved(plain, rng)
+    data, decisions, cell_group = _crossed(checked, settings.clip)
+    fit = assess_data(
+        data,
+        replace(settings, metrics=("base_rate",), reference=None),
+        rng=seed,
+        progress=progress,
+    )
+    labels = _labels(fit, np.random.default_rng([int(seed), 1]))
+    names = tuple(dict.fromkeys((*asked.metrics, "accuracy")))
+    of_models: dict[str, dict[str, Floats]] = {}
+    overall: dict[str, dict[str, Floats]] = {}
+    for place, model in enumerate(checked):
+        counts = _counts(labels, decisions[:, place], cell_group)
+        of_models[model] = {name: theta(name, counts) for name in names}
+        overall[model] = {name: theta(name, counts.sum(axis=2)) for name in names}
+        known = tables[model].sums("weight").sum(-1)[..., None] * [1.0, 0.0]
+        for name in asked.label_free:  # one number in every draw, not one up to rounding
+            for values, sums in ((of_models, known), (overall, known.sum(axis=0))):
+                values[model][name] = np.broadcast_to(theta(name, sums), values[model][name].shape)
+    shape = fit.posterior.phi.shape[:2]
+    drawn = {
+        f"{name} of model {model}": of_models[model][name]
+        for model in checked
+        for name in asked.metrics
+    }
+    chains, kept, warmup = fit.settings.run
+    return ModelComparison(
+        models=tuple(checked),
+        groups=plain.groups,
+        settings=replace(
+            asked,
+            threshold={model: table.threshold for model, table in tables.items()},  # type: ignore[misc]
+            chains=chains,
+            draws=kept,
+            warmup=warmup,
+        ),
+        theta=of_models,
+        overall=overall,
+        cells=fit,
+        decisions=decisions,
+        cell_group=cell_group,
+        warnings=(
+            *_notes(tables),
+            *coarse_interval(asked.prob, shape),
+            *(note for note in fit.warnings if note.code == "misfit"),
+            *result_warnings(drawn, plain.groups, fit.gate, shape),
+        ),
+    )
+
+
+def _models(scores: Any) -> dict[str, Any]:
+    """Names of models and their columns, in the order given."""
+    pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
+    if pairs is None:
+        raise ValueError(
+            "scores must be a dict of model name to scores, or a data frame with a column for "
+            f"each model; got {type(scores).__name__}"
+        )
+    columns = {level_name(name): column for name, column in pairs}
+    fewest, most = MODELS
+    if not fewest <= len(columns) <= most or len(columns) < len(pairs):
+        also = "; to assess one model use assess" if len(columns) < fewest else ""
+        also = "; compare them in turns" if len(columns) > most else also
+        raise ValueError(
+            f"scores must hold {fewest} to {most} models of different names; got {len(pairs)}: "
+            f"{', '.join(level_name(name) for name, _ in pairs) or 'none'}{also}"
+        )
+    return columns
+
+
+def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(threshold, Mapping):
+        return dict.fromkeys(models, threshold)
+    cuts = {level_name(name): cut for name, cut in threshold.items()}
+    if set(cuts) != set(models):
+        raise ValueError(
+            f"threshold must be a number, or one for each of the models {', '.join(models)}; got "
+            f"{', '.join(cuts) or 'none'}; thresholds of groups go inside: "
+            f"{{{models[0]!r}: {{group: number}}}}"
+        )
+    return cuts
+
+
+def _checked(
+    model: str, y_true: Any, column: Any, threshold: Any, rows: dict[str, Any]
+) -> ScoreData:
+    """Check the rows with the scores of one model; its name is in what is said of them."""
+    try:
+        return score_data(y_true, column, threshold=threshold, **rows)
+    except ValueError as error:
+        said = str(error)
+        raise ValueError(said.replace("y_score", f"scores[{model!r}]")) from None
+
+
+def _crossed(
+    checked: dict[str, ScoreData], clip: float
+) -> tuple[ScoreData, npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Rows in cells, each a group crossed with a joint decision, with the combined score.
+
+    Returns also decisions (cell, model) and the group of each cell. Cells whose rows all weigh 0
+    count in no metric, and are left out.
+    """
+    models = list(checked)
+    first = checked[models[0]]
+    for data in checked.values():
+        check_edges(data.score, clip)
+    predicted = np.stack([data.predicted for data in checked.values()], axis=1)
+    odds = np.mean([logit_of(data.score, clip) for data in checked.values()], axis=0)
+    code = first.group.astype(np.int64)
+    for column in predicted.T:
+        code = 2 * code + column
+    weight = np.ones(len(code)) if first.weight is None else first.weight
+    kept = np.bincount(code, weight)[code] > 0.0
+    used, cell = np.unique(code[kept], return_inverse=True)
+    powers = 2 ** np.arange(len(models))[::-1]
+    decisions = used[:, None] // powers % 2 == 1
+    group = used // 2 ** len(models)
+    said = [
+        " ".join(f"{m} {int(d)}" for m, d in zip(models, row, strict=True)) for row in decisions
+    ]
+    parts = [(*first.parts[g], level) for g, level in zip(group, said, strict=True)]
+    names = group_names(parts)
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rank = np.argsort(order)
+    data = replace(
+        first,
+        label=first.label[kept],
+        score=sigmoid(odds[kept]),
+        group=rank[cell].astype(np.int32),
+        predicted=first.predicted[kept],
+        weight=None if first.weight is None else first.weight[kept],
+        groups=tuple(names[at] for at in order),
+        attributes=(*first.attributes, DECISIONS),
+        parts=tuple(parts[at] for at in order),
+        empty_groups=(),
+        threshold=None,
+    )
+    return data, decisions[order], group[order]
+
+
+def _labels(fit: Assessment, rng: np.random.Generator) -> Floats:
+    """Draw how many rows of each cell have each label, (chain, draw, cell, label)."""
+    counts = confusion_counts(
+        fit.posterior.psi,
+        fit.table,
+        target=fit.settings.target,
+        rng=rng,
+        cap=fit.settings.cap,
+        regions=fit.posterior.regions,
+    )
+    return np.asarray(counts.drawn.sum(axis=3))
+
+
+def _counts(
+    labels: Floats, decided: npt.NDArray[np.bool_], cell_group: npt.NDArray[np.int64]
+) -> Floats:
+    """Confusion counts of a model, (chain, draw, group, predicted, label)."""
+    shape = (*labels.shape[:2], int(cell_group.max()) + 1, 2, 2)
+    counts = np.zeros(shape)
+    for cell, (group, side) in enumerate(zip(cell_group, decided, strict=True)):
+        counts[:, :, group, int(side)] += labels[:, :, cell]
+    return counts
+
+
+def _notes(tables: dict[str, ScoreTable]) -> list[Note]:
+    """What is to be said of the rows, once; what is of one model's scores, with its name."""
+    found = {model: [*table.notes, *data_warnings(table)] for model, table in tables.items()}
+    lists = list(found.values())
+    common = [note for note in lists[0] if all(note in notes for notes in lists[1:])]
+    own = [
+        Note(note.code, f"model {model}: {note.message}")
+        for model, notes in found.items()
+        for note in notes
+        if note not in common
+    ]
+    return common + own
+
+
+def _zeroed(values: Floats) -> Floats:
+    """Rates that differ by rounding alone do not differ."""
+    return np.where(np.abs(values) < 1e-14, 0.0, values)

@@ -1,0 +1,327 @@
+"""The report of a comparison of models: as text for people, and as plain values for programs."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._version import __version__
+from .compare import Estimate
+from .report import aligned, counted, number, one_line, plain, probability, summary, target_line
+from .table import UNLABELLED
+
+if TYPE_CHECKING:
+    from .paired import ModelComparison
+
+ALL = "all rows"
+SAID = 3  # groups beside the reference up to which each gets a sentence
+
+
+def to_dict(result: ModelComparison) -> dict[str, Any]:
+    """Return the comparison as plain values.
+
+    Keys: version, settings, data (rows, labeled, unlabeled, groups, models), metrics (each: models,
+    groups, pairs), diagnostics, warnings. An undefined number is null with a reason.
+    """
+    gate = result.cells.gate
+    return {
+        "version": __version__,
+        "settings": result.settings.to_dict(),
+        "data": _data(result),
+        "metrics": {name: _metric(result, name) for name in result.settings.metrics},
+        "accuracy": [
+            {
+                "model": second,
+                "than": first,
+                **_chances(result, result.metric_difference("accuracy", second, first), "accurate"),
+                "groups": [
+                    {
+                        "name": group,
+                        **_chances(
+                            result,
+                            result.metric_difference("accuracy", second, first, group),
+                            "accurate",
+                        ),
+                    }
+                    for group in result.groups
+                ],
+            }
+            for first, second in itertools.combinations(result.models, 2)
+        ],
+        "diagnostics": {
+            "rhat_max": plain(gate.rhat_max),
+            "ess_bulk_min": plain(gate.ess_bulk_min),
+            "ess_tail_min": plain(gate.ess_tail_min),
+            "ok": gate.ok,
+            "reason": gate.reason,
+            "draws": result.cells.posterior.phi.shape[1],
+        },
+        "warnings": [{"code": note.code, "message": note.message} for note in result.warnings],
+    }
+
+
+def to_text(result: ModelComparison) -> str:
+    """Return the report."""
+    lines = _head(result)
+    for name in result.settings.metrics:
+        lines += ["", *_metric_text(result, name)]
+    lines += ["", *_tail(result)]
+    return "\n".join(map(one_line, lines))
+
+
+def sentence(result: ModelComparison, metric: str, first: str, second: str, group: Any) -> str:
+    """Say which of two models has the smaller gap, by how much, and how probable that is.
+
+    `group` is compared with the reference; None is the largest gap over all groups.
+    """
+    gain = result.fairer(metric, second, first, group)
+    base = result.settings.reference
+    what = f"the largest gap in {metric}" if group is None else f"{metric} of {group} minus {base}"
+    word = "smaller" if group is None else "closer to 0"
+    if gain.reason is not None:
+        return f"{what}: undefined, {gain.reason}."
+    if gain.exact and gain.mean == 0.0:
+        return f"{what} is the same for {first} and {second}."
+    better, worse = (second, first) if gain.prob_greater(0.0) >= _less(gain) else (first, second)
+    chance = max(gain.prob_greater(0.0), _less(gain))
+    size = abs(gain.mean)
+    if gain.exact:
+        return f"{what} is {word} for {better} than for {worse}, by {number(size)}."
+    also = ""
+    if (same := gain.prob_equal()) >= 0.001:
+        also = f", the same with probability {probability(same)}"
+    return (
+        f"{what} is {word} for {better} than for {worse} with probability "
+        f"{probability(chance)}{also}."
+    )
+
+
+def accuracy_sentence(result: ModelComparison, first: str, second: str) -> str:
+    """Say which of two models is more accurate, of all rows and in each group."""
+    delta = result.metric_difference("accuracy", second, first)
+    if delta.exact and delta.mean == 0.0:
+        return f"{first} and {second} are equally accurate."
+    better, worse = (second, first) if delta.prob_greater(0.0) >= _less(delta) else (first, second)
+    gain = result.metric_difference("accuracy", better, worse)
+    low, high = gain.interval(result.settings.prob)
+    size = f"{number(gain.mean)} [{number(low)}, {number(high)}]"
+    chances = ", ".join(
+        f"{group} {probability(result.prob_more_accurate(better, worse, group))}"
+        for group in result.groups
+    )
+    each = f"; by group: {chances}" if len(result.groups) > 1 else ""
+    return (
+        f"{better} is more accurate than {worse} with probability "
+        f"{probability(gain.prob_greater(0.0))}: {size}{each}."
+    )
+
+
+def _less(estimate: Estimate) -> float:
+    return float((estimate.defined < 0.0).mean()) if estimate.reason is None else float("nan")
+
+
+def _data(result: ModelComparison) -> dict[str, Any]:
+    rows = _rows(result)
+    apart = {}
+    for first, second in itertools.combinations(range(len(result.models)), 2):
+        differ = result.decisions[:, first] != result.decisions[:, second]
+        apart[first, second] = rows[differ].sum(axis=0)
+    of_group = np.array(
+        [rows[result.cell_group == index].sum(axis=0) for index in range(len(result.groups))]
+    )
+    return {
+        "rows": int(rows.sum()),
+        "labeled": int(rows[:, :UNLABELLED].sum()),
+        "unlabeled": int(rows[:, UNLABELLED].sum()),
+        "models": list(result.models),
+        "groups": [
+            {
+                "name": name,
+                "rows": int(counts.sum()),
+                "labeled": int(counts[:UNLABELLED].sum()),
+                "positives": int(counts[1]),
+            }
+            for name, counts in zip(result.groups, of_group, strict=True)
+        ],
+        "disagreements": [
+            {
+                "models": [result.models[first], result.models[second]],
+                "rows": int(counts.sum()),
+                "labeled": int(counts[:UNLABELLED].sum()),
+            }
+            for (first, second), counts in apart.items()
+        ],
+    }
+
+
+def _rows(result: ModelComparison) -> Any:
+    """Rows of each cell by label: 0, 1, unlabelled."""
+    return result.cells.table.sums("rows").sum(axis=1)
+
+
+def _metric(result: ModelComparison, name: str) -> dict[str, Any]:
+    prob = result.settings.prob
+    others = [g for g in result.groups if g != result.settings.reference]
+    paired = len(result.groups) > 1
+    return {
+        "models": [
+            {
+                "model": model,
+                "overall": summary(result.metric(model, name), prob),
+                "groups": [
+                    {"name": group, **summary(result.metric(model, name, group), prob)}
+                    for group in result.groups
+                ],
+                "differences": [
+                    {
+                        "group": group,
+                        "reference": result.settings.reference,
+                        **summary(result.gap(model, name, group), prob),
+                    }
+                    for group in (others if paired else ())
+                ],
+                **({"largest_gap": summary(result.gap(model, name), prob)} if paired else {}),
+            }
+            for model in result.models
+        ],
+        "pairs": [_pair(result, name, *pair) for pair in itertools.combinations(result.models, 2)],
+    }
+
+
+def _pair(result: ModelComparison, name: str, first: str, second: str) -> dict[str, Any]:
+    """What two models differ in: `model` minus `than`."""
+    prob = result.settings.prob
+    values: dict[str, Any] = {
+        "model": second,
+        "than": first,
+        "overall": summary(result.metric_difference(name, second, first), prob),
+        "groups": [
+            {"name": g, **summary(result.metric_difference(name, second, first, g), prob)}
+            for g in result.groups
+        ],
+        "differences": [],
+    }
+    if len(result.groups) == 1:
+        return values
+    for group in result.groups:
+        if group == result.settings.reference:
+            continue
+        gap = result.gap_difference(name, second, first, group)
+        gain = result.fairer(name, second, first, group)
+        values["differences"].append(
+            {
+                "group": group,
+                "reference": result.settings.reference,
+                **summary(gap, prob),
+                **_fairer(gain),
+            }
+        )
+    gain = result.fairer(name, second, first)
+    gap = result.gap_difference(name, second, first)
+    values["largest_gap"] = {**summary(gap, prob), **_fairer(gain)}
+    return values
+
+
+def _fairer(gain: Estimate) -> dict[str, Any]:
+    return {
+        "prob_fairer": plain(gain.prob_greater(0.0)),
+        "prob_as_fair": plain(gain.prob_equal()),
+    }
+
+
+def _chances(result: ModelComparison, delta: Estimate, word: str) -> dict[str, Any]:
+    return {
+        **summary(delta, result.settings.prob),
+        f"prob_more_{word}": plain(delta.prob_greater(0.0)),
+        f"prob_as_{word}": plain(delta.prob_equal()),
+    }
+
+
+def _head(result: ModelComparison) -> list[str]:
+    data, settings = _data(result), result.settings
+    cuts = settings.threshold if isinstance(settings.threshold, dict) else {}
+    same = len({str(cut) for cut in cuts.values()}) == 1
+    decided = f"threshold {_cut(next(iter(cuts.values())))}"
+    if not same:
+        decided = "thresholds " + ", ".join(f"{m} {_cut(cut)}" for m, cut in cuts.items())
+    attributes = " and ".join(result.cells.table.attributes[:-1])
+    lines = [
+        f"lightfair {__version__}",
+        f"models {', '.join(result.models[:-1])} and {result.models[-1]} on the same rows: "
+        f"{counted(data['rows'], 'row')}, {data['labeled']:,} labeled, {data['unlabeled']:,} "
+        f"unlabeled; {counted(len(result.groups), 'group')} by {attributes}; {decided}",
+        target_line(settings.target),
+    ]
+    for pair in data["disagreements"]:
+        lines.append(
+            f"{pair['models'][0]} and {pair['models'][1]} decide differently in "
+            f"{counted(pair['rows'], 'row')}, {pair['labeled']:,} of them labeled"
+        )
+    return [*lines, f"{100 * settings.prob:g} % credible intervals"]
+
+
+def _cut(cut: Any) -> str:
+    if isinstance(cut, dict):
+        return "(" + ", ".join(f"{name} {value:g}" for name, value in cut.items()) + ")"
+    return f"{cut:g}"
+
+
+def _metric_text(result: ModelComparison, name: str) -> list[str]:
+    """A table of groups and gaps by models and pairs of models, and sentences."""
+    pairs = list(itertools.combinations(result.models, 2))
+    titles = [f"{second} minus {first}" for first, second in pairs]
+    rows = [[name, *result.models, *titles]]
+    for group in (None, *result.groups):
+        rows.append(
+            [
+                f"  {ALL if group is None else group}",
+                *(_shown(result, result.metric(m, name, group)) for m in result.models),
+                *(
+                    _shown(result, result.metric_difference(name, second, first, group))
+                    for first, second in pairs
+                ),
+            ]
+        )
+    if len(result.groups) == 1:
+        return aligned(rows)
+    base = result.settings.reference
+    compared: list[Any] = [g for g in result.groups if g != base]
+    rows.append([f"  minus {base}", *[""] * (len(rows[0]) - 1)])
+    shown: list[Any] = [*compared, None] if len(compared) > 1 else compared
+    for group in shown:
+        rows.append(
+            [
+                f"  {'largest gap' if group is None else group}",
+                *(_shown(result, result.gap(m, name, group)) for m in result.models),
+                *(
+                    _shown(result, result.gap_difference(name, second, first, group))
+                    for first, second in pairs
+                ),
+            ]
+        )
+    told = shown if len(compared) <= SAID else [None]
+    said = [f"  {sentence(result, name, *pair, group)}" for pair in pairs for group in told]
+    return [*aligned(rows), *said]
+
+
+def _shown(result: ModelComparison, estimate: Estimate) -> str:
+    if estimate.reason is not None:
+        return f"- ({estimate.reason})"
+    if estimate.exact:
+        return f"{number(estimate.mean)} (exact)"
+    low, high = estimate.interval(result.settings.prob)
+    return f"{number(estimate.mean)} [{number(low)}, {number(high)}]"
+
+
+def _tail(result: ModelComparison) -> list[str]:
+    lines = [
+        accuracy_sentence(result, first, second)
+        for first, second in itertools.combinations(result.models, 2)
+    ]
+    gate = result.cells.gate
+    state = "converged" if gate.ok else "NOT CONVERGED"
+    chains = counted(result.settings.run[0], "chain")
+    lines.append(f"diagnostics: {state}; {chains} of {result.cells.posterior.phi.shape[1]:,} draws")
+    return [*lines, *(f"warning ({note.code}): {note.message}" for note in result.warnings)]
