@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .model import Prior as Prior
     from .model import calibrate as calibrate
     from .model import llo_prior as llo_prior
+    from .paired import ModelComparison as ModelComparison
+    from .paired import compare_models as compare_models
     from .posterior import Posterior as Posterior
     from .simulation import simulate as simulate
     from .sql import sql_query as sql_query
@@ -33,6 +35,7 @@ _HOMES = {
     "gather": ("score_table",),
     "metrics": ("METRICS",),
     "model": ("Prior", "calibrate", "llo_prior"),
+    "paired": ("ModelComparison", "compare_models"),
     "posterior": ("Posterior",),
     "simulation": ("simulate",),
     "sql": ("sql_query",),
