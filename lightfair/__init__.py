@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from .diagnostics import gelman_rubin as gelman_rubin
     from .gather import score_table as score_table
     from .metrics import METRICS as METRICS
+    from .metrics import Metric as Metric
+    from .metrics import cost as cost
     from .model import Prior as Prior
     from .model import calibrate as calibrate
     from .model import llo_prior as llo_prior
@@ -33,7 +35,7 @@ _HOMES = {
     "data": ("ScoreData", "score_data"),
     "diagnostics": ("gelman_rubin",),
     "gather": ("score_table",),
-    "metrics": ("METRICS",),
+    "metrics": ("METRICS", "Metric", "cost"),
     "model": ("Prior", "calibrate", "llo_prior"),
     "paired": ("ModelComparison", "compare_models"),
     "posterior": ("Posterior",),

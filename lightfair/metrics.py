@@ -177,7 +177,15 @@ COUNT_METRICS: dict[str, Metric] = {
         bounds=(0.0, math.inf),
     ),
 }
-SCORE_METRICS: tuple[str, ...] = ()  # of `score_metrics`, which is imported where one is asked for
+SCORE_METRICS = (  # of `score_metrics`, which is imported where one is asked for
+    "auc",
+    "brier",
+    "ece",
+    "calibration_in_the_large",
+    "balance_positive",
+    "balance_negative",
+    "average_score",
+)
 METRICS: tuple[str, ...] = (*COUNT_METRICS, *SCORE_METRICS)
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr", "selection_rate")
 _COST = re.compile(r"cost\(\s*fp\s*=([^,()]+),\s*fn\s*=([^,()]+)\)")
@@ -229,6 +237,10 @@ def as_metric(given: str | Metric) -> Metric:
     if isinstance(given, str):
         if given in COUNT_METRICS:
             return COUNT_METRICS[given]
+        if given in SCORE_METRICS:
+            from .score_metrics import BUILT_IN
+
+            return BUILT_IN[given]
         if match := _COST.fullmatch(given.strip()):
             try:
                 fp, fn = map(float, match.groups())

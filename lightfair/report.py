@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._version import __version__
+from .bands import collapsed
 from .compare import Estimate
-from .metrics import lack
 from .misfit import tails, typical_rate, worth_sentence
 from .prediction_powered import powered_difference
 from .trust import NOWHERE, worth
@@ -32,13 +32,22 @@ TARGET_WORDS = {
 
 def to_dict(result: Assessment) -> dict[str, Any]:
     """Return the assessment as plain values; see the README for the keys."""
+    from .comparison_report import comparison_values, criterion_values
+
     verdict = result.gate
     draws = result.posterior.phi.shape[1]
+    compared = comparison_values(result)
     return {
         "version": __version__,
         "settings": result.settings.to_dict(),
         "data": _data(result),
-        "metrics": {name: _metric(result, name) for name in result.settings.metrics},
+        "metrics": {
+            name: _metric(result, name) | compared[name] for name in result.settings.metrics
+        },
+        "criteria": criterion_values(result),
+        "checks": [verdict.to_dict() for verdict in result.checks],
+        "simultaneous": result.simultaneous().to_dict() if result.settings.simultaneous else None,
+        **_at_thresholds(result),
         "calibration": _calibration(result),
         "diagnostics": {
             "rhat_max": plain(verdict.rhat_max),
@@ -51,6 +60,15 @@ def to_dict(result: Assessment) -> dict[str, Any]:
         },
         "warnings": [{"code": note.code, "message": note.message} for note in result.warnings],
     }
+
+
+def _at_thresholds(result: Assessment) -> dict[str, Any]:
+    """The key "thresholds", where several were asked for."""
+    if result.settings.thresholds is None:
+        return {}
+    from .threshold_report import threshold_values
+
+    return {"thresholds": threshold_values(result)}
 
 
 def _calibration(result: Assessment) -> dict[str, Any]:
@@ -94,8 +112,14 @@ def _calibration(result: Assessment) -> dict[str, Any]:
 def to_text(result: Assessment) -> str:
     """Return the report."""
     lines = _head(result)
+    if result.settings.checks:
+        lines += ["", *(f"check {verdict.sentence}" for verdict in result.checks)]
     for name in result.settings.metrics:
         lines += ["", *_metric_text(result, name)]
+    if result.settings.thresholds is not None:
+        from .threshold_report import threshold_text
+
+        lines += threshold_text(result)
     lines += ["", *_tail(result)]
     return "\n".join(map(one_line, lines))
 
@@ -114,8 +138,11 @@ def counted(n: int, noun: str) -> str:
 
 def rows_line(table: ScoreTable) -> str:
     """Say what rows a table is of."""
-    threshold = table.threshold
-    if threshold is None:
+    threshold, cuts = table.threshold, table.cuts
+    table = collapsed(table)
+    if cuts:
+        decided = "thresholds " + ", ".join(f"{cut:g}" for cut in cuts)
+    elif threshold is None:
         decided = "decisions given"
     elif isinstance(threshold, dict):
         decided = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
@@ -153,7 +180,10 @@ def probability(value: float | None, *, exact: bool = False) -> str:
 
 
 def sentence(result: Assessment, metric: str, group: str, reference: str) -> str:
-    """Say the direction of a difference, its size and the probability of the direction."""
+    """Say the direction of a difference, its size and the probability of the direction.
+
+    A direction whose probability is below that of the intervals is not said as a finding.
+    """
     estimate = result.difference(metric, group, reference)
     pair = f"{metric} for {group} against {reference}"
     if estimate.reason is not None:
@@ -176,9 +206,13 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
         why = "no label is needed to know it" if free else "every row of both is labeled"
         by = "" if word == "the same" else f" by {number(abs(low))}"
         return f"{metric} is {word} {between}{by}; {why}."
-    also = ""
-    if word != "the same" and chances["the same"] >= 0.001:
-        also = f", the same with probability {probability(chances['the same'])}"
+    same = ""
+    if chances["the same"] >= 0.001:
+        same = f", the same with probability {probability(chances['the same'])}"
+    if chances[word] < result.settings.prob:
+        higher = probability(chances["higher"])
+        return f"{pair}: no direction is clear, P(higher) {higher}{same}: {size}."
+    also = "" if word == "the same" else same
     return (
         f"{metric} is {word} {between} with probability {probability(chances[word])}{also}: {size}."
     )
@@ -212,19 +246,12 @@ def _counts(result: Assessment) -> list[dict[str, int]]:
 
 
 def _metric(result: Assessment, name: str) -> dict[str, Any]:
-    labels = result.labels[name]
+    lack = result.settings.metric(name).lack
     exact = name in result.settings.label_free
     groups = []
     for index, group in enumerate(result.groups):
         entry = {"name": group, **summary(result.metric(name, group), result.settings.prob)}
-        entry["labels_only"] = (
-            {"mean": None, "interval": None, "reason": KNOWN}
-            if exact
-            else {
-                "mean": plain(labels.mean[index]),
-                "interval": [plain(labels.low[index]), plain(labels.high[index])],
-            }
-        )
+        entry["labels_only"] = _of_labels(result, name, index)
         powered = result.prediction_powered[name]
         entry["prediction_powered"] = _powered(
             powered.mean[index],
@@ -233,7 +260,7 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
             KNOWN if exact else powered.reason[index],
         )
         if result.truth is not None:
-            entry |= _truth(result.truth[name][index], name)
+            entry |= _truth(result.truth[name][index], lack)
         groups.append(entry)
     differences = []
     reference = result.settings.reference
@@ -245,15 +272,7 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
         entry = {"group": group, "reference": reference, **summary(estimate, result.settings.prob)}
         entry["prob_positive"] = plain(estimate.prob_greater(0.0))
         entry["prob_within"] = plain(estimate.prob_within(result.settings.epsilon))
-        if exact:
-            entry["labels_only"] = {
-                "mean": None,
-                "interval": None,
-                "reason": KNOWN,
-            }
-        else:
-            mean, low, high = _labels_difference(result, name, index, base)
-            entry["labels_only"] = {"mean": mean, "interval": [low, high]}
+        entry["labels_only"] = _of_labels(result, name, index, base)
         delta = powered_difference(
             result.prediction_powered[name], index, base, prob=result.settings.prob
         )
@@ -261,7 +280,7 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
             delta.mean, delta.low, delta.high, KNOWN if exact else delta.reason
         )
         if result.truth is not None:
-            entry |= _truth(result.truth[name][index] - result.truth[name][base], name)
+            entry |= _truth(result.truth[name][index] - result.truth[name][base], lack)
         differences.append(entry)
     return {"groups": groups, "differences": differences}
 
@@ -285,20 +304,31 @@ def _powered(mean: float, low: float, high: float, reason: str | None) -> dict[s
     return {"mean": plain(mean), "interval": [plain(low), plain(high)]}
 
 
-def _truth(value: float, name: str) -> dict[str, Any]:
+def _truth(value: float, lack: str) -> dict[str, Any]:
     truth = plain(value)
-    return {"truth": truth, **({} if truth is not None else {"truth_reason": f"no {lack(name)}"})}
+    return {"truth": truth, **({} if truth is not None else {"truth_reason": f"no {lack}"})}
 
 
-def _labels_difference(
-    result: Assessment, name: str, group: int, reference: int
-) -> tuple[float, float, float]:
-    draws = result.labels[name].draws
-    delta = draws[:, group] - draws[:, reference]
-    prob = result.settings.prob
-    low, high = np.quantile(delta, [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)])
-    means = result.labels[name].mean
-    return float(means[group] - means[reference]), float(low), float(high)
+def _of_labels(
+    result: Assessment, name: str, group: int, reference: int | None = None
+) -> dict[str, Any]:
+    """What labels alone say of a group, or of its difference from the reference."""
+    if name in result.settings.label_free:
+        return {"mean": None, "interval": None, "reason": KNOWN}
+    labels = result.labels[name]
+    mean, low, high, why = labels.mean[group], labels.low[group], labels.high[group], None
+    if reference is None:
+        why = labels.reason[group]
+    else:
+        for at, place in ((group, "group"), (reference, "reference")):
+            if why is None and labels.reason[at] is not None:
+                why = f"{labels.reason[at]} (in the {place})"
+        mean = mean - labels.mean[reference]
+        delta = labels.draws[:, group] - labels.draws[:, reference]
+        low, high = np.quantile(delta, tails(result.settings.prob))
+    interval = None if np.isnan(low) else [plain(low), plain(high)]
+    entry = {"mean": plain(mean), "interval": interval}
+    return entry if why is None else {**entry, "reason": why}
 
 
 def plain(value: float | None) -> float | None:
@@ -361,6 +391,10 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
     lines += [
         f"  {sentence(result, name, e['group'], e['reference'])}" for e in values["differences"]
     ]
+    if len(result.groups) > 2:
+        from .comparison_report import gap_line
+
+        lines.append(gap_line(result, name))
     return lines
 
 
