@@ -92,7 +92,7 @@ class Estimate:
 
     def prob_within(self, epsilon: float) -> float:
         """Return the posterior probability that the number is less than `epsilon` away from 0."""
-        check_epsilon(epsilon)
+        check_epsilon(epsilon, np.inf)
         near = np.abs(self.defined) < epsilon
         return float(near.mean()) if self.reason is None else float("nan")
 
@@ -197,8 +197,9 @@ def check_prob(prob: float) -> float:
     return float(prob)
 
 
-def check_epsilon(epsilon: float) -> float:
-    """Raise ValueError unless epsilon lies in (0, 1)."""
-    if not lies_in(epsilon, 0.0, 1.0):
-        raise ValueError(f"epsilon must lie in (0, 1); got {epsilon!r}")
+def check_epsilon(epsilon: float, most: float = 1.0) -> float:
+    """Raise ValueError unless epsilon lies in (0, most); `most` is the range of the metric."""
+    if not lies_in(epsilon, 0.0, most):
+        rule = "be finite and above 0" if np.isinf(most) else f"lie in (0, {most:g})"
+        raise ValueError(f"epsilon must {rule}; got {epsilon!r}")
     return float(epsilon)

@@ -72,9 +72,6 @@ class Settings:
             raise ValueError(f'thresholds must be a list or "all"; got {self.thresholds!r}')
         check_clip(self.clip)
         check_prob(self.prob)
-        check_epsilon(self.epsilon)
-        for name in ("prob", "epsilon", "clip"):
-            object.__setattr__(self, name, float(getattr(self, name)))
         if self.log_odds_cap is not None:
             object.__setattr__(self, "log_odds_cap", float(self.log_odds_cap))
         object.__setattr__(self, "hierarchical", bool(self.hierarchical))
@@ -83,6 +80,10 @@ class Settings:
         own = tuple(metric for metric in metrics if not is_built_in(metric.name))
         object.__setattr__(self, "metrics", tuple(metric.name for metric in metrics))
         object.__setattr__(self, "own_metrics", own)
+        low, high = zip(*(self.metric(name).bounds for name in self.metrics), strict=True)
+        check_epsilon(self.epsilon, float(np.subtract(high, low).max()))
+        for name in ("prob", "epsilon", "clip"):
+            object.__setattr__(self, name, float(getattr(self, name)))
         object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
 
     def resolved(self, table: ScoreTable, rng: Any) -> Settings:

@@ -102,9 +102,11 @@ def test_prob_out_of_range(prob):
         known().interval(prob)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, 1.0, -0.1, NAN])
+@pytest.mark.parametrize("epsilon", [0.0, np.inf, -0.1, NAN])
 def test_epsilon_out_of_range(epsilon):
     with pytest.raises(ValueError, match=r"epsilon must lie in \(0, 1\); got"):
         check_epsilon(epsilon)
+    with pytest.raises(ValueError, match=r"epsilon must lie in \(0, 5\); got"):
+        check_epsilon(epsilon, 5.0)
     with pytest.raises(ValueError, match="epsilon must"):
         known().prob_within(epsilon)
