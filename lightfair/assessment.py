@@ -15,8 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import comparisons
 from .bands import collapsed
-from .compare import Estimate, difference
+from .check import Check, check_range, make_check, parse_check
+from .compare import Estimate, Gap, check_prob, difference
+from .comparisons import ByGroup, Pair, only_one
+from .criteria import criterion_metrics, larger_gap
 from .data import ScoreData, score_data
 from .diagnostics import Gate
 from .gather import score_table
@@ -24,7 +28,7 @@ from .labels_only import LabelsOnly, labels_answers
 from .metrics import DEFAULT_METRICS, Metric, theta
 from .misfit import Misfit, misfit_check, misfit_notes
 from .model import Floats, Prior
-from .posterior import Posterior, Progress, draw_posterior
+from .posterior import Posterior, Progress, count_theta, draw_posterior
 from .prediction_powered import PredictionPowered, prediction_powered
 from .settings import Settings
 from .table import UNLABELLED, ScoreTable
@@ -33,8 +37,11 @@ from .warn import coarse_interval, data_warnings, disagreements, result_warnings
 from .wording import Note, level_name
 
 if TYPE_CHECKING:
+    from .ratio import Ratio
+    from .simultaneous import Simultaneous
     from .slots import Imputed
     from .thresholds import ThresholdCurve
+    from .verdict import Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +152,178 @@ class Assessment:
 
         return threshold_curve(self, values)
 
+    def by_group(self, metric: str | Metric) -> ByGroup:
+        """Return the draws of a metric with what comparisons need to know of them.
+
+        A metric of counts that was not assessed is made of the same counts.
+        """
+        of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
+        if of.of == "counts" and of.name not in self.theta:
+            draws = count_theta(self.counts, self.table, self.settings, of)
+        else:
+            draws = self.draws(of.name)
+        known = np.array([self._known(of, at) for at in range(len(self.groups))])
+        return ByGroup(draws, self.groups, of.lack, known, of.label_free)
+
+    def ratio(self, metric: str, group: Any, reference: Any) -> Ratio:
+        """Return the metric in `group` over the metric in `reference`."""
+        from .ratio import ratio
+
+        low = self.settings.metric(metric).bounds[0]
+        if low < 0.0:
+            raise ValueError(f"{metric} can be negative and has no ratio; take its difference")
+        by, at, base = self.by_group(metric), self._index(group), self._index(reference)
+        exact = bool(by.known[at] and by.known[base])
+        return ratio(by.draws, at, base, by.lack, exact=exact)
+
+    def pairs(self, metric: str) -> tuple[Pair, ...]:
+        """Return the differences of all pairs of groups, each with P(it is the largest gap).
+
+        The reference is subtracted in its pairs, the earlier group in others.
+        """
+        self._several()
+        return comparisons.pairs(self.by_group(metric), self._base)
+
+    def largest_gap(self, metric: str) -> Gap:
+        """Return the highest minus the lowest metric of all groups; see `comparisons`."""
+        self._several()
+        return comparisons.largest_gap(self.by_group(metric))
+
+    def between_group_sd(self, metric: str) -> Gap:
+        """Return the standard deviation of a metric between groups; see `between`."""
+        from .between import between_group_sd
+
+        self._several()
+        return between_group_sd(self.by_group(metric))
+
+    def against_rest(self, metric: str, group: Any) -> Estimate:
+        """Return the metric in `group` minus the mean of the other groups' by weight of rows."""
+        self._several()
+        weight = self.table.sums("weight").sum(axis=(1, 2))
+        return comparisons.against_rest(self.by_group(metric), self._index(group), weight)
+
+    def against_overall(self, metric: str, group: Any) -> Estimate:
+        """Return the metric in `group` minus the metric of all rows; see `overall`."""
+        self._several()
+        by, at = self.by_group(metric), self._index(group)
+        return comparisons.against_overall(by, at, self.overall(metric).draws)
+
+    def overall(self, metric: str) -> Estimate:
+        """Return the estimate of a metric of all rows, whatever their group."""
+        from .overall import overall_draws
+
+        by, of = self.by_group(metric), self.settings.metric(metric)
+        draws = overall_draws(self, (of,))[of.name]
+        return Estimate(draws, of.lack, bool(by.known.all()))
+
+    def criterion(self, name: str, group: Any, reference: Any) -> Estimate | Gap:
+        """Return how far two groups are from a criterion of fairness.
+
+        Parameters
+        ----------
+        name
+            One of `criteria.CRITERIA`, such as "demographic_parity" or "equalized_odds".
+        group, reference
+
+        Returns
+        -------
+        Estimate of the difference of its metric. For equalized odds a Gap: the larger of the two
+        absolute differences, draw by draw.
+        """
+        metrics = criterion_metrics(name)
+        at, base = self._index(group), self._index(reference)
+        found = {}
+        for metric in metrics:
+            by = self.by_group(metric)
+            exact = bool(by.known[at] and by.known[base])
+            found[metric] = difference(by.draws, at, base, by.lack, exact=exact)
+        return larger_gap(found) if len(found) > 1 else found[metrics[0]]
+
+    def simultaneous(self, metrics: Any = None, prob: float | None = None) -> Simultaneous:
+        """Return intervals of all groups' differences from the reference that hold at once.
+
+        Parameters
+        ----------
+        metrics
+            Names; default: all that were assessed.
+        prob
+            Probability that all of them hold; default: that of the settings.
+        """
+        from .simultaneous import Cell, simultaneous
+
+        self._several()
+        given = self.settings.metrics if metrics is None else metrics
+        names = (given,) if isinstance(given, str) else tuple(given)
+        reference = str(self.settings.reference)
+        cells, bounds = {}, {}
+        for name in names:
+            self.draws(name)  # an unknown one raises
+            low, high = self.settings.metric(name).bounds
+            bounds[name] = (low - high, high - low)
+            for group in self.groups:
+                if group != reference:
+                    cell = Cell(name, group, reference)
+                    cells[cell] = self.difference(name, group, reference)
+        return simultaneous(cells, self.settings.prob if prob is None else prob, bounds)
+
+    def check(
+        self,
+        metric: str | Check,
+        within: float | None = None,
+        prob: float | None = None,
+        group: Any = None,
+        reference: Any = None,
+        relation: str = "difference",
+    ) -> Verdict:
+        """Judge whether gaps between groups are within a limit.
+
+        Parameters
+        ----------
+        metric
+            A metric or a criterion; or, without `within`, a whole check as on the command line:
+            "tpr<=0.05", "selection_rate ratio>=0.8".
+        within
+            A difference is to be at most this, in absolute value; a ratio, whichever group is
+            above, at least this.
+        prob
+            Probability that a verdict needs; default: that of the settings, as of the intervals.
+        group, reference
+            Default: every pair of groups. With a reference every other group is compared with it;
+            with a group, that one with the reference, by default the reference of the settings.
+        relation : {"difference", "ratio"}
+
+        Returns
+        -------
+        Verdict, whose `status` is "pass", "fail" or "insufficient".
+        """
+        from .verdict import Question, compared_pairs, forecast_labels, judge
+
+        check = parse_check(metric) if within is None else make_check(str(metric), within, relation)
+        self._several()
+        for name in check.metrics:
+            check_range(check, name, self.settings.metric(name).bounds)
+        at, base = (None if one is None else self._index(one) for one in (group, reference))
+        rows = self.table.sums("rows")[..., :UNLABELLED].sum(axis=(1, 2))
+        question = Question(
+            check,
+            tuple(self.by_group(name) for name in check.metrics),
+            compared_pairs(len(self.groups), at, base, self._base),
+            rows > 0,
+        )
+        asked = self.settings.prob if prob is None else check_prob(prob)
+        return judge(
+            question,
+            asked,
+            unconverged=None if self.gate.ok else "the chains have not converged",
+            empty_groups=self.table.empty_groups,
+            forecast=lambda: forecast_labels(self, question, asked),
+        )
+
+    @property
+    def checks(self) -> tuple[Verdict, ...]:
+        """Verdicts on the checks of the settings."""
+        return tuple(self.check(check) for check in self.settings.checks)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment as plain values, ready for JSON; this is what `--json` prints."""
         from .report import to_dict
@@ -156,12 +335,24 @@ class Assessment:
 
         return to_text(self)
 
-    def _known(self, metric: str, *groups: int) -> bool:
+    def _known(self, metric: str | Metric, *groups: int) -> bool:
         """Whether a metric is a fact of the rows: free of labels, or of groups with all labels."""
         if self.settings.target == "population":
             return False
+        of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
         unlabelled = self.table.sums("rows")[list(groups), :, UNLABELLED]
-        return metric in self.settings.label_free or not unlabelled.any()
+        return of.label_free or not unlabelled.any()
+
+    @property
+    def _base(self) -> int | None:
+        """Index of the reference."""
+        reference = self.settings.reference
+        return None if reference is None else self.groups.index(reference)
+
+    def _several(self) -> None:
+        """Raise ValueError where there is nothing to compare."""
+        if len(self.groups) < 2:
+            raise ValueError(only_one(self.groups))
 
     def _index(self, group: Any) -> int:
         name = level_name(group)
@@ -191,6 +382,8 @@ def assess(
     target: str = "sample",
     prob: float = 0.95,
     epsilon: float = 0.05,
+    simultaneous: bool = False,
+    checks: Any = (),
     clip: float | None = None,
     log_odds_cap: float | None = None,
     labels_only_prior: tuple[float, float] = (1.0, 1.0),
@@ -232,6 +425,11 @@ def assess(
         Mass of credible intervals, in (0, 1).
     epsilon : float
         A difference below it, in absolute value, counts as small; in (0, 1).
+    simultaneous : bool
+        Whether to add intervals of all differences that hold at once.
+    checks : str or sequence of str
+        Limits to judge, such as "tpr<=0.05" or "selection_rate ratio>=0.8"; see
+        `Assessment.check`. Their metrics are assessed, too.
     clip : float
         Scores are clipped to [clip, 1 - clip] for the curve, in [0, 0.5). Default: 0.01, or what
         the table was built with.
@@ -291,6 +489,8 @@ def assess(
         target=target,
         prob=prob,
         epsilon=epsilon,
+        simultaneous=simultaneous,
+        checks=checks,
         clip=0.01 if clip is None else clip,
         log_odds_cap=log_odds_cap,
         labels_only_prior=labels_only_prior,
@@ -371,6 +571,8 @@ def assess_table(
     if fine.cuts and settings.thresholds is None:
         settings = replace(settings, thresholds=fine.cuts)
     settings = settings.resolved(table, rng)
+    if (settings.checks or settings.simultaneous) and len(table.groups) < 2:
+        raise ValueError(only_one(table.groups))
     *streams, label_stream = _streams(rng)
     label_seed = int(label_stream.integers(2**63))
     slots = None

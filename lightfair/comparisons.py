@@ -135,6 +135,14 @@ def against_overall(by: ByGroup, group: int, overall: Floats) -> Estimate:
     return Estimate(rounded(by.draws[..., group] - overall), by.lack, exact)
 
 
+def only_one(groups: tuple[str, ...]) -> str:
+    """Say that there is nothing to compare, and what to do."""
+    return (
+        f"there is only one group, {groups[0]}, and nothing to compare it with; comparisons need "
+        "two groups with rows"
+    )
+
+
 def _largest(by: ByGroup) -> Floats:
     """Share of draws in which a pair has the largest gap: float64 (higher group, lower group).
 

@@ -16,7 +16,7 @@ import numpy as np
 from .diagnostics import Gate, diagnose, gate
 from .evidence import table_evidence
 from .imputation import confusion_counts
-from .metrics import theta
+from .metrics import Metric, theta
 from .model import Floats, active, tie
 from .sampler import Draws, take_draws, warm_up
 from .settings import Settings
@@ -164,19 +164,21 @@ def draw_posterior(
     return Drawn(posterior, ordered, all_counts, verdict)
 
 
+def count_theta(counts: Floats, table: ScoreTable, settings: Settings, metric: Metric) -> Floats:
+    """Return a metric of counts: (chain, draw, group, predicted, label) -> (chain, draw, group).
+
+    One that needs no label is one number in every draw, not one up to rounding.
+    """
+    if metric.label_free and settings.target != "population":
+        known = theta(metric, table.sums("weight").sum(-1)[..., None] * [1.0, 0.0])
+        return np.broadcast_to(known, counts.shape[:3])
+    return theta(metric, counts)
+
+
 def _count_theta(counts: Floats, table: ScoreTable, settings: Settings) -> dict[str, Floats]:
-    """The metrics of counts (chain, draw, group, predicted, label)."""
-    found = {}
-    for name in settings.metrics:
-        metric = settings.metric(name)
-        if metric.of != "counts":
-            continue
-        if name in settings.label_free:  # one number in every draw, not one up to rounding
-            known = theta(metric, table.sums("weight").sum(-1)[..., None] * [1.0, 0.0])
-            found[name] = np.broadcast_to(known, counts.shape[:3])
-        else:
-            found[name] = theta(metric, counts)
-    return found
+    """All metrics of counts of the settings."""
+    metrics = map(settings.metric, settings.metrics)
+    return {m.name: count_theta(counts, table, settings, m) for m in metrics if m.of == "counts"}
 
 
 def _slot_theta(

@@ -116,6 +116,10 @@ def to_text(result: Assessment) -> str:
         lines += ["", *(f"check {verdict.sentence}" for verdict in result.checks)]
     for name in result.settings.metrics:
         lines += ["", *_metric_text(result, name)]
+    if result.settings.simultaneous:
+        from .comparison_report import simultaneous_text
+
+        lines += ["", *simultaneous_text(result)]
     if result.settings.thresholds is not None:
         from .threshold_report import threshold_text
 
@@ -415,11 +419,11 @@ def _bare(entry: dict[str, Any]) -> str:
     return _with_interval({**entry, "exact": low == high})
 
 
-def aligned(rows: list[list[str]]) -> list[str]:
-    """Align: the first column to the left, the others to the right."""
+def aligned(rows: list[list[str]], first: int = 24) -> list[str]:
+    """Align: the first column, of at least that width, to the left, the others to the right."""
     rows = [[*map(one_line, row)] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    widths[0] = max(widths[0], 24)
+    widths[0] = max(widths[0], first)
     return [
         "  ".join(
             [

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from .bands import check_cuts
+from .check import Check, check_range, parse_check
 from .compare import check_epsilon, check_prob
 from .conjugate import check_prior
+from .criteria import CRITERIA
 from .effort import DRAWS, usual, usual_warmup
 from .imputation import TARGETS
 from .metrics import DEFAULT_METRICS, Metric, as_metric, is_built_in, resolve_metrics
@@ -54,6 +56,8 @@ class Settings:
     thresholds: Any = None
     seed: int | None = None
     own_metrics: tuple[Metric, ...] = ()
+    simultaneous: bool = False
+    checks: Any = ()
 
     def __post_init__(self) -> None:
         _check_choice("family", self.family, FAMILIES)
@@ -76,7 +80,10 @@ class Settings:
             object.__setattr__(self, "log_odds_cap", float(self.log_odds_cap))
         object.__setattr__(self, "hierarchical", bool(self.hierarchical))
         object.__setattr__(self, "trust", check_trust(self.trust))
-        metrics = resolve_metrics(self.metrics, self.own_metrics)
+        checks = _parsed(self.checks)
+        metrics = with_checked(checks, resolve_metrics(self.metrics, self.own_metrics))
+        object.__setattr__(self, "checks", checks)
+        object.__setattr__(self, "simultaneous", bool(self.simultaneous))
         own = tuple(metric for metric in metrics if not is_built_in(metric.name))
         object.__setattr__(self, "metrics", tuple(metric.name for metric in metrics))
         object.__setattr__(self, "own_metrics", own)
@@ -153,12 +160,35 @@ class Settings:
         plain = dict(self.__dict__)
         del plain["own_metrics"]
         plain["metrics"] = list(self.metrics)
+        plain["checks"] = [check.text for check in self.checks]
         if isinstance(self.thresholds, tuple):
             plain["thresholds"] = list(self.thresholds)
         plain["prior"] = self.prior.to_dict()
         plain["trust"] = None if self.trust is None else self.trust.to_dict()
         plain["labels_only_prior"] = list(self.labels_only_prior)
         return plain
+
+
+def with_checked(checks: tuple[Check, ...], metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    """Add the metrics that checks are about; raise ValueError where there is no such metric."""
+    known = {metric.name: metric for metric in metrics}
+    for check in checks:
+        for name in check.metrics:
+            try:
+                metric = known[name] if name in known else as_metric(name)
+            except ValueError as error:
+                raise ValueError(
+                    f"check {check.text}: {error}; or a criterion: {', '.join(CRITERIA)}"
+                ) from None
+            check_range(check, name, metric.bounds)
+            known.setdefault(metric.name, metric)
+    return tuple(known.values())
+
+
+def _parsed(checks: Any) -> tuple[Check, ...]:
+    """Read checks, one or several, each once."""
+    several = isinstance(checks, (list, tuple)) and not isinstance(checks, Check)
+    return tuple(dict.fromkeys(map(parse_check, checks if several else (checks,))))
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

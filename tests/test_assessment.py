@@ -78,14 +78,16 @@ def result(rows, fast):
 
 def test_keys_of_to_dict(result):
     values = result.to_dict()
-    keys = ["version", "settings", "data", "metrics", "calibration", "diagnostics", "warnings"]
-    assert list(values) == keys
+    keys = ["version", "settings", "data", "metrics", "criteria", "checks", "simultaneous"]
+    assert list(values) == [*keys, "calibration", "diagnostics", "warnings"]
     assert values["version"] == lf.__version__
     assert {"rows", "labeled", "unlabeled", "groups"} <= set(values["data"])
     assert {"rhat_max", "ess_bulk_min", "ess_tail_min", "ok"} <= set(values["diagnostics"])
     assert list(values["metrics"]) == ["accuracy", "tpr", "fpr", "selection_rate"]
     for metric in values["metrics"].values():
-        assert set(metric) == {"groups", "differences"}
+        assert list(metric)[:2] == ["groups", "differences"]
+        further = {"ratios", "pairs", "pairs_left_out", "largest_gap", "between_group_sd"}
+        assert set(list(metric)[2:]) == {*further, "against_rest", "against_overall"}
         for entry in metric["groups"]:
             assert {"name", "mean", "sd", "interval", "labels_only"} <= set(entry)
             assert {"mean", "interval"} <= set(entry["labels_only"])

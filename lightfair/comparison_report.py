@@ -1,0 +1,245 @@
+"""The report of comparisons and verdicts: plain values for programs, lines of text for people."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .compare import Estimate, Gap
+from .comparisons import Pair, against_overall
+from .criteria import CRITERIA
+from .model import Floats
+from .overall import overall_draws
+from .ratio import Ratio
+from .report import aligned, counted, number, plain, probability, summary
+from .verdict import PairWithin, Verdict
+
+if TYPE_CHECKING:
+    from .assessment import Assessment
+
+LISTED = 200  # pairs in the plain values, those that matter most
+LISTS = ("ratios", "pairs", "against_rest", "against_overall")
+FOUR_FIFTHS = 0.8
+
+
+def comparison_values(result: Assessment) -> dict[str, dict[str, Any]]:
+    """Return all comparisons of each metric as plain values, but for the differences."""
+    names = result.settings.metrics
+    if len(result.groups) < 2:
+        nothing = {"median": None, "interval": None, "reason": "there is only one group"}
+        lists: dict[str, Any] = {
+            key: [] for key in ("ratios", "pairs", "against_rest", "against_overall")
+        }
+        gaps = {key: nothing for key in ("largest_gap", "between_group_sd")}
+        return {name: {**lists, **gaps, "pairs_left_out": 0} for name in names}
+    overall = overall_draws(result, tuple(map(result.settings.metric, names)))
+    return {name: _compared(result, name, overall[name]) for name in names}
+
+
+def _compared(result: Assessment, name: str, overall: Floats) -> dict[str, Any]:
+    prob, epsilon = result.settings.prob, result.settings.epsilon
+    by, reference = result.by_group(name), str(result.settings.reference)
+    found = result.pairs(name)
+    listed = found
+    if len(found) > LISTED:  # an undefined pair is not likely the largest
+        rank = sorted(found, key=lambda pair: -np.nan_to_num(pair.prob_largest, nan=-1.0))
+        listed = tuple(rank[:LISTED])
+    rest = [result.against_rest(name, group) for group in result.groups]
+    total = [against_overall(by, at, overall) for at in range(len(result.groups))]
+    return {
+        "ratios": [
+            {"group": group, "reference": reference, **_against_reference(result, name, group)}
+            for group in result.groups
+            if group != reference
+        ],
+        "pairs": [_pair_values(pair, prob, epsilon) for pair in listed],
+        "pairs_left_out": len(found) - len(listed),
+        "largest_gap": gap_values(result.largest_gap(name), prob, epsilon),
+        "between_group_sd": gap_values(result.between_group_sd(name), prob, epsilon),
+        **{
+            key: [
+                {"group": group, **signed_values(one, prob, epsilon)}
+                for group, one in zip(result.groups, estimates, strict=True)
+            ]
+            for key, estimates in (("against_rest", rest), ("against_overall", total))
+        },
+    }
+
+
+def criterion_values(result: Assessment) -> dict[str, Any]:
+    """Return the criteria whose metrics were assessed, each group against the reference."""
+    prob, epsilon = result.settings.prob, result.settings.epsilon
+    reference = result.settings.reference
+    found: dict[str, Any] = {}
+    for name, metrics in CRITERIA.items():
+        if reference is None or not set(metrics) <= set(result.settings.metrics):
+            continue
+        entries = []
+        for group in result.groups:
+            if group == reference:
+                continue
+            one = result.criterion(name, group, reference)
+            if isinstance(one, Gap):
+                values = gap_values(one, prob, epsilon)
+            else:
+                values = signed_values(one, prob, epsilon)
+            entries.append({"group": group, "reference": reference, **values})
+        found[name] = {"metrics": list(metrics), "differences": entries}
+    return found
+
+
+def signed_values(estimate: Estimate, prob: float, epsilon: float) -> dict[str, Any]:
+    """Return the values of a difference."""
+    values = summary(estimate, prob)
+    values["prob_positive"] = plain(estimate.prob_greater(0.0))
+    values["prob_within"] = plain(estimate.prob_within(epsilon))
+    return values | _left_out(estimate)
+
+
+def gap_values(gap: Gap, prob: float, epsilon: float) -> dict[str, Any]:
+    """Return the values of a number without direction; `upper`: it is below with `prob`."""
+    interval = None if gap.reason is not None else [plain(end) for end in gap.interval(prob)]
+    values: dict[str, Any] = {
+        "median": plain(gap.median),
+        "interval": interval,
+        "upper": plain(gap.upper(prob)),
+        "prob_within": plain(gap.prob_within(epsilon)),
+        "exact": gap.exact and gap.reason is None,
+    }
+    if gap.which:
+        values |= {"which": list(gap.which), "prob_which": plain(gap.prob_which)}
+    if gap.reason is not None:
+        values["reason"] = gap.reason
+    return values | _left_out(gap)
+
+
+def ratio_values(one: Ratio, prob: float) -> dict[str, Any]:
+    """Return the values of a ratio; an infinite one is null, and `infinite` says which.
+
+    prob_below_four_fifths: of r itself; prob_four_fifths: that both r and 1 / r are at least 0.8.
+    """
+    numbers = {"geometric_mean": one.geometric_mean, "median": one.median}
+    low, high = one.interval(prob)
+    values: dict[str, Any] = {name: plain(value) for name, value in numbers.items()}
+    values["interval"] = None if one.reason is not None else [plain(low), plain(high)]
+    ends = {**numbers, "low": low, "high": high}
+    values["infinite"] = [name for name, value in ends.items() if math.isinf(value)]
+    values["prob_below_four_fifths"] = plain(one.prob_below(FOUR_FIFTHS))
+    values["prob_four_fifths"] = plain(one.prob_within(FOUR_FIFTHS))
+    values["zero_denominator"] = one.zero_denominator
+    values["exact"] = one.exact and one.reason is None
+    return values if one.reason is None else {**values, "reason": one.reason}
+
+
+def verdict_values(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as plain values; of more than 200 pairs, the least likely within."""
+    listed = sorted(verdict.pairs, key=lambda p: 2.0 if p.prob_within is None else p.prob_within)
+    return {
+        "check": verdict.check.text,
+        **verdict.check._asdict(),
+        "status": verdict.status,
+        "prob": verdict.prob,
+        "prob_within": verdict.prob_within,
+        "exact": verdict.exact,
+        "reason": verdict.reason,
+        "more_labels": verdict.more_labels,
+        "pairs": [dict(pair.__dict__) for pair in listed[:LISTED]],
+        "pairs_left_out": max(len(listed) - LISTED, 0),
+        "empty_groups": list(verdict.empty_groups),
+        "sentence": verdict.sentence,
+    }
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """Say a verdict, with the probabilities that it rests on."""
+    words = f"{verdict.check.text}: {'; '.join(_verdict_words(verdict))}"
+    if verdict.empty_groups:
+        words += "; no verdict on groups without rows: " + "; ".join(verdict.empty_groups)
+    return words + "."
+
+
+def _verdict_words(verdict: Verdict) -> list[str]:
+    worst = verdict.worst
+    if verdict.exact and verdict.status == "pass":
+        return ["pass", f"{_gaps(verdict)}, known exactly"]
+    if verdict.exact and verdict.status == "fail" and worst is not None:
+        return ["fail", f"not {_gaps(verdict, worst)}, known exactly"]
+    words = [verdict.status]
+    if verdict.reason is not None:
+        words = [f"insufficient evidence, {verdict.reason}"]
+    if verdict.prob_within is not None:
+        words.append(f"{_gaps(verdict)} with probability {probability(verdict.prob_within)}")
+    if len(verdict.pairs) > 1 and verdict.status != "pass" and worst is not None:
+        chance = probability(worst.prob_within)
+        words.append(f"least likely {worst.group} and {worst.reference}, {chance}")
+    if verdict.more_labels is not None:
+        more = counted(verdict.more_labels, "more label")
+        words.append(f"about {more} would probably settle it")
+    return words
+
+
+def _gaps(verdict: Verdict, one: PairWithin | None = None) -> str:
+    """Say what is within the limit: one pair, or all."""
+    near = f"within {verdict.within:g}"
+    if verdict.relation == "ratio":
+        near = f"at least {verdict.within:g} of each other"
+    if one is None and len(verdict.pairs) > 1:
+        return f"all {len(verdict.pairs):,} pairs {near}"
+    pair = verdict.pairs[0] if one is None else one
+    return f"{pair.group} and {pair.reference} {near}"
+
+
+def simultaneous_text(result: Assessment) -> list[str]:
+    """Return the table of intervals that hold at once."""
+    found = result.simultaneous()
+    rows = [[f"all at once, {100 * found.prob:g} %", f"minus {result.settings.reference}"]]
+    for cell, low, high in zip(found.cells, found.low, found.high, strict=True):
+        rows.append([f"  {cell.metric} {cell.group}", f"[{number(low)}, {number(high)}]"])
+    for cell, reason in found.left_out.items():
+        rows.append([f"  {cell.metric} {cell.group}", f"- ({reason})"])
+    return aligned(rows)
+
+
+def gap_line(result: Assessment, name: str) -> str:
+    """Say in one line how far apart the groups are in a metric."""
+    prob, epsilon = result.settings.prob, result.settings.epsilon
+    gap, spread = result.largest_gap(name), result.between_group_sd(name)
+    if gap.reason is not None:
+        return f"  largest gap: undefined, {gap.reason}"
+    if gap.exact:
+        said = f"  largest gap {number(gap.median)}, {_pair_name(gap.which)}"
+        return f"{said}; sd between groups {number(spread.median)} (exact)"
+    low, high = gap.interval(prob)
+    parts = [
+        f"  largest gap {number(gap.median)} [{number(low)}, {number(high)}], "
+        f"P(<{epsilon:g}) {probability(gap.prob_within(epsilon))}",
+        f"likeliest {_pair_name(gap.which)} ({probability(gap.prob_which)})",
+        f"sd between groups {number(spread.median)}, below {number(spread.upper(prob))}",
+    ]
+    if gap.left_out:
+        parts.append(f"without {', '.join(gap.left_out)}, undefined")
+    return "; ".join(parts)
+
+
+def _against_reference(result: Assessment, name: str, group: str) -> dict[str, Any]:
+    """Return the ratio to the reference, or why a metric has none."""
+    if result.settings.metric(name).bounds[0] < 0.0:
+        return {"median": None, "interval": None, "reason": "the metric can be negative"}
+    one = result.ratio(name, group, result.settings.reference)
+    return ratio_values(one, result.settings.prob)
+
+
+def _pair_name(which: tuple[str, ...]) -> str:
+    return " minus ".join(which)
+
+
+def _pair_values(pair: Pair, prob: float, epsilon: float) -> dict[str, Any]:
+    values = signed_values(pair.estimate, prob, epsilon)
+    names = {"group": pair.group, "reference": pair.reference}
+    return {**names, **values, "prob_largest": plain(pair.prob_largest)}
+
+
+def _left_out(one: Estimate | Gap) -> dict[str, Any]:
+    return {"left_out": list(one.left_out)} if one.left_out else {}

@@ -1,0 +1,365 @@
+"""Checks and verdicts: the text of a check, and what follows from the draws."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from lightfair.check import Check, check_range, make_check, parse_check
+from lightfair.comparisons import ByGroup
+from lightfair.special import ndtri
+from lightfair.verdict import Question, compared_pairs, exit_code, judge, labels_to_settle
+
+NAN = float("nan")
+
+
+def by_group(draws, known=False, label_free=False):
+    draws = np.asarray(draws, dtype=float)
+    groups = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: draws.shape[-1]])
+    known = np.full(len(groups), known)
+    return ByGroup(draws, groups, "positive labels", known, label_free)
+
+
+def two(share, gap=0.2, draws=1000):
+    """Two groups that differ by 0.01 in a share of the draws, and by `gap` in the others."""
+    values = np.full((1, draws, 2), 0.5)
+    values[0, :, 1] += np.where(np.arange(draws) < round(share * draws), 0.01, gap)
+    return by_group(values)
+
+
+def ask(text, *parts, group=None, reference=None, labelled=None, prob=0.95, **options):
+    groups = len(parts[0].groups)
+    labelled = np.ones(groups, bool) if labelled is None else np.array(labelled)
+    pairs = compared_pairs(groups, group, reference, 0)
+    return judge(Question(parse_check(text), parts, pairs, labelled), prob, **options)
+
+
+# the text of a check
+
+
+@pytest.mark.parametrize(
+    "text, check",
+    [
+        ("tpr<=0.05", Check("tpr", 0.05, "difference")),
+        ("  equalized_odds <= .1 ", Check("equalized_odds", 0.1, "difference")),
+        ("tpr difference<=0.05", Check("tpr", 0.05, "difference")),
+        ("selection_rate ratio>=0.8", Check("selection_rate", 0.8, "ratio")),
+        ("selection_rate  ratio >= 8e-1", Check("selection_rate", 0.8, "ratio")),
+        ("cost(fp=1,fn=5)<=0.2", Check("cost(fp=1,fn=5)", 0.2, "difference")),
+        ("cost(fp=1, fn=5) ratio>=0.5", Check("cost(fp=1, fn=5)", 0.5, "ratio")),
+    ],
+)
+def test_checks(text, check):
+    assert parse_check(text) == check
+    assert parse_check(check.text) == check
+    assert parse_check(check) == check
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("tpr", "must be a metric, <= and a limit, as in \"tpr<=0.05\" or .*; got 'tpr'"),
+        ("", "a check must be a metric, <= and a limit"),
+        ("<=0.05", "a check must be a metric, <= and a limit"),
+        ("tpr<=", "a check must be a metric, <= and a limit"),
+        (0.05, "a check must be a metric, <= and a limit, .*; got 0.05"),
+        (None, "a check must be a metric"),
+        ("tpr>=0.05", "a difference is checked with <=, as in .*; got 'tpr>=0.05'"),
+        ("tpr<0.05", "a difference is checked with <="),
+        ("tpr=0.05", "a difference is checked with <="),
+        ("tpr ratio<=0.8", "a ratio is checked with >=, as in "),
+        ("tpr gap<=0.05", "of a difference or a ratio, as in .*; got 'gap' in 'tpr gap<=0.05'"),
+        ("tpr<=5%", "limit of a check must be a number, as in .*; got '5%' in 'tpr<=5%'"),
+        ("tpr<=0.05 0.1", "the limit of a check must be a number"),
+        ("tpr<=0", "within must be a number above 0; got 0.0 for tpr; 0.05 is five points"),
+        ("tpr<=-0.1", "within must be a number above 0"),
+        ("tpr<=nan", "within must be a number above 0; got nan"),
+        ("tpr<=inf", "within must be a number above 0; got inf"),
+        (
+            "tpr ratio>=1.25",
+            r"within must lie in \(0, 1\) for a ratio; got 1.25 .*four fifths is 0.8",
+        ),
+        ("tpr ratio>=1", r"within must lie in \(0, 1\) for a ratio"),
+    ],
+)
+def test_what_is_no_check(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_check(text)
+
+
+@pytest.mark.parametrize(
+    "relation, within, message",
+    [
+        ("quotient", 0.1, "relation must be one of difference, ratio; got 'quotient'"),
+        ("difference", True, "within must be a number above 0; got True"),
+        ("difference", "0.05", "within must be a number above 0; got '0.05'"),
+        ("ratio", None, "within must lie in"),
+    ],
+)
+def test_bad_arguments(relation, within, message):
+    with pytest.raises(ValueError, match=message):
+        make_check("tpr", within, relation)
+
+
+def test_limits_that_decide_nothing():
+    with pytest.raises(
+        ValueError, match="within must be below 1, the range of tpr; got 5; 0.05 is"
+    ):
+        check_range(Check("tpr", 5.0), "tpr", (0.0, 1.0))
+    with pytest.raises(ValueError, match="bias can be negative and has no ratio; check its diff"):
+        check_range(Check("bias", 0.8, "ratio"), "bias", (-1.0, 1.0))
+    check_range(Check("tpr", 0.99), "tpr", (0.0, 1.0))
+
+
+def test_metrics_of_a_check():
+    assert parse_check("equalized_odds<=0.1").metrics == ("tpr", "fpr")
+    assert parse_check("demographic_parity ratio>=0.8").metrics == ("selection_rate",)
+    assert parse_check("f1<=0.1").metrics == ("f1",)
+
+
+# the verdict
+
+
+@pytest.mark.parametrize(
+    "share, status",
+    [
+        (1.0, "pass"),
+        (0.96, "pass"),
+        (0.95, "pass"),
+        (0.949, "insufficient"),
+        (0.5, "insufficient"),
+        (0.051, "insufficient"),
+        (0.05, "fail"),
+        (0.0, "fail"),
+    ],
+)
+def test_statuses_and_their_borders(share, status):
+    verdict = ask("tpr<=0.05", two(share))
+    assert (verdict.status, verdict.prob_within) == (status, share)
+    assert (verdict.reason is None) == (status != "insufficient")
+    assert verdict.sentence.startswith("tpr<=0.05: " + status)
+
+
+@pytest.mark.parametrize("prob, status", [(0.9, "pass"), (0.96, "insufficient")])
+def test_the_probability_that_is_asked_for(prob, status):
+    assert ask("tpr<=0.05", two(0.93), prob=prob).status == status
+
+
+@pytest.mark.parametrize(
+    "text, status",
+    [("tpr<=0.05", "pass"), ("tpr<=0.0499999", "fail"), ("tpr ratio>=0.875", "pass")],
+)
+def test_limits_are_inclusive_up_to_rounding(text, status):
+    by = by_group(np.broadcast_to([0.35, 0.4], (1, 10, 2)), known=True)
+    verdict = ask(text.replace("0.0499999", "0.0499"), by)
+    assert verdict.status == status and verdict.exact
+    assert verdict.prob_within == (1.0 if status == "pass" else 0.0)
+
+
+def test_the_joint_probability_is_of_all_pairs_at_once():
+    rng = np.random.default_rng(0)
+    draws = 0.5 + 0.03 * rng.standard_normal((2, 500, 4))
+    verdict = ask("tpr<=0.05", by_group(draws))
+    gaps = draws.max(-1) - draws.min(-1)
+    assert verdict.prob_within == pytest.approx((gaps <= 0.05).mean())
+    assert len(verdict.pairs) == 6
+    for pair in verdict.pairs:
+        one, two = (ord(name) - 65 for name in (pair.group, pair.reference))
+        alone = (np.abs(draws[..., one] - draws[..., two]) <= 0.05).mean()
+        assert pair.prob_within == pytest.approx(alone)
+        assert verdict.prob_within <= pair.prob_within
+    assert verdict.worst.prob_within == min(pair.prob_within for pair in verdict.pairs)
+
+
+def test_the_joint_ratio_is_the_lowest_over_the_highest():
+    rng = np.random.default_rng(1)
+    draws = rng.uniform(0.4, 0.6, (2, 500, 3))
+    verdict = ask("tpr ratio>=0.8", by_group(draws))
+    share = draws.min(-1) / draws.max(-1)
+    assert verdict.prob_within == pytest.approx((share >= 0.8).mean())
+    for pair in verdict.pairs:
+        one, two = (draws[..., ord(name) - 65] for name in (pair.group, pair.reference))
+        alone = np.minimum(one / two, two / one) >= 0.8
+        assert pair.prob_within == pytest.approx(alone.mean())
+
+
+def test_against_a_reference_and_of_one_group():
+    rng = np.random.default_rng(2)
+    draws = 0.5 + 0.03 * rng.standard_normal((2, 500, 4))
+    star = ask("tpr<=0.05", by_group(draws), reference=2)
+    assert [(p.group, p.reference) for p in star.pairs] == [("A", "C"), ("B", "C"), ("D", "C")]
+    near = np.abs(draws - draws[..., [2]]) <= 0.05
+    assert star.prob_within == pytest.approx(near.all(-1).mean())
+    one = ask("tpr<=0.05", by_group(draws), group=3)
+    assert [(p.group, p.reference) for p in one.pairs] == [("D", "A")]
+    assert one.prob_within == one.pairs[0].prob_within
+    for group, reference in ((0, None), (1, 1)):
+        with pytest.raises(ValueError, match="checked against another one; give it as reference="):
+            ask("tpr<=0.05", by_group(draws), group=group, reference=reference)
+
+
+def test_two_metrics_at_once():
+    rng = np.random.default_rng(3)
+    tpr, fpr = 0.5 + 0.03 * rng.standard_normal((2, 2, 500, 3))
+    verdict = ask("equalized_odds<=0.08", by_group(tpr), by_group(fpr))
+    gaps = np.maximum(np.ptp(tpr, axis=-1), np.ptp(fpr, axis=-1))
+    assert verdict.prob_within == pytest.approx((gaps <= 0.08).mean())
+    pair = verdict.pairs[0]
+    near = [np.abs(d[..., 1] - d[..., 0]) <= 0.08 for d in (tpr, fpr)]
+    assert pair.prob_within == pytest.approx((near[0] & near[1]).mean())
+
+
+def test_chains_that_have_not_converged():
+    verdict = ask("tpr<=0.05", two(1.0), unconverged="the chains have not converged")
+    assert (verdict.status, verdict.reason) == ("insufficient", "the chains have not converged")
+    known = by_group(np.full((1, 10, 2), 0.5), known=True)
+    assert ask("tpr<=0.05", known, unconverged="the chains have not converged").status == "pass"
+
+
+def test_a_group_without_labels_cannot_pass():
+    near = by_group(np.full((1, 100, 3), 0.5) + [0.0, 0.01, 0.02])
+    verdict = ask("tpr<=0.05", near, labelled=[True, True, False])
+    assert verdict.status == "insufficient"
+    assert verdict.reason == "group C has no labels and rests on the prior"
+    assert [pair.prob_within for pair in verdict.pairs] == [1.0, None, None]
+    assert verdict.pairs[1].reason == verdict.reason
+    assert verdict.prob_within == 1.0  # of the pair that can be judged
+
+
+def test_a_group_without_labels_does_not_keep_others_from_failing():
+    far = by_group(np.full((1, 100, 3), 0.5) + [0.0, 0.2, 0.0])
+    assert ask("tpr<=0.05", far, labelled=[True, True, False]).status == "fail"
+    assert ask("tpr<=0.05", far, labelled=[True, False, True]).status == "insufficient"
+    assert ask("tpr<=0.05", far, labelled=[False, False, True]).prob_within is None
+
+
+def test_a_metric_without_labels_needs_none():
+    by = by_group(np.full((1, 100, 2), 0.5), label_free=True)
+    assert ask("selection_rate<=0.05", by, labelled=[True, False]).status == "pass"
+
+
+def test_an_undefined_group_cannot_pass():
+    draws = np.full((1, 100, 3), 0.5)
+    draws[0, :10, 2] = NAN
+    verdict = ask("tpr<=0.05", by_group(draws))
+    assert verdict.status == "insufficient"
+    assert verdict.reason == "group C is undefined: no positive labels in 10% of the draws"
+    draws[..., 1] = 0.7
+    assert ask("tpr<=0.05", by_group(draws)).status == "fail"
+    draws[...] = NAN
+    nothing = ask("tpr<=0.05", by_group(draws))
+    assert (nothing.status, nothing.prob_within, nothing.worst) == ("insufficient", None, None)
+    assert nothing.sentence.endswith("group B is undefined: there are no positive labels.")
+
+
+def test_a_few_undefined_draws_are_left_out():
+    draws = np.full((1, 100, 2), 0.5)
+    draws[0, :4, 1] = NAN
+    verdict = ask("tpr<=0.05", by_group(draws))
+    assert (verdict.status, verdict.prob_within) == ("pass", 1.0)
+    draws[0, 4:, 1] = 0.7
+    assert ask("tpr<=0.05", by_group(draws)).status == "fail"
+
+
+def test_many_groups_with_a_few_undefined_draws_each():
+    draws = np.full((1, 200, 10), 0.5)
+    for group in range(10):
+        draws[0, 6 * group : 6 * group + 6, group] = NAN
+    verdict = ask("tpr<=0.05", by_group(draws))
+    assert verdict.status == "insufficient"
+    assert verdict.reason == "a gap is undefined in 30% of the draws"
+
+
+def test_ratios_with_zeros():
+    """0 / 0 is undefined, a positive number against 0 is beyond every limit."""
+    draws = np.zeros((1, 100, 3))
+    both = ask("tpr ratio>=0.8", by_group(draws))
+    assert (both.status, both.prob_within) == ("insufficient", None)
+    assert both.reason == "a gap is undefined in 100% of the draws"
+    draws[..., 2] = 0.1
+    assert ask("tpr ratio>=0.8", by_group(draws)).status == "fail"
+    assert ask("tpr ratio>=0.8", by_group(draws), reference=0).status == "fail"
+    star = ask("tpr ratio>=0.8", by_group(draws), group=1)
+    assert (
+        star.status == "insufficient" and star.pairs[0].reason == "undefined in 100% of the draws"
+    )
+
+
+def test_what_is_known_is_decided_with_certainty():
+    rates = np.broadcast_to([0.5, 0.52, 0.58], (1, 10, 3))
+    verdict = ask("selection_rate<=0.1", by_group(rates, known=True), prob=0.999999)
+    assert verdict.exact and verdict.status == "pass"
+    assert verdict.sentence == "selection_rate<=0.1: pass; all 3 pairs within 0.1, known exactly."
+    verdict = ask("selection_rate ratio>=0.9", by_group(rates, known=True))
+    assert verdict.sentence == (
+        "selection_rate ratio>=0.9: fail; not C and A at least 0.9 of each other, known exactly."
+    )
+
+
+def test_empty_groups_are_listed_without_a_verdict():
+    verdict = ask("tpr<=0.05", two(1.0), empty_groups=("X, 1", "X, 2"))
+    assert verdict.status == "pass"
+    assert verdict.empty_groups == ("X, 1", "X, 2")
+    assert verdict.sentence.endswith("; no verdict on groups without rows: X, 1; X, 2.")
+    assert all("X" not in (pair.group, pair.reference) for pair in verdict.pairs)
+
+
+def test_exit_codes():
+    passed, failed, lacking = (ask("tpr<=0.05", two(share)) for share in (1.0, 0.0, 0.5))
+    assert [exit_code(v) for v in ([], [passed], [passed, passed])] == [0, 0, 0]
+    assert exit_code([passed, failed, lacking]) == exit_code([lacking, failed]) == 1
+    assert exit_code([passed, lacking]) == 3
+
+
+def test_a_verdict_as_plain_values():
+    draws = 0.5 + 0.03 * np.random.default_rng(0).standard_normal((2, 50, 21))
+    verdict = ask("tpr<=0.05", by_group(draws))
+    values = json.loads(json.dumps(verdict.to_dict(), allow_nan=False))
+    assert (values["check"], values["metric"], values["within"]) == ("tpr<=0.05", "tpr", 0.05)
+    assert len(values["pairs"]) == 200 and values["pairs_left_out"] == 10
+    chances = [pair["prob_within"] for pair in values["pairs"]]
+    assert chances == sorted(chances)
+    assert values["sentence"] == verdict.sentence
+
+
+# how many more labels
+
+
+def settle(gap, sd, labeled=100, unlabeled=100_000, finite=True, text="tpr<=0.05"):
+    """Two groups whose difference is normal with this mean and sd."""
+    draws = np.full((1, 4000, 2), 0.5)
+    draws[0, :, 1] += gap + sd * ndtri((np.arange(4000) + 0.5) / 4000)
+    question = Question(parse_check(text), (by_group(draws),), [(1, 0)], np.ones(2, bool))
+    return labels_to_settle(question, 0.95, labeled, unlabeled, finite=finite)
+
+
+@pytest.mark.parametrize("gap, sd", [(0.0, 0.05), (0.03, 0.05), (0.1, 0.1), (0.08, 0.2)])
+def test_the_forecast_is_that_of_a_normal_gap(gap, sd):
+    """Settled where 0.05 is 1.645 sd off, or 1.96 on both sides of 0: sd falls as 1 / root n."""
+    z = 1.96 if gap == 0.0 else 1.645
+    needed = 100 * (sd * z / abs(0.05 - gap)) ** 2 - 100
+    assert settle(gap, sd) == pytest.approx(needed, rel=0.25)
+
+
+def test_the_forecast_has_ends():
+    assert settle(0.05, 0.05, unlabeled=700) == 700  # labels of all rows leave nothing open
+    assert settle(0.05, 0.05, unlabeled=10**7) is None
+    assert settle(0.05, 0.05, finite=False) is None
+    assert settle(0.0, 0.05, labeled=0) is None
+    assert settle(0.0, 0.05, unlabeled=3) == 3
+
+
+def test_the_forecast_is_round():
+    for gap in np.linspace(0.0, 0.04, 9):
+        digits = str(settle(gap, 0.06)).rstrip("0")
+        assert len(digits) <= 2
+
+
+def test_a_forecast_is_worth_a_clause():
+    verdict = ask("tpr<=0.05", two(0.5))
+    said = verdict.__class__(**{**verdict.__dict__, "more_labels": 1200}).sentence
+    assert said.endswith("; about 1,200 more labels would probably settle it.")
+    assert math.isclose(verdict.prob_within, 0.5)
