@@ -35,6 +35,11 @@ class Parents(NamedTuple):
     band: Ints
 
 
+def is_several(threshold: Any) -> bool:
+    """Whether a threshold is a list of them, or an array."""
+    return isinstance(threshold, (list, tuple)) or bool(getattr(threshold, "ndim", 0))
+
+
 def check_cuts(values: Any) -> tuple[float, ...]:
     """Return several thresholds, in the order given.
 

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .bands import BAND, bands_of, check_cuts
+from .bands import BAND, bands_of, check_cuts, is_several
 from .columns import (
     attribute_columns,
     check_indexes,
@@ -257,7 +257,7 @@ class Door:
         if missing not in ("raise", "drop", "group"):
             raise ValueError(f'missing must be "raise", "drop" or "group"; got {show(missing)}')
         self.several: tuple[float, ...] = ()
-        if isinstance(threshold, (list, tuple)) or getattr(threshold, "ndim", 0) > 0:
+        if is_several(threshold):
             self.several = check_cuts(threshold)
             threshold = self.several[0]
         default = isinstance(threshold, float) and threshold == 0.5 and not self.several

@@ -180,8 +180,9 @@ def _entries(table: ScoreTable) -> tuple[_Entries, Ints, Floats, Floats]:
 def _extent(entries: _Entries, table: ScoreTable) -> tuple[Floats, Floats]:
     """Least and greatest logit of the rows of each entry."""
     first, last = table.bounds()
-    low = np.where(entries.is_cell, entries.place * CELL_WIDTH, entries.place)
-    high = np.where(entries.is_cell, (entries.place + 1.0) * CELL_WIDTH, entries.place)
+    start, end = (np.clip((entries.place + k) * CELL_WIDTH, first, last) for k in (0.0, 1.0))
+    low = np.where(entries.is_cell, start, entries.place)
+    high = np.where(entries.is_cell, end, entries.place)
     low[~entries.is_cell & (entries.place <= first)] = -np.inf
     high[~entries.is_cell & (entries.place >= last)] = np.inf
     return low, high

@@ -210,7 +210,14 @@ class ScoreTable:
         if not isinstance(other, ScoreTable):
             return NotImplemented
         _check_same("clip", self.clip, other.clip, "one clip")
-        _check_same("thresholds", self.cuts or None, other.cuts or None, "the same thresholds")
+        if self.cuts != other.cuts:
+            several = [
+                f"{_said(cuts)} in a list" if cuts else "none" for cuts in (self.cuts, other.cuts)
+            ]
+            raise ValueError(
+                "tables add only when they keep rows apart by the same thresholds; got "
+                f"{' and '.join(several)}; build both with one list"
+            )
         _check_same("attributes", self.attributes, other.attributes, "the same in one order")
         found = dict(zip(self.groups, self.parts, strict=True))
         for name, part in zip(other.groups, other.parts, strict=True):
