@@ -92,15 +92,19 @@ def binned(at: Places) -> tuple[Bins, Ints]:
     return Bins(group, predicted, region, band, logit / rows, rows, weight, weight_sq), of
 
 
-def outlook(result: Assessment, metric: str) -> Outlook:
-    """Gather what the forecast of a metric needs, from evenly spaced draws."""
+def outlook(result: Assessment, metric: str, truths: Ints | None = None) -> Outlook:
+    """Gather what the forecast of a metric needs.
+
+    `truths` int64 (K,) are the draws to take, chains one after the other. Default: evenly spaced.
+    """
     where, cap = result.posterior.regions, result.settings.cap
     bins, _ = binned(places(result.table, where))
     every = result.posterior.psi.reshape(-1, *result.posterior.psi.shape[2:])
     spread = _directions(every)
     size = max(1, len(bins.rows) * spread.shape[1])
     few = int(np.clip(MOST_NUMBERS // size, 8, min(MOST_DRAWS, len(every))))
-    psi = every[np.linspace(0.0, len(every) - 1.0, few).round().astype(int)]
+    even = np.linspace(0.0, len(every) - 1.0, few).round().astype(np.int64)
+    psi = every[even if truths is None else truths]
     odds = log_odds_of(psi, bins.group, bins.region, bins.logit, where)
     rate = sigmoid(np.minimum(odds, cap))
     informs = np.where(odds < cap, rate * (1.0 - rate), 0.0)
@@ -169,23 +173,30 @@ def noise(ahead: Outlook, left: Floats) -> Floats:
     return start
 
 
-def expected_sd(ahead: Outlook, extra: Floats, contrasts: Floats) -> Floats:
-    """Expected standard deviation of contrasts (E, G) of the groups' metrics: float64 (E,)."""
+def sds(ahead: Outlook, extra: Floats, contrasts: Floats) -> Floats:
+    """Standard deviations of contrasts (E, G) of the groups' metrics, by draw: float64 (K, E)."""
     found = covariance(ahead, extra)
     variance = np.einsum("eg,kgh,eh->ke", contrasts, found, contrasts)
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)).mean(axis=0))
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
-def forecast_width(now: float, before: float, after: float, prob: float) -> float:
-    """Width of an interval whose expected sd goes from `before` to `after`.
+def expected_sd(ahead: Outlook, extra: Floats, contrasts: Floats) -> Floats:
+    """Mean of `sds` over the draws, float64 (E,)."""
+    return np.asarray(sds(ahead, extra, contrasts).mean(axis=0))
 
-    `now` is its width of mass `prob` so far. What makes it differ from that of a normal posterior
-    goes as the variance does.
+
+def forecast_width(now: Floats, before: Floats, after: Floats, prob: float) -> Floats:
+    """Widths of intervals whose expected sd goes from `before` to `after`, of one shape.
+
+    `now` are their widths of mass `prob` so far, NaN where undefined. What makes them differ from
+    those of a normal posterior goes as the variance does.
     """
-    if before == 0.0 or after == 0.0:
-        return 0.0
     normal = 2.0 * float(ndtri(0.5 * (1.0 + prob)))
-    return float(normal * after * (now / (normal * before)) ** ((after / before) ** 2))
+    some = (now > 0.0) & (before > 0.0)
+    safe = np.where(some, before, 1.0)
+    bend = np.where(some, now, 1.0) / np.where(some, normal * before, 1.0)
+    width = normal * after * bend ** ((after / safe) ** 2)
+    return np.where(np.isnan(now), np.nan, np.where(some, width, 0.0))
 
 
 def _directions(psi: Floats) -> Floats:

@@ -1,10 +1,9 @@
 """Label planning: how narrow will an interval be after more labels, and what will they settle?
 
 The labels are still to come, so they are drawn: a draw of the posterior is taken for the truth,
-some unlabelled rows get labels at its rates, and the model is fitted again. What the new intervals
-are on average is what to expect. Refits of many such data sets run as one batch of short chains.
-Between the numbers of labels that were refitted, and where nobody waits for refits, the width comes
-from `forecast`.
+some unlabelled rows get labels at its rates, and the model is fitted again (`refits`). What the new
+intervals are on average is what to expect. Between the numbers of labels that were refitted, and
+where nobody waits for refits, the width comes from `forecast`, times the ratio of refits to it.
 
 A width is expected over what the labels may turn out to be. That the model is right is assumed, as
 everywhere.
@@ -12,19 +11,218 @@ everywhere.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .compare import UNDEFINED_LIMIT
-from .forecast import expected_sd, outlook
+from .compare import Estimate, check_epsilon, check_prob
+from .forecast import Outlook, expected_sd, forecast_width, outlook, sds
 from .model import Floats
+from .refits import refitted_widths
+from .table import UNLABELLED, Ints
+from .wording import level_name, lies_in, show
 
 if TYPE_CHECKING:
     from .assessment import Assessment
 
 LIKELY = 0.8  # chance of a decisive verdict at which labels would "probably" settle it
 TRUTHS = 400  # draws that are each taken for the truth, and held against as many
+STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)  # default numbers, in units of the number that is sought
+NEXT = 10  # labels whose effect says which group is next
+ERRORS = 2.0  # Monte Carlo standard errors of a width that a range of labels allows for
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """A number that is to be narrowed down: its interval at each number of extra labels.
+
+    group, reference: names; reference is None where it is the metric of the group itself. width,
+    mcse: float64 (P,), expected width and its Monte Carlo standard error; NaN where undefined.
+    reason: why it is undefined now, or None.
+    """
+
+    group: str
+    reference: str | None
+    width: Floats
+    mcse: Floats
+    reason: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class LabelPlan:
+    """What more labels are expected to do.
+
+    Attributes
+    ----------
+    metric : str
+    width, within, prob : float
+        The width asked for; a difference below `within` is small; mass of intervals, and what makes
+        a verdict decisive.
+    groups : tuple of str
+    labeled, unlabeled : int64 array, shape (group,)
+        Rows so far.
+    extra : int64 array, shape (P,)
+        Numbers of extra labels, from 0 on.
+    split : float64 array, shape (P, group)
+        Expected number of extra labels in each group.
+    of_groups, of_differences : tuple of Expected
+        Intervals of the metric of each group, and of the differences planned for.
+    decisive, decisive_mcse : float64 array, shape (P,)
+        Chance that the verdict on all differences is decisive: that P(all below `within`) is at
+        least `prob` or at most 1 - prob; and its Monte Carlo standard error. NaN where there is no
+        difference.
+    labels : int or None
+        Smallest number of extra labels with which every difference is expected to be as narrow as
+        `width`, in two digits.
+    labels_range : (int, int or None) or None
+        The same for widths two Monte Carlo errors smaller, and larger.
+    reason : str or None
+        Why there is no such number.
+    shrinks : float64 array, shape (group,)
+        By how much a label in each group narrows the widest difference; NaN where a group has no
+        unlabelled row.
+    next_group : str or None
+        The group where that is most.
+    """
+
+    metric: str
+    width: float
+    within: float
+    prob: float
+    groups: tuple[str, ...]
+    labeled: Ints
+    unlabeled: Ints
+    extra: Ints
+    split: Floats
+    of_groups: tuple[Expected, ...]
+    of_differences: tuple[Expected, ...]
+    decisive: Floats
+    decisive_mcse: Floats
+    labels: int | None
+    labels_range: tuple[int, int | None] | None
+    reason: str | None
+    shrinks: Floats
+    next_group: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, ready for JSON."""
+        from .plan_report import to_dict
+
+        return to_dict(self)
+
+    def __str__(self) -> str:
+        from .plan_report import to_text
+
+        return to_text(self)
+
+
+def plan_labels(
+    result: Assessment,
+    metric: str = "tpr",
+    width: float = 0.05,
+    *,
+    group: Any = None,
+    reference: Any = None,
+    extra: Any = None,
+    within: float | None = None,
+    prob: float | None = None,
+    allocation: Mapping[Any, float] | None = None,
+    refits: int = 12,
+    rng: int | np.random.Generator | None = None,
+) -> LabelPlan:
+    """Say how wide intervals will be after more labels, and how many it takes.
+
+    Parameters
+    ----------
+    result
+        An assessment; its unlabelled rows are those that can get labels.
+    metric : str
+        One that was assessed.
+    width : float
+        Of the interval of the difference that is to be reached, above 0. With one group, of the
+        interval of its metric.
+    group, reference
+        The difference to plan for. Default: every group against the reference of the assessment.
+    extra : sequence of int, optional
+        Numbers of extra labels to look at. Default: some around the number that is sought.
+    within, prob : float, optional
+        The verdict is on whether the difference is below `within`, and decisive at `prob`, which is
+        the mass of intervals, too. Default: epsilon and prob of the assessment.
+    allocation : mapping of group to number, optional
+        Shares of the extra labels, at least 0, for every group. Default: rows at random. Where a
+        group has no row left the others get its labels.
+    refits : int
+        Data sets that are fitted for each number of labels, at least 2. 0 gives the forecast alone,
+        at once.
+    rng : int or numpy.random.Generator, optional
+        Seed. The same seed gives the same plan.
+
+    Returns
+    -------
+    LabelPlan
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule.
+    """
+    settings = result.settings
+    prob = settings.prob if prob is None else check_prob(prob)
+    within = settings.epsilon if within is None else check_epsilon(within)
+    if not lies_in(width, 0.0, math.inf):
+        raise ValueError(f"width must be above 0; got {width!r}; 0.05 is 5 points of a rate")
+    whole = isinstance(refits, (int, np.integer)) and not isinstance(refits, bool)
+    if not whole or refits == 1 or refits < 0:
+        raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
+    aim = _aim(result, metric, _planned(result, group, reference), prob)
+    forecast = _Forecast(outlook(result, metric), aim, _shares(result, allocation), prob)
+    total = int(forecast.room.sum())
+    sought = _first_below(lambda n: _widest(forecast.widths(n), aim), total, width)
+    numbers = _numbers(extra, sought, total, result.table.labeled)
+    widths = np.stack([forecast.widths(n) for n in numbers])
+    ratio, mcse = np.ones_like(widths), np.zeros_like(widths)
+    refitted = [i for i, n in enumerate(numbers) if n > 0 and _widest(widths[i], aim) > 0.0]
+    if refits and refitted:
+        ratio[refitted], mcse[refitted] = _refitted(
+            result, metric, forecast, [numbers[i] for i in refitted], int(refits), rng
+        )
+    trend = _Trend(numbers, ratio, mcse)
+
+    def first(errors: float) -> int | None:
+        return _first_below(
+            lambda n: _widest(forecast.widths(n) * trend.at(n, errors), aim), total, width
+        )
+
+    labels = None if math.isnan(_widest(widths[0], aim)) else first(0.0)
+    low = first(-ERRORS)
+    shrinks = _shrinks(forecast)
+    widths = widths * ratio
+    mcse = widths * mcse
+    decisive = _decisive(result, metric, aim, widths, within, prob)
+    some = ~np.isnan(shrinks)
+    return LabelPlan(
+        metric=metric,
+        width=float(width),
+        within=within,
+        prob=prob,
+        groups=result.groups,
+        labeled=_rows(result)[0],
+        unlabeled=_rows(result)[1],
+        extra=np.array(numbers, dtype=np.int64),
+        split=np.stack([forecast.split(n) for n in numbers]),
+        of_groups=_expected(result, aim, widths, mcse, planned=False),
+        of_differences=_expected(result, aim, widths, mcse, planned=True),
+        decisive=decisive,
+        decisive_mcse=np.sqrt(decisive * (1.0 - decisive) / TRUTHS),
+        labels=labels,
+        labels_range=None if labels is None or low is None else (low, first(ERRORS)),
+        reason=_reason(labels, forecast, width),
+        shrinks=shrinks,
+        next_group=result.groups[int(np.nanargmax(shrinks))] if some.any() else None,
+    )
 
 
 def labels_to_settle(result: Assessment, metric: str, within: float, prob: float) -> int | None:
@@ -46,30 +244,20 @@ def labels_to_settle(result: Assessment, metric: str, within: float, prob: float
     digits; 0 where it is decisive now. None where it is not expected even with all rows labelled,
     where there is one group, or where a difference is undefined.
     """
-    deltas = _deltas(result, metric)
+    aim = _aim(result, metric, _planned(result, None, None), prob)
+    deltas = _deltas(result, metric, aim)
     if deltas is None:
         return None
-    ahead = outlook(result, metric)
-    rows = ahead.bins.rows
-    total = int(round(rows.sum()))
-    contrasts = _contrasts(result)
-    before = expected_sd(ahead, np.zeros(len(rows)), contrasts)
+    forecast = _Forecast(outlook(result, metric), aim, None, prob)
+    total = int(forecast.room.sum())
 
     def likely(extra: int) -> bool:
-        after = expected_sd(ahead, rows * (extra / total), contrasts)
-        root = np.divide(after, before, out=np.zeros_like(before), where=before > 0.0)
+        root = _root(forecast.widths(extra), aim)
         return decisive_chance(deltas, root, within, prob) >= LIKELY
 
-    if total == 0 or likely(0):
+    if likely(0):
         return 0
-    if not likely(total):
-        return None
-    low, high = 0, total  # not likely, likely
-    while high - low > max(1, low // 50):
-        middle = (low + high) // 2 if low == 0 and high <= 2 else int(np.sqrt(max(low, 1) * high))
-        middle = min(max(middle, low + 1), high - 1)
-        low, high = (low, middle) if likely(middle) else (middle, high)
-    return min(_two_digits(high), total)
+    return _bisected(likely, total) if total and likely(total) else None
 
 
 def decisive_chance(deltas: Floats, root: Floats, within: float, prob: float) -> float:
@@ -105,26 +293,337 @@ def decisive_chance(deltas: Floats, root: Floats, within: float, prob: float) ->
     return float(((share >= prob) | (share <= 1.0 - prob)).mean())
 
 
-def _contrasts(result: Assessment, reference: int | None = None) -> Floats:
-    """Every group minus the reference: float64 (G - 1, G)."""
-    base = result.groups.index(result.settings.reference) if reference is None else reference
-    contrasts = np.eye(len(result.groups))
-    contrasts[:, base] -= 1.0
-    return np.asarray(np.delete(contrasts, base, axis=0))
+def planned_contrasts(result: Assessment, metric: str, group: Any, reference: Any) -> Floats:
+    """Contrasts of the groups' metrics that are planned for, float64 (E, G); see `plan_labels`."""
+    aim = _aim(result, metric, _planned(result, group, reference), result.settings.prob)
+    some = np.array([reason is None for reason in aim.reasons[: aim.planned]])
+    if not some.any():
+        raise ValueError(
+            f"{metric} must be defined where labels are chosen for it; {aim.reasons[0]}"
+        )
+    return np.asarray(aim.contrasts[: aim.planned][some])
 
 
-def _deltas(result: Assessment, metric: str) -> Floats | None:
-    """Draws of all differences to the reference (draw, G - 1); None where one is not reported."""
-    if result.settings.reference is None:
+class _Aim(NamedTuple):
+    """Contrasts of the groups' metrics.
+
+    pairs: group and reference, or None, of each; contrasts: float64 (E, G); planned: how many of
+    them, the first, are planned for; now: float64 (E,), widths of their intervals, NaN where
+    undefined; reasons: why.
+    """
+
+    pairs: tuple[tuple[int, int | None], ...]
+    contrasts: Floats
+    planned: int
+    now: Floats
+    reasons: tuple[str | None, ...]
+
+
+def _aim(
+    result: Assessment, metric: str, planned: list[tuple[int, int | None]], prob: float
+) -> _Aim:
+    """The differences planned for, then the groups that are in them."""
+    alone = planned[0][1] is None
+    inside = sorted({g for pair in planned for g in pair if g is not None})
+    pairs = tuple(planned if alone else [*planned, *((g, None) for g in inside)])
+    contrasts = np.zeros((len(pairs), len(result.groups)))
+    now, reasons = np.empty(len(pairs)), []
+    for e, (g, base) in enumerate(pairs):
+        contrasts[e, g] = 1.0
+        name = result.groups[g]
+        found: Estimate = result.metric(metric, name)
+        if base is not None:
+            contrasts[e, base] = -1.0
+            found = result.difference(metric, name, result.groups[base])
+        low, high = found.interval(prob)
+        now[e] = high - low
+        reasons.append(found.reason)
+    return _Aim(pairs, contrasts, len(planned), now, tuple(reasons))
+
+
+def _planned(result: Assessment, group: Any, reference: Any) -> list[tuple[int, int | None]]:
+    """Group and reference of each difference; the group alone where there is one."""
+    names = result.groups
+
+    def index(what: str, value: Any) -> int:
+        name = level_name(value)
+        if name not in names:
+            listed = ", ".join(map(show, names))
+            raise ValueError(f"{what} must be one of the groups {listed}; got {name!r}")
+        return names.index(name)
+
+    if len(names) == 1:
+        if reference is not None:
+            raise ValueError(f"reference needs a second group; there is {names[0]!r} alone")
+        return [(0 if group is None else index("group", group), None)]
+    base = index("reference", result.settings.reference if reference is None else reference)
+    if group is None:
+        return [(g, base) for g in range(len(names)) if g != base]
+    at = index("group", group)
+    if at == base:
+        raise ValueError(
+            f"group and reference must differ; both are {names[at]!r}; name another reference"
+        )
+    return [(at, base)]
+
+
+class _Forecast:
+    """Widths by the forecast, each number of labels worked out once."""
+
+    def __init__(self, ahead: Outlook, aim: _Aim, shares: Floats | None, prob: float) -> None:
+        self.ahead, self.aim, self.shares, self.prob = ahead, aim, shares, prob
+        rows = np.bincount(ahead.bins.group, ahead.bins.rows, minlength=ahead.groups)
+        self.rows: Floats = rows.astype(np.float64)
+        self.room = self.rows if shares is None else np.where(shares > 0.0, self.rows, 0.0)
+        self.before = expected_sd(ahead, np.zeros(len(ahead.bins.rows)), aim.contrasts)
+        self.known: dict[int, Floats] = {}
+
+    def widths(self, number: int) -> Floats:
+        """Expected widths of all contrasts, float64 (E,)."""
+        if number not in self.known:
+            after = expected_sd(self.ahead, self.spread(self.split(number)), self.aim.contrasts)
+            self.known[number] = forecast_width(self.aim.now, self.before, after, self.prob)
+        return self.known[number]
+
+    def split(self, number: int) -> Floats:
+        """Labels in each group, float64 (G,); whole where they are allotted."""
+        if self.shares is None:
+            return np.asarray(self.rows * (number / max(self.rows.sum(), 1.0)))
+        return allotted(number, self.shares, self.room)
+
+    def spread(self, split: Floats) -> Floats:
+        """Labels in each bin, those of a group in proportion to its rows."""
+        bins = self.ahead.bins
+        share = np.divide(split, self.rows, out=np.zeros_like(split), where=self.rows > 0.0)
+        return np.asarray(np.minimum(share[bins.group], 1.0) * bins.rows)
+
+
+def allotted(number: int, shares: Floats, room: Floats) -> Floats:
+    """Split a number by shares, in whole numbers, no part above its room."""
+    found = np.zeros(len(room))
+    while number - found.sum() >= 1.0:
+        open_ = np.where(found < room, shares, 0.0)
+        want = (number - found.sum()) * open_ / open_.sum()
+        give = np.minimum(np.floor(want), room - found)
+        if not give.any():
+            best = int(np.argmax(np.where(found < room, want, -1.0)))
+            give[best] = 1.0
+        found += give
+    return found
+
+
+class _Trend:
+    """The ratio of refits to the forecast, between the numbers that were refitted."""
+
+    def __init__(self, numbers: list[int], ratio: Floats, error: Floats) -> None:
+        self.at_log = np.log1p(np.array(numbers, dtype=np.float64))
+        self.ratio, self.error = ratio, error
+
+    def at(self, number: int, errors: float) -> Floats:
+        """Ratio of all contrasts, some standard errors from its estimate."""
+        columns = (self.ratio * (1.0 + errors * self.error)).T
+        found = [np.interp(np.log1p(number), self.at_log, column) for column in columns]
+        return np.asarray(found)
+
+
+def _refitted(
+    result: Assessment,
+    metric: str,
+    forecast: _Forecast,
+    numbers: list[int],
+    refits: int,
+    rng: int | np.random.Generator | None,
+) -> tuple[Floats, Floats]:
+    """Ratio of refitted to forecast widths (number, E), and its relative standard error.
+
+    The forecast of the truths that were refitted is compared with that of all: much of what their
+    widths differ by is in both.
+    """
+    aim, prob = forecast.aim, forecast.prob
+    size = int(np.prod(result.draws(metric).shape[:2]))
+    truths = np.linspace(0.0, size - 1.0, refits).round().astype(np.int64)
+    splits = [forecast.split(n) for n in numbers]
+    wanted = numbers if forecast.shares is None else [s.astype(np.int64) for s in splits]
+    found = refitted_widths(
+        result, metric, wanted, aim.contrasts, truths, prob, np.random.default_rng(rng)
+    )
+    mine = outlook(result, metric, truths)
+    ratio, error = np.empty(found.shape[1:]), np.empty(found.shape[1:])
+    for i, split in enumerate(splits):
+        after = sds(mine, forecast.spread(split), aim.contrasts)
+        every = expected_sd(forecast.ahead, forecast.spread(split), aim.contrasts)
+        plain = forecast_width(aim.now, forecast.before, every, prob)
+        for e in range(len(aim.pairs)):
+            seen = ~np.isnan(found[:, i, e])
+            ratio[i, e] = error[i, e] = np.nan
+            if 2 * seen.sum() <= len(seen):
+                continue
+            width, sd = found[seen, i, e], after[seen, e]
+            if sd.mean() == 0.0 or plain[e] == 0.0:
+                ratio[i, e], error[i, e] = 1.0, 0.0
+                continue
+            ratio[i, e] = width.mean() / sd.mean() * every[e] / plain[e]
+            off = width / width.mean() - sd / sd.mean()
+            error[i, e] = np.sqrt((off * off).sum() / ((len(off) - 1.0) * len(off)))
+    return ratio, error
+
+
+def _shrinks(forecast: _Forecast) -> Floats:
+    """By how much a label in each group narrows the widest planned difference, (G,)."""
+    aim, ahead = forecast.aim, forecast.ahead
+    found = np.full(ahead.groups, np.nan)
+    widest = int(np.nanargmax(np.append(forecast.widths(0)[: aim.planned], -1.0)))
+    if widest == aim.planned:
+        return found
+    contrast = aim.contrasts[[widest]]
+    before = forecast.before[[widest]]
+    for g in range(ahead.groups):
+        number = min(float(NEXT), forecast.rows[g])
+        if number > 0.0:
+            split = np.zeros(ahead.groups)
+            split[g] = number
+            after = expected_sd(ahead, forecast.spread(split), contrast)
+            width = forecast_width(aim.now[[widest]], before, after, forecast.prob)
+            found[g] = (aim.now[widest] - width[0]) / number
+    return found
+
+
+def _first_below(width_at: Callable[[int], float], total: int, width: float) -> int | None:
+    """Smallest number of labels with an expected width of at most `width`, in two digits."""
+    if width_at(0) <= width:
+        return 0
+    if total == 0 or not width_at(total) <= width:
         return None
-    draws = result.draws(metric).reshape(-1, len(result.groups)) @ _contrasts(result).T
-    undefined = np.isnan(draws)
-    if undefined.mean(axis=0).max() > UNDEFINED_LIMIT:
-        return None
-    return np.asarray(draws[~undefined.any(axis=1)])
+    return _bisected(lambda n: width_at(n) <= width, total)
+
+
+def _bisected(enough: Callable[[int], bool], total: int) -> int:
+    """First number in 1 .. total that is enough, up to 2 %; 0 is not, total is."""
+    low, high = 0, total
+    while high - low > max(1, low // 50):
+        middle = min(max(int(math.sqrt(max(low, 1) * high)), low + 1), high - 1)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return min(_two_digits(high), total)
 
 
 def _two_digits(number: int) -> int:
     """Round up to two digits."""
     unit = int(10 ** max(len(str(number)) - 2, 0))
     return -(-number // unit) * unit
+
+
+def _widest(widths: Floats, aim: _Aim) -> float:
+    """The widest of the differences planned for; those that are undefined are left out."""
+    mine = widths[: aim.planned]
+    return float(np.nanmax(mine)) if not np.isnan(mine).all() else math.nan
+
+
+def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[int]:
+    """Numbers of extra labels, rising, from 0 on."""
+    if extra is None:
+        centre = sought if sought else (total if sought is None else max(labeled, 1))
+        found = {_two_digits(max(1, int(step * centre))) for step in STEPS}
+        return [0, *sorted({min(number, total) for number in found} - {0})]
+    values = list(extra) if isinstance(extra, (list, tuple, range, np.ndarray)) else [extra]
+    if not values:
+        raise ValueError("extra must hold at least one number of labels; got none; leave it out")
+    for value in values:
+        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not whole or not 0 <= value <= total:
+            raise ValueError(
+                f"extra must be whole numbers in [0, {total}], the rows that can get a label; "
+                f"got {value!r}"
+            )
+    return sorted({0, *map(int, values)})
+
+
+def _shares(result: Assessment, allocation: Mapping[Any, float] | None) -> Floats | None:
+    """Shares of the extra labels by group, float64 (G,); None for rows at random."""
+    if allocation is None:
+        return None
+    if not isinstance(allocation, Mapping):
+        raise ValueError(f"allocation must map groups to numbers; got {allocation!r}")
+    given = {level_name(name): value for name, value in allocation.items()}
+    names = result.groups
+    wrong = [name for name in given if name not in names]
+    lacking = [name for name in names if name not in given]
+    if wrong or lacking:
+        what = f"no group {show(wrong[0])}" if wrong else f"nothing for {show(lacking[0])}"
+        raise ValueError(
+            f"allocation must have a number for each of {', '.join(map(show, names))}; got {what}"
+        )
+    for name, value in given.items():
+        if not (lies_in(value, -1.0, math.inf) and value >= 0.0):
+            raise ValueError(f"allocation must be at least 0; got {value!r} for {show(name)}")
+    shares = np.array([float(given[name]) for name in names])
+    if not shares[_rows(result)[1] > 0].sum() > 0.0:
+        raise ValueError("allocation must be above 0 for a group that has unlabelled rows")
+    return shares
+
+
+def _rows(result: Assessment) -> tuple[Ints, Ints]:
+    """Labelled and unlabelled rows of each group."""
+    rows = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
+    return rows[:, :UNLABELLED].sum(axis=1), rows[:, UNLABELLED]
+
+
+def _expected(
+    result: Assessment, aim: _Aim, widths: Floats, mcse: Floats, *, planned: bool
+) -> tuple[Expected, ...]:
+    """The differences planned for, or the groups."""
+    return tuple(
+        Expected(
+            result.groups[g],
+            None if base is None else result.groups[base],
+            widths[:, e],
+            mcse[:, e],
+            aim.reasons[e],
+        )
+        for e, (g, base) in enumerate(aim.pairs)
+        if (base is not None) == planned
+    )
+
+
+def _decisive(
+    result: Assessment, metric: str, aim: _Aim, widths: Floats, within: float, prob: float
+) -> Floats:
+    """Chance of a decisive verdict at each row of widths (P, E): float64 (P,); NaN for none."""
+    found = np.full(len(widths), np.nan)
+    deltas = _deltas(result, metric, aim)
+    if deltas is None:
+        return found
+    for i, width in enumerate(widths):
+        root = _root(width, aim)
+        if not np.isnan(root).any():
+            found[i] = decisive_chance(deltas, root, within, prob)
+    return found
+
+
+def _root(width: Floats, aim: _Aim) -> Floats:
+    """Widths of the planned differences, in units of those now: float64 (planned,)."""
+    now = aim.now[: aim.planned]
+    ratio = np.divide(width[: aim.planned], now, out=np.zeros_like(now), where=now != 0.0)
+    return np.asarray(np.minimum(ratio, 1.0))
+
+
+def _deltas(result: Assessment, metric: str, aim: _Aim) -> Floats | None:
+    """Draws of the planned differences; None where there is none, or one is not reported."""
+    if aim.pairs[0][1] is None or any(aim.reasons[: aim.planned]):
+        return None
+    draws = result.draws(metric).reshape(-1, len(result.groups))
+    deltas = np.stack([draws[:, g] - draws[:, base] for g, base in aim.pairs[: aim.planned]], 1)
+    return np.asarray(deltas[~np.isnan(deltas).any(axis=1)])
+
+
+def _reason(labels: int | None, forecast: _Forecast, width: float) -> str | None:
+    """Why there is no number of labels."""
+    aim, total = forecast.aim, int(forecast.room.sum())
+    if labels is not None:
+        return None
+    if all(aim.reasons[: aim.planned]):
+        return f"it is undefined, {aim.reasons[0]}"
+    if total == 0:
+        return "no row is unlabelled"
+    least = _widest(forecast.widths(total), aim)
+    where = "all rows" if forecast.shares is None else "all rows of the groups that get labels"
+    return f"with {where} labelled a width of {least:.3g} is left"

@@ -131,9 +131,12 @@ def test_more_labels_never_widen_a_forecast(result):
 
 
 def test_forecast_width_begins_at_the_width_there_is():
-    assert forecast_width(0.3, 0.1, 0.1, 0.95) == pytest.approx(0.3, rel=1e-12)
-    assert forecast_width(0.3, 0.1, 0.0, 0.95) == 0.0
-    assert forecast_width(0.3, 0.1, 0.001, 0.95) == pytest.approx(2 * 1.959964 * 0.001, rel=1e-3)
+    now, before = np.array([0.3, np.nan, 0.0]), np.array([0.1, 0.1, 0.0])
+    found = forecast_width(now, before, before, 0.95)
+    np.testing.assert_allclose(found, now, rtol=1e-12)
+    np.testing.assert_array_equal(forecast_width(now, before, 0 * before, 0.95), 0.0 * now)
+    small = forecast_width(now, before, 0.01 * before, 0.95)[0]
+    assert small == pytest.approx(2 * 1.959964 * 0.001, rel=1e-3)
 
 
 def test_a_free_metric_has_no_width(result):
