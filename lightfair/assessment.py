@@ -33,7 +33,7 @@ from .prediction_powered import PredictionPowered, prediction_powered
 from .settings import Settings
 from .table import UNLABELLED, ScoreTable
 from .trust import Trust
-from .warn import coarse_interval, data_warnings, disagreements, result_warnings
+from .warn import coarse_interval, data_warnings, disagreements, few_labels, result_warnings
 from .wording import Note, level_name
 
 if TYPE_CHECKING:
@@ -612,6 +612,7 @@ def assess_table(
             *coarse_interval(settings.prob, posterior.phi.shape[:2]),
             *misfit_notes(misfit, table.groups),
             *disagreements(theta_draws, powered, settings.reference, table.groups),
+            *few_labels(metrics, theta_draws, table, settings.labels_only_prior),
             *result_warnings(theta_draws, table.groups, verdict, posterior.phi.shape[:2]),
         ),
         counts=counts,

@@ -14,6 +14,7 @@ import numpy as np
 from ._version import __version__
 from .bands import collapsed
 from .compare import Estimate
+from .effective import effective_labels, worth_line
 from .misfit import tails, typical_rate, worth_sentence
 from .prediction_powered import powered_difference
 from .trust import NOWHERE, worth
@@ -253,8 +254,11 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
     lack = result.settings.metric(name).lack
     exact = name in result.settings.label_free
     groups = []
+    found = effective_labels(result, name)
     for index, group in enumerate(result.groups):
         entry = {"name": group, **summary(result.metric(name, group), result.settings.prob)}
+        entry["effective_labels"] = plain(found.labels[index])
+        entry["width_ratio"] = plain(found.width_ratio[index])
         entry["labels_only"] = _of_labels(result, name, index)
         powered = result.prediction_powered[name]
         entry["prediction_powered"] = _powered(
@@ -371,6 +375,8 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
             ]
         )
     lines = aligned(rows)
+    if said := worth_line(effective_labels(result, name), result.groups):
+        lines.append(f"  {said}")
     if not values["differences"]:
         return lines
     small = f"P(|.|<{settings.epsilon:g})"

@@ -5,16 +5,19 @@ Each is a Note: a stable code for programs and a sentence for people. Nothing he
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from .compare import UNDEFINED_LIMIT
 from .diagnostics import Gate
-from .metrics import LABEL_FREE
+from .drift import drift_notes
+from .effective import in_denominator, share_labels
+from .metrics import LABEL_FREE, Metric
 from .model import Floats
 from .prediction_powered import PredictionPowered, disagreement, powered_difference
+from .ranks import rank_z
 from .special import stdtr
 from .table import UNLABELLED, ScoreTable
 from .wording import Note
@@ -23,30 +26,37 @@ CLIPPED_LIMIT = 0.05
 REVERSED_Z = -3.0
 DISAGREEMENT_LEVEL = 0.01  # of all comparisons together
 CLASSES = ("negative", "positive")
+FEW = 5  # labelled rows of a denominator, below which a metric rests on more than them
+NAMED = 3  # places that a note names
 
 
 def data_warnings(table: ScoreTable) -> list[Note]:
-    """Look at the table: groups without labels, scores at the edge, scores against the labels."""
+    """Look at the table: groups without labels, scores at the edge, scores against the labels.
+
+    And which rows were labelled: a random part of their group, or not.
+    """
     notes = []
     labelled = table.sums("rows")[..., :UNLABELLED].sum(axis=1)
     both = labelled.sum(axis=0)
     if not both.any():
-        message = "no row is labelled; all but selection rates rest on the prior alone"
+        message = "no row is labeled; all but selection rates rest on the prior alone; label some"
         notes.append(Note("no_labels", message))
     elif not both.all():
         here, other = (CLASSES[int(both[c] > 0)] for c in (1, 0))
-        message = f"every labelled row is {here}: nothing says what scores {other} ones have; if "
+        message = f"every labeled row is {here}: nothing says what scores {other} ones have; if "
         message += f"rows have no label because they are {other}, label them"
         notes.append(Note("one_class", message))
     for name, counts in zip(table.groups, labelled if both.any() else (), strict=both.any()):
         if not counts.any():
             message = (
-                f"group {name} has no labels: its numbers rest on the other groups and the prior"
+                f"group {name} has no labels: its numbers rest on the other groups and the prior; "
+                "label some of its rows"
             )
-            notes.append(Note("unlabelled_group", message))
+            notes.append(Note("unlabeled_group", message))
         elif not counts.all() and both.all():
             only = CLASSES[int(counts[1] > 0)]
-            message = f"group {name} has only {only} labels ({counts.sum():,.0f} of them)"
+            message = f"group {name} has only {only} labels ({counts.sum():,.0f} of them); label "
+            message += "more of its rows"
             notes.append(Note("one_class_group", message))
     share = table.clipped / table.rows
     if share > CLIPPED_LIMIT:
@@ -54,15 +64,96 @@ def data_warnings(table: ScoreTable) -> list[Note]:
             Note(
                 "clipped_scores",
                 f"{share:.0%} of the scores lie outside [{table.clip:g}, {1.0 - table.clip:g}] and "
-                "were clipped: inside each end they all get one calibrated probability",
+                "were clipped: inside each end they all get one calibrated probability; where "
+                "such scores differ in what they say, pass a smaller clip",
             )
         )
     notes += _reversed(table)
+    notes += drift_notes(table)
     if len(table.groups) == 1:
         notes.append(
-            Note("one_group", f"there is only one group, {table.groups[0]}: no differences")
+            Note(
+                "one_group",
+                f"there is only one group, {table.groups[0]}: no differences; name another "
+                "attribute",
+            )
         )
     return notes
+
+
+def few_labels(
+    metrics: tuple[Metric, ...],
+    theta: dict[str, Floats],
+    table: ScoreTable,
+    prior: tuple[float, float],
+) -> list[Note]:
+    """Say which metrics have few labelled rows in their denominator, or none: a note, or none.
+
+    What is known of them comes from elsewhere: the prior, other groups, the group's other labels by
+    way of the curve. How much that is: 1 - own / n, where the posterior is worth n labels
+    (`effective`). Groups without any label have a note of their own.
+
+    Parameters
+    ----------
+    metrics
+        Those asked for; others are not spoken of.
+    theta
+        Draws of them, (chain, draw, group).
+    prior
+        Of the labels-only answer.
+    """
+    rows = table.sums("rows")[..., :UNLABELLED]
+    some = rows.sum(axis=(1, 2)) > 0.0
+    found: dict[tuple[int, str], list[tuple[str, float]]] = {}
+    own: dict[tuple[int, str], float] = {}
+    for metric in metrics:
+        counts = in_denominator(metric, rows)
+        if metric.label_free or counts is None:
+            continue
+        draws = theta[metric.name]
+        for group in np.flatnonzero(some & (counts < FEW)).tolist():
+            if not table.sums("rows")[group, :, UNLABELLED].any():
+                continue  # all rows are labelled: a fact
+            seen = draws[..., group]
+            seen = seen[~np.isnan(seen)]
+            share = math.nan
+            if seen.size and seen.std() > 0.0:
+                worth = share_labels(metric, float(seen.mean()), float(seen.std()), prior)
+                if worth is not None:
+                    share = 1.0 - counts[group] / worth if worth > counts[group] else 0.0
+            key = (group, metric.lack)
+            own[key] = float(counts[group])
+            found.setdefault(key, []).append((metric.name, share))
+    if not found:
+        return []
+    order = sorted(found, key=lambda key: (own[key], -_largest(found[key])))
+    places = []
+    for group, lack in order[:NAMED]:
+        names = " and ".join(name for name, _ in found[group, lack])
+        rests = "rests" if len(found[group, lack]) == 1 else "rest"
+        share = _largest(found[group, lack])
+        size = "" if share < 0.0 else f" to {share:.0%}"
+        places.append(
+            f"{table.groups[group]} has {own[group, lack]:,.0f} labeled {_counted(lack)}, so its "
+            f"{names} {rests} on the prior and other labels{size}"
+        )
+    more = f" (the worst {NAMED} of {len(found)})" if len(found) > NAMED else ""
+    return [Note("few_labels", f"few labels{more}: {'; '.join(places)}; label more rows there")]
+
+
+def _largest(shares: list[tuple[str, float]]) -> float:
+    """The largest share that is known; -1 where none is."""
+    return max((share for _, share in shares if not math.isnan(share)), default=-1.0)
+
+
+def _counted(lack: str) -> str:
+    """Name labelled rows of a denominator: "positive labels" are positive rows."""
+    return {
+        "positive labels": "positive rows",
+        "negative labels": "negative rows",
+        "both labels": "rows of one class",
+        "rows labeled or predicted positive": "rows that are or are predicted positive",
+    }.get(lack, lack)
 
 
 def result_warnings(
@@ -82,7 +173,7 @@ def result_warnings(
                 Note(
                     "partly_undefined",
                     f"{name} is undefined in a few draws of {', '.join(some)}: its numbers are of "
-                    "the draws in which it is defined",
+                    "the draws in which it is defined; more rows or labels settle it",
                 )
             )
     if not verdict.ok:
@@ -133,7 +224,8 @@ def disagreements(
     more = f" (the worst 3 of {len(places)})" if len(places) > 3 else ""
     message = (
         f"the model disagrees with the labels{more}: {'; '.join(worst)}; the model may be wrong "
-        "there, or the labelled rows may not be a random sample of their group"
+        "there, or the labeled rows may not be a random sample of their group; label more rows "
+        "there"
     )
     return [Note("disagreement", message)]
 
@@ -189,24 +281,3 @@ def _reversed(table: ScoreTable) -> list[Note]:
         "numbers cannot be trusted; check positive_label, or whether 1 - score was meant"
     )
     return [Note("reversed_scores", message)]
-
-
-def rank_z(score: Floats, labels: npt.NDArray[np.integer], count: Floats | None = None) -> float:
-    """Return the Mann-Whitney z of labelled scores: negative where positives score lower.
-
-    0 where a class is missing. Ties count half. `count` (n,) is the number of rows of each entry,
-    by default 1.
-    """
-    label = labels == 1
-    number = np.ones(len(score)) if count is None else count
-    positives, negatives = float(number[label].sum()), float(number[~label].sum())
-    if positives == 0.0 or negatives == 0.0:
-        return 0.0
-    values, place = np.unique(score, return_inverse=True)
-    tied = np.bincount(place, number, minlength=len(values))
-    rank = np.cumsum(tied) - 0.5 * (tied - 1.0)
-    n = positives + negatives
-    surplus = (rank[place] * number)[label].sum() - 0.5 * positives * (n + 1.0)
-    ties = float((tied**3 - tied).sum()) / (n * (n - 1.0)) if n > 1.0 else 0.0
-    variance = positives * negatives / 12.0 * (n + 1.0 - ties)
-    return float(surplus / np.sqrt(variance)) if variance > 0.0 else 0.0

@@ -314,7 +314,7 @@ def test_one_group_only(rows):
 
 def test_a_group_without_labels(rows):
     result = ask(rows, y_true=hide(rows, rows.group == "B"))
-    assert "unlabelled_group" in codes(result)
+    assert "unlabeled_group" in codes(result)
     entry = result.to_dict()["metrics"]["tpr"]["groups"][1]
     assert entry["name"] == "B"
     assert entry["interval"][1] - entry["interval"][0] > 0.1

@@ -1,0 +1,83 @@
+"""Drift: are the scores of labelled rows those of a random part of their group?
+
+Where rows are chosen for labelling by their score, or by what goes with it, labels alone and
+prediction-powered estimates answer for the labelled rows and not for the group. The posterior
+allows for a choice by score and group: given these, the choice says nothing of the label. So the
+reader is told. Two rank tests of labelled against unlabelled rows of each group:
+
+    shift     the scores
+    spread    how far a score is from the middle of its group, |rank - (n + 1) / 2|
+
+The second sees rows that were chosen near the threshold, or at both ends, with a middle that stays
+where it is. Both are exact up to the normal approximation: where every subset of a size is as
+likely to be labelled, the labelled rows have a random part of the ranks. The level is shared among
+all tests (Bonferroni). Where the probabilities of labelling are known there is no test: they need
+not be equal, and labels alone allow for them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .model import Floats
+from .ranks import mid_ranks, rank_z
+from .special import ndtr
+from .table import UNLABELLED, ScoreTable
+from .trust import rows_on_axis
+from .wording import Note
+
+DRIFT_LEVEL = 0.01  # of all groups together
+NAMED = 3  # groups that the note names
+SHIFT, SPREAD = 0, 1
+WORDS = {
+    (SHIFT, True): "higher scores than",
+    (SHIFT, False): "lower scores than",
+    (SPREAD, True): "more extreme scores than",
+    (SPREAD, False): "scores nearer to the middle than",
+}
+
+
+def drift_z(table: ScoreTable) -> Floats:
+    """Return z of both tests of each group, float64 (group, 2); 0 where there is nothing to test.
+
+    Above 0 where labelled rows score higher, or further from the middle, than unlabelled ones.
+    """
+    stratum, logit, rows = rows_on_axis(table)
+    group, labelled = stratum // 6, stratum % 3 != UNLABELLED
+    found = np.zeros((len(table.groups), 2))
+    for index in range(len(table.groups)):
+        mine = group == index
+        score, known, count = logit[mine], labelled[mine], rows[mine]
+        found[index, SHIFT] = rank_z(score, known, count)
+        middle = mid_ranks(score, count)[0] - 0.5 * (count.sum() + 1.0)
+        found[index, SPREAD] = rank_z(np.abs(middle), known, count)
+    return found
+
+
+def drift_notes(table: ScoreTable) -> list[Note]:
+    """Say in which groups the labelled rows are no random part by their scores: a note, or none."""
+    if table.design is not None:
+        return []
+    z = drift_z(table)
+    p = 2.0 * ndtr(-np.abs(z))
+    worst = np.argmin(p, axis=1)
+    drifted = np.flatnonzero(p.min(axis=1) < DRIFT_LEVEL / p.size)
+    if not drifted.size:
+        return []
+    order = drifted[np.argsort(p.min(axis=1)[drifted], kind="stable")][:NAMED]
+    places = "; ".join(
+        f"in {table.groups[g]} they have {WORDS[int(worst[g]), bool(z[g, worst[g]] > 0.0)]} the "
+        f"unlabeled ones (p {_p(float(p[g, worst[g]]))})"
+        for g in order
+    )
+    more = f" (the worst {NAMED} of {drifted.size} groups)" if drifted.size > NAMED else ""
+    message = (
+        f"the labeled rows are no random part of their group{more}: {places}; lightfair allows for "
+        "a choice by score, labels alone and prediction-powered estimates do not; if the "
+        "probabilities of labeling are known, pass label_prob"
+    )
+    return [Note("label_drift", message)]
+
+
+def _p(value: float) -> str:
+    return "below 1e-6" if value < 1e-6 else f"{value:.1g}"
