@@ -11,6 +11,7 @@ that its rows would. An Assessment is frozen: printing it gives the report,
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -319,7 +320,7 @@ class Assessment:
             forecast=lambda: forecast_labels(self, question, asked),
         )
 
-    @property
+    @cached_property
     def checks(self) -> tuple[Verdict, ...]:
         """Verdicts on the checks of the settings."""
         return tuple(self.check(check) for check in self.settings.checks)

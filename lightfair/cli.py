@@ -2,9 +2,10 @@
 
 A FILE holds rows, or is a table that `summarize` wrote. Rows are read in chunks into a table.
 `lightfair sql` prints the query that makes a table where the rows are. Each command is a function
-of its arguments that returns what is to be printed.
+of its arguments that returns what is to be printed, with an exit code where it is not 0.
 
-Exit codes: 0 done, 2 bad usage or input, said in one sentence on standard error.
+Exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or input, said in one
+sentence on standard error; 3 no check fails, and one lacks evidence.
 """
 
 from __future__ import annotations
@@ -60,15 +61,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
     try:
         arguments = _parser().parse_args(argv)
-        printed = arguments.command(arguments)
+        answer = arguments.command(arguments)
     except (ValueError, OSError, ImportError) as error:
         print(f"lightfair: error: {_sentence(error)}", file=sys.stderr)
         return 2
+    printed, code = answer if isinstance(answer, tuple) else (answer, 0)
     print(printed)
-    return 0
+    return int(code)
 
 
-def assess_files(arguments: argparse.Namespace) -> str:
+def assess_files(arguments: argparse.Namespace) -> tuple[str, int]:
     """Assess the rows and tables of files."""
     if arguments.subsample_labels is not None:
         return _printed(arguments, _subsampled(arguments))
@@ -126,7 +128,7 @@ def print_query(arguments: argparse.Namespace) -> str:
     )
 
 
-def demo(arguments: argparse.Namespace) -> str:
+def demo(arguments: argparse.Namespace) -> tuple[str, int]:
     """Assess simulated rows whose truth is known."""
     from .data import score_data
     from .simulation import simulate
@@ -141,10 +143,14 @@ def demo(arguments: argparse.Namespace) -> str:
     return _printed(arguments, _hidden(arguments, data, _settings(arguments)))
 
 
-def _printed(arguments: argparse.Namespace, result: Any) -> str:
+def _printed(arguments: argparse.Namespace, result: Any) -> tuple[str, int]:
+    """The report of a result, and the exit code that its checks ask for."""
+    from .verdict import exit_code
+
+    code = exit_code(result.checks)
     if arguments.json:
-        return json.dumps(result.to_dict(), indent=2, allow_nan=False)
-    return str(result)
+        return json.dumps(result.to_dict(), indent=2, allow_nan=False), code
+    return str(result), code
 
 
 def _gathered(arguments: argparse.Namespace, progress: _Progress | None) -> Any:
@@ -234,6 +240,8 @@ def _settings(arguments: argparse.Namespace) -> Any:
         target=arguments.target,
         prob=arguments.prob,
         epsilon=arguments.epsilon,
+        simultaneous=arguments.simultaneous,
+        checks=arguments.check or (),
         clip=0.01 if arguments.clip is None else arguments.clip,
         chains=arguments.chains,
         draws=arguments.draws,
@@ -525,6 +533,17 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--target", default="sample", help="sample (default), expected, population")
     what.add_argument("--prob", type=float, default=0.95, help="mass of intervals (0.95)")
     what.add_argument("--epsilon", type=float, default=0.05, help="a small difference (0.05)")
+    what.add_argument(
+        "--simultaneous", action="store_true", help="add intervals that hold all at once"
+    )
+    what.add_argument(
+        "--check",
+        action="append",
+        metavar="CHECK",
+        help='limit on gaps between groups, such as "tpr<=0.05", "equalized_odds<=0.1" or '
+        '"selection_rate ratio>=0.8"; the exit code is 0 where all pass, 1 where one fails, 3 '
+        "where evidence is lacking",
+    )
     what.add_argument("--json", action="store_true", help="print JSON")
     how = parser.add_argument_group("model and sampler")
     how.add_argument("--family", default="beta", help="beta (default), llo, temperature")

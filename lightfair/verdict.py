@@ -1,16 +1,20 @@
 """Verdict: are the gaps small enough? Pass, fail, or not enough evidence to say.
 
-With P the joint posterior probability that all gaps of a check are within its limit:
-
-    pass          P >= prob
-    fail          1 - P >= prob
+    pass          P(all gaps of the check are within its limit) >= prob
+    fail          P(this group is above that one by more than the limit) >= prob, of some pair
     insufficient  neither, or something stands against a verdict
 
-What stands against it: chains that have not converged; a group without labels, whose numbers rest
-on the prior and the other groups; a metric that is undefined in more than 5 % of the draws. The
-last two forbid to pass; the gaps that they leave may still fail, as what is beyond the limit there
-stays beyond it. A group without rows has no gaps: it gets no verdict, and is listed. `prob` is that
-of the intervals unless it is given. What is known exactly is decided with certainty.
+To pass is a joint statement, of all pairs and metrics at once. To fail needs a pair and a
+direction, for between several groups of which little is known some gap is large for sure: of equal
+groups with few labels, too. That is no
+evidence against anyone. With two groups it hardly matters: P(fail) is 1 - P(pass) less the smaller
+of the two tails.
+
+What stands against a verdict: chains that have not converged; a group without labels, whose numbers
+rest on the prior and the other groups; a metric that is undefined in more than 5 % of the draws.
+The last two forbid to pass; the gaps that they leave may still fail. A group without rows has no
+gaps: it gets no verdict, and is listed. `prob` is that of the intervals unless it is given. What is
+known exactly is decided with certainty.
 
 How many labels would settle it is forecast by holding the means of the draws and letting their
 variance fall as 1 / labels, which is right if the gaps are about what they now seem to be.
@@ -29,13 +33,15 @@ from .check import Check
 from .compare import ROUNDING, UNDEFINED_LIMIT, undefined_reason
 from .comparisons import ByGroup, pair_indices
 from .model import Floats
-from .ratio import closeness
 
 if TYPE_CHECKING:
     from .assessment import Assessment
 
+Bools = npt.NDArray[np.bool_]
+
 BORDER = 1e-12  # a gap this close to the limit is within it: 0.35 - 0.3 is not above 0.05
 MOST_LABELS = 1000  # times the labels that there are; what needs more is not forecast
+BLOCK = 256  # pairs at a time
 STEP = 2.0**0.125  # of the search for a number of labels
 
 
@@ -138,7 +144,7 @@ class Question(NamedTuple):
     check: Check
     parts: tuple[ByGroup, ...]
     pairs: list[tuple[int, int]]
-    labelled: npt.NDArray[np.bool_]
+    labelled: Bools
 
     @property
     def exact(self) -> bool:
@@ -209,10 +215,11 @@ def judge(
     obstacles = question.obstacles()
     inside, beyond = joint(question, obstacles)
     said = inside + beyond
+    each = by_pair(question, obstacles)
     status, reason, more = "insufficient", None, None
     if unconverged is not None and not question.exact:
         reason = unconverged
-    elif beyond >= prob:
+    elif each.surest.max() >= prob:
         status = "fail"
     elif against := [m[at] for m in obstacles for pair in question.pairs for at in pair if at in m]:
         reason = against[0]
@@ -220,16 +227,16 @@ def judge(
         reason = f"a gap is undefined in {1.0 - said:.0%} of the draws"
     elif inside >= prob * said:
         status = "pass"
-    elif beyond >= prob * said:
-        status = "fail"
     else:
-        reason, more = f"neither side has probability {prob:g}", forecast()
+        several = "not all within, and no pair beyond it"
+        nothing = "neither within nor beyond it" if len(question.pairs) == 1 else several
+        reason, more = f"{nothing} with probability {prob:g}", forecast()
     return Verdict(
         question.check,
         status,
         prob,
         inside / said if said > 0.0 else None,
-        tuple(_alone(question, pair, obstacles) for pair in question.pairs),
+        _pairs(question, each, obstacles),
         question.exact,
         reason,
         more,
@@ -256,48 +263,84 @@ def joint(question: Question, obstacles: list[dict[int, str]]) -> tuple[float, f
             kept = np.delete(values, [*mine], axis=1)  # of every pair the extremes say all
             unknown = unknown | np.isnan(kept).any(axis=1)
             one, two = (f.reduce(kept, axis=1)[:, None] for f in (np.fmax, np.fmin))
-        seen, near = compared(question.check, one, two)
-        beyond = beyond | (seen & ~near).any(axis=1)
+        seen, up, down = compared(question.check, one, two)
+        beyond = beyond | (up | down).any(axis=1)
         unknown = unknown | (~seen).any(axis=1)
     if not asked:
         return 0.0, 0.0
     return float((~beyond & ~unknown).mean()), float(beyond.mean())
 
 
-def compared(
-    check: Check, one: Floats, two: Floats
-) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
-    """Return where the gap of two metrics is defined, and where it is within the limit."""
+class ByPair(NamedTuple):
+    """Of each pair alone, float64 (pair,): shares of draws, NaN where nothing can be said.
+
+    inside: within the limit in all metrics; beyond: in some not; surest: largest probability of a
+    direction beyond the limit in one metric, 0 where there is none.
+    """
+
+    inside: Floats
+    beyond: Floats
+    surest: Floats
+
+
+def by_pair(question: Question, obstacles: list[dict[int, str]]) -> ByPair:
+    """Judge each pair alone."""
+    size = len(question.pairs)
+    found = ByPair(np.full(size, np.nan), np.full(size, np.nan), np.zeros(size))
+    for first in range(0, size, BLOCK):
+        block = slice(first, first + BLOCK)
+        pairs = question.pairs[block]
+        one, two = (np.array(column) for column in zip(*pairs, strict=True))
+        beyond = unknown = np.zeros((), dtype=bool)
+        open_pair = np.zeros(len(pairs), dtype=bool)
+        for part, mine in zip(question.parts, obstacles, strict=True):
+            values = part.draws.reshape(-1, len(part.groups))
+            seen, up, down = compared(question.check, values[:, one], values[:, two])
+            usable = np.array([not mine.keys() & set(pair) for pair in pairs])
+            open_pair |= ~usable
+            beyond = beyond | up | down
+            unknown = unknown | ~seen
+            count = np.maximum(seen.sum(axis=0), 1)
+            sure = np.maximum(up.sum(axis=0), down.sum(axis=0)) / count
+            sure[~usable | (seen.mean(axis=0) < 1.0 - UNDEFINED_LIMIT)] = 0.0
+            np.maximum(found.surest[block], sure, out=found.surest[block])
+        found.inside[block] = np.where(open_pair, np.nan, (~beyond & ~unknown).mean(axis=0))
+        found.beyond[block] = np.where(open_pair, np.nan, beyond.mean(axis=0))
+    return found
+
+
+def compared(check: Check, one: Floats, two: Floats) -> tuple[Bools, Bools, Bools]:
+    """Return where the gap of two metrics is defined, and where one, or two, is too far above."""
+    seen = ~np.isnan(one) & ~np.isnan(two)
     if check.relation == "difference":
-        seen = ~np.isnan(one) & ~np.isnan(two)
-        return seen, seen & (np.abs(one - two) <= check.within + BORDER)
+        gap = np.where(seen, one - two, 0.0)
+        return seen, gap > check.within + BORDER, gap < -check.within - BORDER
     one, two = (np.where(np.abs(values) < ROUNDING, 0.0, values) for values in (one, two))
-    seen = ~np.isnan(one) & ~np.isnan(two) & ((one != 0.0) | (two != 0.0))
-    share = np.zeros_like(one)
-    np.divide(one, two, out=share, where=seen & (two != 0.0))
-    return seen, seen & (closeness(share) >= check.within - BORDER)
+    seen &= (one != 0.0) | (two != 0.0)
+    least = check.within - BORDER
+    return seen, seen & (two < least * one), seen & (one < least * two)
 
 
 def forecast_labels(result: Assessment, question: Question, prob: float) -> int | None:
     """Forecast how many more labels would probably settle a check of a result.
 
-    `planning` forecasts differences of one metric from the reference; the rest goes by the rule of
-    thumb of `labels_to_settle`.
+    `planning` forecasts the difference of a metric of counts between two groups; the rest goes by
+    the rule of thumb of `labels_to_settle`.
     """
     from . import planning
 
-    check, base = question.check, result.groups.index(str(result.settings.reference))
-    star = [(group, base) for group in range(len(result.groups)) if group != base]
+    check = question.check
     of = result.settings.metric(question.check.metrics[0])
     if (
         check.relation == "difference"
         and len(question.parts) == 1
         and of.of == "counts"
         and of.name in result.theta
-        and question.pairs == star
+        and len(result.groups) == 2
     ):
         more = planning.labels_to_settle(result, of.name, check.within, prob)
-        return None if more is None else max(more, 1)
+        if more != 0:  # by few of the draws it is settled
+            return more
     table = result.table
     return labels_to_settle(
         question,
@@ -336,8 +379,12 @@ def labels_to_settle(
         for part in question.parts:
             mean = np.nan_to_num(np.nanmean(part.draws, axis=(0, 1)))
             parts.append(part._replace(draws=mean + shrink * (part.draws - mean)))
-        inside, beyond = joint(question._replace(parts=tuple(parts)), obstacles)
-        if max(inside, beyond) >= prob * (inside + beyond) > 0.0:
+        then = question._replace(parts=tuple(parts))
+        inside, beyond = joint(then, obstacles)
+        if (
+            inside >= prob * (inside + beyond) > 0.0
+            or by_pair(then, obstacles).surest.max() >= prob
+        ):
             return min(_two_digits(more), most)
         more = max(more * STEP, more + 1.0)
     return unlabeled if finite and 0 < unlabeled <= MOST_LABELS * labeled else None
@@ -349,17 +396,16 @@ def _two_digits(value: float) -> int:
     return int(-(-np.ceil(value) // size) * size)
 
 
-def _alone(
-    question: Question, pair: tuple[int, int], obstacles: list[dict[int, str]]
-) -> PairWithin:
-    """Judge one pair alone."""
-    names = [question.parts[0].groups[at] for at in pair]
-    reason = next((mine[at] for mine in obstacles for at in pair if at in mine), None)
-    if reason is not None:
-        return PairWithin(names[0], names[1], None, reason)
-    inside, beyond = joint(question._replace(pairs=[pair]), obstacles)
-    share = 1.0 - inside - beyond
-    if share > UNDEFINED_LIMIT:
-        reason = f"undefined in {share:.0%} of the draws"
-        return PairWithin(names[0], names[1], None, reason)
-    return PairWithin(names[0], names[1], inside / (inside + beyond))
+def _pairs(
+    question: Question, each: ByPair, obstacles: list[dict[int, str]]
+) -> tuple[PairWithin, ...]:
+    names, found = question.parts[0].groups, []
+    for pair, inside, beyond in zip(question.pairs, each.inside, each.beyond, strict=True):
+        one, two = (names[at] for at in pair)
+        reason = next((mine[at] for mine in obstacles for at in pair if at in mine), None)
+        share = 1.0 - inside - beyond
+        if reason is None and share > UNDEFINED_LIMIT:
+            reason = f"undefined in {share:.0%} of the draws"
+        within = None if reason is not None else float(inside / (inside + beyond))
+        found.append(PairWithin(one, two, within, reason))
+    return tuple(found)

@@ -201,6 +201,39 @@ def test_against_a_reference_and_of_one_group():
             ask("tpr<=0.05", by_group(draws), group=group, reference=reference)
 
 
+@pytest.mark.parametrize("text", ["tpr<=0.05", "tpr ratio>=0.9"])
+def test_of_groups_that_little_is_known_of_none_fails(text):
+    """Some gap among 20 equal groups is large in every draw; no group is known to be apart."""
+    draws = np.clip(0.5 + 0.1 * np.random.default_rng(0).standard_normal((2, 500, 20)), 0.01, 0.99)
+    verdict = ask(text, by_group(draws))
+    assert verdict.prob_within == 0.0
+    assert verdict.status == "insufficient"
+    assert verdict.reason == "not all within, and no pair beyond it with probability 0.95"
+    draws[..., 7] = 0.99
+    assert ask(text, by_group(draws)).status == "fail"
+
+
+def test_to_fail_needs_a_direction():
+    draws = np.full((1, 100, 2), 0.5)
+    draws[0, :, 1] += np.where(np.arange(100) < 50, 0.3, -0.3)
+    verdict = ask("tpr<=0.05", by_group(draws))
+    assert (verdict.status, verdict.prob_within) == ("insufficient", 0.0)
+    assert verdict.reason == "neither within nor beyond it with probability 0.95"
+    draws[0, :96, 1] = 0.2
+    assert ask("tpr<=0.05", by_group(draws)).status == "fail"
+
+
+def test_one_metric_is_enough_to_fail():
+    near, far = np.full((1, 100, 3), 0.5), np.full((1, 100, 3), 0.5) + [0.0, 0.2, 0.0]
+    assert ask("equalized_odds<=0.1", by_group(near), by_group(far)).status == "fail"
+    assert ask("equalized_odds<=0.1", by_group(near), by_group(near)).status == "pass"
+    undefined = np.full((1, 100, 3), NAN)
+    assert ask("equalized_odds<=0.1", by_group(undefined), by_group(far)).status == "fail"
+    lacking = ask("equalized_odds<=0.1", by_group(undefined), by_group(near))
+    assert lacking.status == "insufficient"
+    assert [pair.prob_within for pair in lacking.pairs] == [None] * 3
+
+
 def test_two_metrics_at_once():
     rng = np.random.default_rng(3)
     tpr, fpr = 0.5 + 0.03 * rng.standard_normal((2, 2, 500, 3))
