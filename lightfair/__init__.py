@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from .stored import load_table as load_table
     from .summary import summarize as summarize
     from .table import ScoreTable as ScoreTable
+    from .threshold_search import FoundThresholds as FoundThresholds
+    from .threshold_search import find_threshold as find_threshold
+    from .thresholds import ThresholdCurve as ThresholdCurve
     from .trust import Trust as Trust
 
 _HOMES = {
@@ -44,6 +47,8 @@ _HOMES = {
     "stored": ("load_table",),
     "summary": ("summarize",),
     "table": ("ScoreTable",),
+    "threshold_search": ("FoundThresholds", "find_threshold"),
+    "thresholds": ("ThresholdCurve",),
     "trust": ("Trust",),
 }
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
