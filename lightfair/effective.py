@@ -93,16 +93,15 @@ def share_labels(
 def own_labels(metric: Metric, table: ScoreTable) -> Floats:
     """Return the labelled rows in the denominator of a metric, float64 (group,).
 
-    Of weighted rows the effective number (Kish). Where there is no denominator all labelled rows
-    of the group.
+    Of weighted rows the effective number (Kish). Of a metric that is no share all labelled rows of
+    the group.
     """
-    weight, weight_sq = table.labelled_sums()
-    every = np.ones(4, dtype=bool)
-    counts = [
-        _kish(*(c.reshape(-1, 4)[:, cells].sum(axis=1) for c in (weight, weight_sq)))
-        for cells in denominators(metric) or [every]
-    ]
-    return np.asarray(np.min(counts, axis=0))
+    weight, weight_sq = (c.reshape(-1, 4) for c in table.labelled_sums())
+    cells = np.ones(4, dtype=bool)
+    if metric.name == "f1" or is_share(metric):
+        cells = denominators(metric)[0]
+    total, squares = weight[:, cells].sum(axis=1), weight_sq[:, cells].sum(axis=1)
+    return np.divide(total * total, squares, out=np.zeros_like(total), where=squares > 0.0)
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:
@@ -157,11 +156,6 @@ def worth_line(found: Effective, groups: tuple[str, ...]) -> str | None:
         f"worth {middle:.1f} times the labels that there are (median of {some.size} groups; "
         f"{low:.1f} to {high:.1f})"
     )
-
-
-def _kish(weight: Floats, weight_sq: Floats) -> Floats:
-    """Effective number of rows: squared sum of weights over the sum of their squares."""
-    return np.divide(weight * weight, weight_sq, out=np.zeros_like(weight), where=weight_sq > 0.0)
 
 
 def _count(labels: float) -> str:

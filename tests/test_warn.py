@@ -223,3 +223,59 @@ def test_a_wrong_curve_shows_as_a_disagreement():
     )
     codes = {note.code for note in result.warnings}
     assert {"disagreement", "misfit"} <= codes
+
+
+def with_few(rows, positives):
+    """Rows of B keep that many labelled positives, and all their negatives."""
+    mine = np.flatnonzero((rows.group == "B") & (rows.y_true == 1))
+    label = rows.y_true.copy()
+    label[mine[positives:]] = np.nan
+    return label
+
+
+def few_notes(label, rows, **options):
+    options = {"chains": 4, "draws": 60, "warmup": 60, "rng": 1, **options}
+    result = lf.assess(label, rows.y_score, sensitive_features=rows.group, **options)
+    return result, [note for note in result.warnings if note.code == "few_labels"]
+
+
+@pytest.mark.parametrize("positives, warned", [(0, True), (4, True), (5, False)])
+def test_few_labelled_positives_rest_on_the_prior(positives, warned):
+    """F04: said for the metric that needs them, with the share of what is known."""
+    rows = lf.simulate(600, 100, rng=1)
+    result, notes = few_notes(with_few(rows, positives), rows, metrics=["tpr", "fpr"])
+    assert len(notes) == warned
+    if warned:
+        worth = result.to_dict()["metrics"]["tpr"]["groups"][1]["effective_labels"]
+        share = 1.0 - positives / worth
+        assert notes[0].message == (
+            f"few labels: B has {positives} labeled positive rows, so its tpr rests on the prior "
+            f"and other labels to {share:.0%}; label more rows there"
+        )
+
+
+def test_of_metrics_that_nobody_asked_for_nothing_is_said():
+    """F36."""
+    rows = lf.simulate(600, 100, rng=1)
+    label = with_few(rows, 0)
+    assert few_notes(label, rows, metrics=["fpr", "selection_rate"])[1] == []
+    both = few_notes(label, rows, metrics=["tpr", "fnr"])[1]
+    assert "its tpr and fnr rest on the prior and other labels to 100%" in both[0].message
+
+
+def test_a_fully_labelled_group_rests_on_nothing_else():
+    rows = lf.simulate(600, 100, rng=1)
+    label = np.where(rows.group == "B", rows.y_all, rows.y_true)
+    label[(rows.group == "B") & (rows.y_all == 1)] = 0
+    assert few_notes(label, rows, metrics=["tpr", "fpr"])[1] == []
+
+
+def test_the_worst_places_are_named():
+    rows = lf.simulate(600, 40, rng=2)
+    group = np.array([f"g{i % 6}" for i in range(600)])
+    result = lf.assess(
+        rows.y_true, rows.y_score, sensitive_features=group, chains=4, draws=40, rng=1
+    )
+    note = next(note for note in result.warnings if note.code == "few_labels")
+    assert note.message.startswith("few labels (the worst 3 of ")
+    assert note.message.count(" has ") == 3
