@@ -370,6 +370,21 @@ def called(
     return value
 
 
+def free_of_labels(metric: Metric, negative: Floats, positive: Floats) -> Floats:
+    """Return a metric that says it needs no labels, given its values for labels of one class.
+
+    Raises ValueError where they differ.
+    """
+    differ = ~np.isclose(negative, positive, rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
+    if differ.any():
+        raise ValueError(
+            f"metric {metric.name!r} has label_free=True but depends on labels: it is "
+            f"{negative[differ].flat[0]:g} where all are negative and "
+            f"{positive[differ].flat[0]:g} where all are positive; leave label_free out"
+        )
+    return negative
+
+
 def lack(metric: str | Metric) -> str:
     """Say what is missing where the metric is undefined."""
     return as_metric(metric).lack

@@ -16,7 +16,7 @@ import numpy as np
 from .diagnostics import Gate, diagnose, gate
 from .evidence import table_evidence
 from .imputation import confusion_counts
-from .metrics import Metric, theta
+from .metrics import Metric, free_of_labels, theta
 from .model import Floats, active, tie
 from .sampler import Draws, take_draws, warm_up
 from .settings import Settings
@@ -170,7 +170,8 @@ def count_theta(counts: Floats, table: ScoreTable, settings: Settings, metric: M
     One that needs no label is one number in every draw, not one up to rounding.
     """
     if metric.label_free and settings.target != "population":
-        known = theta(metric, table.sums("weight").sum(-1)[..., None] * [1.0, 0.0])
+        rows = table.sums("weight").sum(-1)[..., None]
+        known = free_of_labels(metric, *(theta(metric, rows * x) for x in ([1.0, 0.0], [0.0, 1.0])))
         return np.broadcast_to(known, counts.shape[:3])
     return theta(metric, counts)
 
@@ -198,13 +199,12 @@ def _slot_theta(
         )
         counts[:, :, index] = confusion(imputed, mine).reshape(*shape[:2], 2, 2)
         for metric in metrics:
-            weight, label = imputed
+            value = slot_theta(metric, mine.score, *imputed)
             if metric.name in settings.label_free:  # one number in every draw, as above
-                weight, label = weight[:1], np.zeros_like(label[:1])
-            value = slot_theta(metric, mine.score, weight, label)
-            found[metric.name][:, :, index] = np.broadcast_to(value, shape[0] * shape[1]).reshape(
-                shape[:2]
-            )
+                one = np.ones((1, len(mine.score)))
+                each = (slot_theta(metric, mine.score, mine.total * one, x * one) for x in (0, 1))
+                value = np.broadcast_to(free_of_labels(metric, *each), value.shape)
+            found[metric.name][:, :, index] = value.reshape(shape[:2])
     return counts, found
 
 

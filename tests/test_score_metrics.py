@@ -6,6 +6,7 @@ import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -455,6 +456,21 @@ def test_an_own_metric_of_nodes_is_as_good_as_a_built_in(rows):
     assert values["mine"]["groups"][0]["mean"] == values["balance_positive"]["groups"][0]["mean"]
 
 
+@pytest.mark.parametrize("of", ["counts", "nodes"])
+def test_an_own_metric_may_need_no_labels(rows, of):
+    if of == "counts":
+        mine = Metric("mine", lambda tp, fp, fn, tn: (tp + fp) / (tp + fp + fn + tn), "counts")
+    else:
+        mine = Metric("mine", lambda s, w, p: (w * (s > 0.5)).sum(-1) / w.sum(-1), "nodes")
+    mine = replace(mine, label_free=True)
+    result = ask(rows, metrics=["selection_rate", mine])
+    for group in result.groups:
+        got, wanted = (result.metric(name, group) for name in ("mine", "selection_rate"))
+        assert got.exact and got.sd == 0.0
+        assert got.mean == pytest.approx(wanted.mean, rel=1e-12)
+    assert str(result).count("no label is needed to know it") == 2
+
+
 def test_an_own_metric_may_be_a_count(rows):
     """Labels alone are scaled to the rows of the group, as the draws are."""
     mine = Metric("false_positives", lambda tp, fp, fn, tn: fp)
@@ -501,6 +517,14 @@ def changing(tp, fp, fn, tn):
             r"metric 'mine' returned shape .*score \(slot,\), weight and label \(draw, slot\)",
         ),
         (Metric("mine", raising, of="nodes"), "metric 'mine' raised RuntimeError: not today"),
+        (
+            Metric("mine", lambda tp, fp, fn, tn: tp, label_free=True),
+            "metric 'mine' has label_free=True but depends on labels: it is 0 where",
+        ),
+        (
+            Metric("mine", lambda s, w, p: (w * p).sum(-1), of="nodes", label_free=True),
+            "metric 'mine' has label_free=True but depends on labels: it is 0 where",
+        ),
     ],
 )
 def test_a_function_that_fails_is_named(rows, metric, message):
@@ -573,8 +597,6 @@ def test_the_cost_has_a_prediction_powered_estimate(rows):
 
 
 def test_settings_keep_own_metrics():
-    from dataclasses import replace
-
     mine = Metric("mine", lambda tp, fp, fn, tn: tp)
     settings = replace(Settings(metrics=["tpr", mine], epsilon=2.0), prob=0.9)
     assert settings.metrics == ("tpr", "mine")
