@@ -405,8 +405,9 @@ def assess(
         How to read the rows; see `score_data`. The default threshold is 0.5. Of a list of
         thresholds the first is the one that the report is about, and all are compared at its end.
         "all" compares a grid of at most 64, whatever the table.
-    metrics : str or sequence of str
-        See `lightfair.METRICS`.
+    metrics : str, Metric, or sequence of them
+        Names in `lightfair.METRICS`, costs as `lightfair.cost` or "cost(fp=1,fn=5)", and metrics of
+        your own as `lightfair.Metric`.
     reference
         The group that differences are taken against. Default: the group with most rows.
     family : {"beta", "llo", "temperature"}

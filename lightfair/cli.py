@@ -359,6 +359,7 @@ OPTIONS = {  # how an argument of the library is given on the command line
         "give --label, --score and --group"
     ),
     "; see load_table": "",
+    "; a metric of your own is a lightfair.Metric": "",
     "pass the levels as a tuple": 'write them as "LEVEL, LEVEL=NUMBER"',
     "Prior.mu_a_sd": "--alpha times a scale of the prior",
 }

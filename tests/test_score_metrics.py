@@ -596,6 +596,24 @@ def test_the_cost_has_a_prediction_powered_estimate(rows):
     np.testing.assert_allclose(result.draws("cost(fp=1,fn=1)"), 1.0 - result.draws("accuracy"))
 
 
+def test_the_command_line_takes_costs_and_metrics_of_scores(rows, tmp_path, capsys):
+    from lightfair.cli import main
+
+    lines = ["y,s,g"]
+    for label, score, group in zip(rows.y_true, rows.y_score, rows.group, strict=True):
+        lines.append(f"{'' if np.isnan(label) else int(label)},{score},{group}")
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines))
+    given = ["assess", str(path), "--label", "y", "--score", "s", "--group", "g", "--json"]
+    given += ["--chains", "4", "--draws", "50", "--warmup", "50"]
+    assert main([*given, "--metric", "auc", "cost(fp=1, fn=5)"]) == 0
+    assert list(json.loads(capsys.readouterr().out)["metrics"]) == ["auc", "cost(fp=1,fn=5)"]
+    assert main([*given, "--metric", "cost(fp=1)"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("lightfair: error: unknown metric 'cost(fp=1)'; known: accuracy")
+    assert error.endswith("cost(fp=NUMBER,fn=NUMBER)\n")
+
+
 def test_settings_keep_own_metrics():
     mine = Metric("mine", lambda tp, fp, fn, tn: tp)
     settings = replace(Settings(metrics=["tpr", mine], epsilon=2.0), prob=0.9)
