@@ -101,7 +101,9 @@ def own_labels(metric: Metric, table: ScoreTable) -> Floats:
     if metric.name == "f1" or is_share(metric):
         cells = denominators(metric)[0]
     total, squares = weight[:, cells].sum(axis=1), weight_sq[:, cells].sum(axis=1)
-    return np.divide(total * total, squares, out=np.zeros_like(total), where=squares > 0.0)
+    return np.asarray(
+        np.divide(total * total, squares, out=np.zeros_like(total), where=squares > 0.0)
+    )
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:

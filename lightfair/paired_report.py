@@ -72,9 +72,10 @@ def to_text(result: ModelComparison) -> str:
 
 
 def sentence(result: ModelComparison, metric: str, first: str, second: str, group: Any) -> str:
-    """Say which of two models has the smaller gap, by how much, and how probable that is.
+    """Say which of two models has the smaller gap, and how probable that is.
 
-    `group` is compared with the reference; None is the largest gap over all groups.
+    `group` is compared with the reference; None is the largest gap over all groups. What is less
+    probable than the mass of intervals is not said as a finding.
     """
     gain = result.fairer(metric, second, first, group)
     base = result.settings.reference
@@ -92,6 +93,12 @@ def sentence(result: ModelComparison, metric: str, first: str, second: str, grou
     also = ""
     if (same := gain.prob_equal()) >= 0.001:
         also = f", the same with probability {probability(same)}"
+    if chance < result.settings.prob:
+        fairer = probability(gain.prob_greater(0.0))
+        return (
+            f"{what}: neither {first} nor {second} is clearly closer to 0, P({second} fairer) "
+            f"{fairer}{also}."
+        )
     return (
         f"{what} is {word} for {better} than for {worse} with probability "
         f"{probability(chance)}{also}."
@@ -112,6 +119,12 @@ def accuracy_sentence(result: ModelComparison, first: str, second: str) -> str:
         for group in result.groups
     )
     each = f"; by group: {chances}" if len(result.groups) > 1 else ""
+    if gain.prob_greater(0.0) < result.settings.prob and not gain.exact:
+        chance = probability(gain.prob_greater(0.0))
+        return (
+            f"neither {first} nor {second} is clearly more accurate, P({better} more accurate) "
+            f"{chance}: {size}{each}."
+        )
     return (
         f"{better} is more accurate than {worse} with probability "
         f"{probability(gain.prob_greater(0.0))}: {size}{each}."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -196,14 +197,21 @@ def test_values_are_plain_and_in_the_text(result):
     assert values["data"]["labeled"] == 60
 
 
-def test_the_sentences_name_the_better_model(result):
+def test_the_sentences_name_the_better_model(data, result):
     name = next(g for g in result.groups if g != result.settings.reference)
     chance = result.prob_fairer("tpr", "new", "old", name)
-    better = "new" if chance >= result.prob_fairer("tpr", "old", "new", name) else "old"
+    less = result.prob_fairer("tpr", "old", "new", name)
+    what = f"tpr of {name} minus {result.settings.reference}"
     said = sentence(result, "tpr", "old", "new", name)
-    assert said.startswith(f"tpr of {name} minus {result.settings.reference} is closer to 0 for ")
-    assert f"for {better} than for" in said
-    assert accuracy_sentence(result, "old", "new").startswith("new is more accurate than old")
+    assert max(chance, less) < 0.95
+    assert said.startswith(f"{what}: neither old nor new is clearly closer to 0, P(new fairer) ")
+    loose = replace(result, settings=replace(result.settings, prob=0.5))
+    better, worse = ("new", "old") if chance >= less else ("old", "new")
+    said = sentence(loose, "tpr", "old", "new", name)
+    assert said.startswith(f"{what} is closer to 0 for {better} than for {worse} with probability ")
+    assert accuracy_sentence(loose, "old", "new").startswith("new is more accurate than old with")
+    tight = replace(result, settings=replace(result.settings, prob=0.99999))
+    assert accuracy_sentence(tight, "old", "new").startswith("neither old nor new is clearly more")
 
 
 def test_one_group_has_no_gap(data):
