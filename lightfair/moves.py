@@ -152,15 +152,15 @@ def sweep(
     else:
         squares, normals = scales.squares(psi, mu), scales.counts(groups)
         longer = sigma * np.exp(step.sigma[:, None] * noise.stretch[:, :, 0])
-        ratio = _sigma_target(longer, squares, normals, scales.sd)
-        ratio = ratio - _sigma_target(sigma, squares, normals, scales.sd)
+        ratio = sigma_target(longer, squares, normals, scales.sd)
+        ratio = ratio - sigma_target(sigma, squares, normals, scales.sd)
         stretched = ratio + accept[..., groups + 1 : groups + 1 + count] > 0.0
         sigma[...] = np.where(stretched, longer, sigma)
         counts[:, 0], counts[:, 1:] = shifted.sum(axis=1), stretched.sum(axis=1)
     at = marginal(sigma, surrogate, scales)
     ladder[...] = level(sigma, at.value, surrogate, scales)
     # 6. each group anew, given mu and sigma
-    new = draw_own(at, mu, sigma, scales, noise.own[:, :, 0].reshape(psi.shape))
+    new = draw_own(at.half, mu[:, :, None], sigma, scales, noise.own[:, :, 0].reshape(psi.shape))
     new_height = loglik(new, evidence)
     ratio = new_height - quadratic(new, surrogate) - height + quadratic(psi, surrogate)
     renewed = ratio + accept[..., groups + 1 + count :] > 0.0
@@ -223,7 +223,7 @@ def _stretch_all(
         old[...] = np.where(moved[..., None], fresh, old)
 
 
-def _sigma_target(sigma: Floats, squares: Floats, normals: Floats, scale: Floats) -> Floats:
+def sigma_target(sigma: Floats, squares: Floats, normals: Floats, scale: Floats) -> Floats:
     """Log density of log sigma given the squared deviations of the normals that it scales."""
     ratio = sigma / scale
     return np.asarray(

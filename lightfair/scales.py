@@ -44,25 +44,25 @@ class Scales(NamedTuple):
 
     def spread(self, sigma: Floats) -> Floats:
         """Standard deviations of psi around mu, (..., D), at sigma (..., S)."""
-        return np.asarray(self.own * _with_one(sigma)[..., self.own_of])
+        return np.asarray(self.own * with_one(sigma)[..., self.own_of])
 
     def location(self, sigma: Floats) -> Floats:
         """Standard deviations of mu around 0, (..., D), at sigma (..., S)."""
-        return np.asarray(self.common * _with_one(sigma)[..., self.common_of])
+        return np.asarray(self.common * with_one(sigma)[..., self.common_of])
 
     def squares(self, psi: Floats, mu: Floats) -> Floats:
         """Sum squares in units of sigma: psi (..., group, D), mu (..., D) -> (..., S)."""
         far = (psi - mu[..., None, :]) / self.own
         middle = mu / self.common
-        mine = (far * far).sum(axis=-2) @ _one_hot(self.own_of, len(self.sd))
-        return np.asarray(mine + (middle * middle) @ _one_hot(self.common_of, len(self.sd)))
+        mine = (far * far).sum(axis=-2) @ one_hot(self.own_of, len(self.sd))
+        return np.asarray(mine + (middle * middle) @ one_hot(self.common_of, len(self.sd)))
 
     def counts(self, groups: int) -> Floats:
         """How many normals have each sigma as their scale: float64 (S,)."""
         ones = np.ones(len(self.own))
         size = len(self.sd)
-        own = ones @ _one_hot(self.own_of, size)
-        return np.asarray(groups * own + ones @ _one_hot(self.common_of, size))
+        own = ones @ one_hot(self.own_of, size)
+        return np.asarray(groups * own + ones @ one_hot(self.common_of, size))
 
 
 def curve_scales(prior: Prior) -> Scales:
@@ -101,13 +101,15 @@ def with_deviations(
     )
 
 
-def _with_one(sigma: Floats) -> Floats:
+def with_one(sigma: Floats) -> Floats:
+    """Append a 1 to sigma (..., S), the scale of what is fixed."""
     wide = np.ones((*sigma.shape[:-1], sigma.shape[-1] + 1))
     wide[..., :-1] = sigma
     return wide
 
 
-def _one_hot(of: Ints, size: int) -> Floats:
+def one_hot(of: Ints, size: int) -> Floats:
+    """Which sigma each coordinate takes, as 0 and 1: of (D,) -> float64 (D, size)."""
     return _one_hot_of(tuple(of.tolist()), size)
 
 

@@ -17,6 +17,7 @@ Everything here is a function of arrays, vectorised over data sets, proposals an
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,32 @@ def marginal(sigma: Floats, surrogate: Surrogate, scales: Scales) -> Marginal:
     """
     size = len(scales.own)
     sets, n, _ = sigma.shape
+    own = eliminated(sigma, surrogate, scales)
+    value = own.value.sum(axis=1)
+    weight = own.bend.sum(axis=3) - own.taken.sum(axis=3)
+    top = _common(weight.reshape(size, size + 1, -1), sigma, scales)
+    pull = top[:, size]
+    value = value + (0.5 * (pull * pull).sum(axis=0) - log_diagonal(top)).reshape(sets, n)
+    return Marginal(value, own.half, top)
+
+
+class Own(NamedTuple):
+    """What integrating a group's xi out leaves: a quadratic in the middle of its psi.
+
+    value: (data set, group, n); half: as in `Marginal`; bend: (D, D + 1, data set, group, 1), [H |
+    h]; taken: (D, D + 1, data set, group, n), what is to be subtracted from it.
+    """
+
+    value: Floats
+    half: Floats
+    bend: Floats
+    taken: Floats
+
+
+def eliminated(sigma: Floats, surrogate: Surrogate, scales: Scales) -> Own:
+    """Integrate each group's xi = (psi - middle) / spread out; sigma (data set, n, S)."""
+    size = len(scales.own)
+    sets, n, _ = sigma.shape
     bend = np.concatenate([surrogate.curvature, surrogate.linear[..., None]], axis=-1)
     bend = np.moveaxis(bend, (2, 3), (0, 1))[..., None]
     spread = np.moveaxis(scales.spread(sigma), -1, 0)[:, :, None]
@@ -82,13 +109,8 @@ def marginal(sigma: Floats, surrogate: Surrogate, scales: Scales) -> Marginal:
     eliminate(flat)
     own = flat[:, 2 * size]
     value = 0.5 * (own * own).sum(axis=0) - log_diagonal(flat)
-    value = value.reshape(sets, -1, n).sum(axis=1)
     taken = gram(flat[:, size : 2 * size], flat[:, size:]).reshape(size, size + 1, sets, -1, n)
-    weight = bend.sum(axis=3) - taken.sum(axis=3)
-    top = _common(weight.reshape(size, size + 1, -1), sigma, scales)
-    pull = top[:, size]
-    value = value + (0.5 * (pull * pull).sum(axis=0) - log_diagonal(top)).reshape(sets, n)
-    return Marginal(value, half, top)
+    return Own(value.reshape(sets, -1, n), half, bend, taken)
 
 
 def _common(weight: Floats, sigma: Floats, scales: Scales) -> Floats:
@@ -130,7 +152,7 @@ def draw(
     mu (data set, n, D), psi (data set, n, group, D)
     """
     mu = _mu(at.top, sigma, scales, for_mu)
-    return mu, draw_own(at, mu, sigma, scales, for_psi)
+    return mu, draw_own(at.half, mu[:, :, None], sigma, scales, for_psi)
 
 
 def draw_common(
@@ -160,16 +182,21 @@ def draw_common(
     return _mu(top, sigma, scales, for_mu)
 
 
-def draw_own(at: Marginal, mu: Floats, sigma: Floats, scales: Scales, for_psi: Floats) -> Floats:
-    """Draw psi given mu from the surrogate posterior at sigma; arguments as in `draw`."""
+def draw_own(
+    half: Floats, middle: Floats, sigma: Floats, scales: Scales, for_psi: Floats
+) -> Floats:
+    """Draw psi given its middle, (data set, n, group or 1, D), from the surrogate posterior.
+
+    half is that of a marginal at sigma; for_psi as in `draw`.
+    """
     size = len(scales.own)
-    middle = np.moveaxis(mu, -1, 0)
-    xi = at.half[:, 2 * size] + for_psi.transpose(3, 0, 2, 1)
-    xi -= np.einsum("ijrgn,jrn->irgn", at.half[:, size : 2 * size], middle)
+    centre = middle.transpose(3, 0, 2, 1)
+    xi = half[:, 2 * size] + for_psi.transpose(3, 0, 2, 1)
+    xi -= np.einsum("ijrgn,jrgn->irgn", half[:, size : 2 * size], centre)
     flat = xi.reshape(size, -1)
-    back_solve(at.half.reshape(size, 2 * size + 1, -1), flat)
+    back_solve(half.reshape(size, 2 * size + 1, -1), flat)
     psi = flat.reshape(xi.shape) * np.moveaxis(scales.spread(sigma), -1, 0)[:, :, None]
-    psi += middle[:, :, None]
+    psi += centre
     return np.ascontiguousarray(psi.transpose(1, 3, 2, 0))
 
 
@@ -222,12 +249,15 @@ def shift_shape(surrogate: Surrogate, scales: Scales) -> Floats:
     return np.asarray(location[..., :, None] * np.swapaxes(np.linalg.inv(factor), -1, -2))
 
 
-def expand(evidence: Evidence, scales: Scales) -> Surrogate:
+def expand(
+    evidence: Evidence, scales: Scales, mode: Callable[[Surrogate], Floats] | None = None
+) -> Surrogate:
     """Expand the log likelihood to second order at the joint mode, sigma at its prior median.
 
-    The curvature is the observed one where that is positive semi-definite, else Fisher's. The
-    mode is found by scoring, with steps of at most 1; where it has not settled after 50 the
-    expansion is a little worse, and the refits repair it.
+    mode: finds the most probable psi, (data set, group, D), under a surrogate; None for the prior
+    of `marginal`. The curvature is the observed one where that is positive semi-definite, else
+    Fisher's. The mode is found by scoring, with steps of at most 1; where it has not settled after
+    50 the expansion is a little worse, and the refits repair it.
     """
     groups = evidence.groups
     segments = len(evidence.start) - 1
@@ -250,7 +280,10 @@ def expand(evidence: Evidence, scales: Scales) -> Surrogate:
     for _ in range(50):
         slope, fisher, _ = _derivatives(psi, evidence)
         local = at(psi, slope, fisher)
-        _, mean = draw(marginal(sigma, local, scales), sigma, scales, *no_noise)
+        if mode is None:
+            _, mean = draw(marginal(sigma, local, scales), sigma, scales, *no_noise)
+        else:
+            mean = mode(local)
         move = mean.reshape(segments, size) - psi
         longest = np.abs(move).max(axis=1, keepdims=True)
         psi = psi + move / np.maximum(longest, 1.0)

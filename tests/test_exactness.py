@@ -225,9 +225,9 @@ def test_rejects_labels_out_of_line(astray):
 
 
 def test_rejects_a_sigma_move_without_jacobian(monkeypatch):
-    right = moves._sigma_target
+    right = moves.sigma_target
     monkeypatch.setattr(
-        moves, "_sigma_target", lambda sigma, *rest: right(sigma, *rest) - np.log(sigma)
+        moves, "sigma_target", lambda sigma, *rest: right(sigma, *rest) - np.log(sigma)
     )
     assert any("sigma" in name for name in found(*replicates(), prior_draws()))
 
