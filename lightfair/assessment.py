@@ -151,7 +151,15 @@ class Assessment:
         """
         from .thresholds import threshold_curve
 
-        return threshold_curve(self, values)
+        return self._compared if values is None else threshold_curve(self, values)
+
+    @cached_property
+    def _compared(self) -> ThresholdCurve:
+        """The curve that text and values are made of; imputing takes longer than all else in it."""
+        from .thresholds import ALL, threshold_curve
+
+        asked = self.settings.thresholds
+        return threshold_curve(self, ALL if asked is None else asked)
 
     def by_group(self, metric: str | Metric) -> ByGroup:
         """Return the draws of a metric with what comparisons need to know of them.

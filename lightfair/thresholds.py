@@ -212,11 +212,9 @@ class AtThreshold:
         return self.curve.difference(metric, group, reference)[self.threshold]
 
 
-def threshold_curve(result: Assessment, values: Any = None) -> ThresholdCurve:
+def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
     """Return the curve of an assessment at some thresholds; see `Assessment.thresholds`."""
     table, settings = result.fine, result.settings
-    if values is None:
-        values = ALL if settings.thresholds is None else settings.thresholds
     slots = score_slots(table)
     cuts = resolve(values, table, slots)
     chains = result.posterior.phi.shape[:2]
