@@ -80,6 +80,11 @@ def assess_files(arguments: argparse.Namespace) -> tuple[str, int]:
     progress = _progress()
     table = _gathered(arguments, progress)
     settings = replace(settings, clip=table.clip)
+    given = _threshold(arguments.threshold)
+    if isinstance(given, list) and tuple(given) != table.cuts:
+        from .thresholds import for_table
+
+        settings = replace(settings, thresholds=for_table(given, table))
     result = assess_table(table, settings, rng=_seed(arguments.seed), progress=progress)
     return _printed(arguments, result)
 
@@ -93,7 +98,15 @@ def summarize_files(arguments: argparse.Namespace) -> str:
     if not to_stdout:
         check_target(arguments.output)
         _refuse_overwriting(arguments.output)
+    given = _threshold(arguments.threshold)
+    if given == "all":
+        raise ValueError("--threshold all is for assess; every table has what it needs")
     table = _gathered(arguments, _progress())
+    if isinstance(given, list) and tuple(given) != table.cuts:
+        raise ValueError(
+            "--threshold must be left out where every FILE holds a table: rows are kept apart by "
+            "several thresholds where a table is built"
+        )
     if to_stdout:
         return to_text(table).removesuffix("\n")
     table.save(arguments.output)
@@ -171,7 +184,8 @@ def _gathered(arguments: argparse.Namespace, progress: _Progress | None) -> Any:
         given = [f"--{name.replace('_', '-')}" for name in ROWS if getattr(arguments, name)]
         if given:
             raise ValueError(f"no FILE holds rows, only tables; leave out {', '.join(given)}")
-        if arguments.threshold is not None and door.cuts != table.threshold:
+        one = arguments.threshold is not None and arguments.threshold != ["all"]
+        if one and not door.several and door.cuts != table.threshold:
             raise ValueError(
                 f"--threshold must be that of the tables, {table.threshold}, or be left out; "
                 "decisions are made where a table is built"
@@ -246,6 +260,7 @@ def _settings(arguments: argparse.Namespace) -> Any:
         chains=arguments.chains,
         draws=arguments.draws,
         warmup=arguments.warmup,
+        thresholds="all" if getattr(arguments, "threshold", None) == ["all"] else None,
     )
 
 
@@ -276,8 +291,9 @@ def _columns(arguments: argparse.Namespace) -> Any:
 def _door(arguments: argparse.Namespace) -> Any:
     from .data import Door
 
+    threshold = _threshold(arguments.threshold)
     return Door(
-        threshold=_threshold(arguments.threshold),
+        threshold=0.5 if threshold == "all" else threshold,
         decided=arguments.pred is not None,
         positive_label=arguments.positive_label,
         unlabeled=arguments.unlabeled,
@@ -311,21 +327,31 @@ def _seed(seed: int) -> int:
 
 
 def _threshold(values: list[str] | None) -> Any:
-    """One number for all groups, or GROUP=NUMBER for each."""
+    """One number for all groups, several, "all", or GROUP=NUMBER for each."""
     if values is None:
         return 0.5
+    if values == ["all"]:
+        return "all"
     pairs = [value.rpartition("=") for value in values]
-    if len(pairs) > 1 and not all(middle for _, middle, _ in pairs):
-        raise ValueError("--threshold takes one number, or GROUP=NUMBER for every group")
+    named = [bool(middle) for _, middle, _ in pairs]
+    if any(named) and not all(named):
+        raise ValueError("--threshold takes numbers, or GROUP=NUMBER for every group")
+    if len(values) > 1 and not any(named):
+        return [_number(value) for value in values]
     found = {}
     for name, _, text in pairs:
         if name in found:
             raise ValueError(f"--threshold names {name} twice")
-        try:
-            found[name] = float(text)
-        except ValueError:
-            raise ValueError(f"--threshold must be a number in (0, 1); got {text!r}") from None
+        found[name] = _number(text)
     return found[""] if list(found) == [""] else found
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        hint = "; all stands alone" if text == "all" else ""
+        raise ValueError(f"--threshold must be a number in (0, 1); got {text!r}{hint}") from None
 
 
 def _sentence(error: Exception) -> str:
@@ -513,7 +539,8 @@ def _add_columns(rows: Any, unlabeled: str) -> None:
         "--threshold",
         action="append",
         metavar="NUMBER",
-        help="positive from here on (0.5); GROUP=NUMBER, repeated, sets one per group",
+        help="positive from here on (0.5); more are compared; GROUP=NUMBER, repeated, sets one per "
+        "group; all compares a grid",
     )
 
 
