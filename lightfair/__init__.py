@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from .data import score_data as score_data
     from .diagnostics import gelman_rubin as gelman_rubin
     from .gather import score_table as score_table
+    from .label_choice import LabelChoice as LabelChoice
+    from .label_choice import choose_labels as choose_labels
     from .metrics import METRICS as METRICS
     from .metrics import Metric as Metric
     from .metrics import cost as cost
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from .model import llo_prior as llo_prior
     from .paired import ModelComparison as ModelComparison
     from .paired import compare_models as compare_models
+    from .planning import LabelPlan as LabelPlan
+    from .planning import plan_labels as plan_labels
     from .posterior import Posterior as Posterior
     from .simulation import simulate as simulate
     from .sql import sql_query as sql_query
@@ -38,9 +42,11 @@ _HOMES = {
     "data": ("ScoreData", "score_data"),
     "diagnostics": ("gelman_rubin",),
     "gather": ("score_table",),
+    "label_choice": ("LabelChoice", "choose_labels"),
     "metrics": ("METRICS", "Metric", "cost"),
     "model": ("Prior", "calibrate", "llo_prior"),
     "paired": ("ModelComparison", "compare_models"),
+    "planning": ("LabelPlan", "plan_labels"),
     "posterior": ("Posterior",),
     "simulation": ("simulate",),
     "sql": ("sql_query",),

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import IO, Any, NoReturn
 
+from . import plan_command
 from ._version import __version__
 
 PROGRESS_AFTER = 2.0  # seconds
@@ -195,23 +196,29 @@ def _gathered(arguments: argparse.Namespace, progress: _Progress | None) -> Any:
 
 def _subsampled(arguments: argparse.Namespace) -> Any:
     """Read all rows into memory: labels are hidden row by row."""
+    settings = _settings(arguments)
+    data = _all_rows(arguments, "--subsample-labels", settings.clip)
+    return _hidden(arguments, data, settings)
+
+
+def _all_rows(arguments: argparse.Namespace, option: str, clip: float) -> Any:
+    """Read all rows into memory, for an option that looks at them one by one."""
     from .summary import read_rows
 
     columns = _columns(arguments)
     if columns is None:
-        raise ValueError("--subsample-labels needs rows: give --label, --score and --group")
-    settings = _settings(arguments)
+        raise ValueError(f"{option} needs rows: give --label, --score and --group")
     progress = _progress()
     data = read_rows(
         _sources(arguments),
         columns,
         _door(arguments),
-        clip=settings.clip,
+        clip=clip,
         progress=None if progress is None else progress.read,
     )
     if progress is not None:
         progress.clear()
-    return _hidden(arguments, data, settings)
+    return data
 
 
 def _hidden(arguments: argparse.Namespace, data: Any, settings: Any) -> Any:
@@ -444,6 +451,7 @@ def _parser() -> argparse.ArgumentParser:
     _summarize_parser(commands)
     _sql_parser(commands)
     _demo_parser(commands)
+    plan_command.add_parser(commands)
     return parser
 
 

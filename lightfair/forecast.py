@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .metrics import theta
+from .metrics import Metric, theta
 from .model import Floats, features, sigmoid
 from .places import Places, log_odds_of, places
 from .special import ndtri
@@ -108,7 +108,7 @@ def outlook(result: Assessment, metric: str, truths: Ints | None = None) -> Outl
     odds = log_odds_of(psi, bins.group, bins.region, bins.logit, where)
     rate = sigmoid(np.minimum(odds, cap))
     informs = np.where(odds < cap, rate * (1.0 - rate), 0.0)
-    slopes = _slopes(metric, _counts(result, bins, rate))
+    slopes = _slopes(counted(result, metric), _counts(result, bins, rate))
     gain, loss = (slopes[:, bins.group, bins.predicted, label] for label in (1, 0))
     sums = result.table.sums("weight_sq")[..., :UNLABELLED]
     return Outlook(
@@ -122,6 +122,17 @@ def outlook(result: Assessment, metric: str, truths: Ints | None = None) -> Outl
         loss,
         np.asarray((sums * slopes**2).sum(axis=(2, 3))),
     )
+
+
+def counted(result: Assessment, metric: str) -> Metric:
+    """Return a metric by its name; raise ValueError unless it is one of confusion counts."""
+    found = result.settings.metric(metric)
+    if found.of != "counts":
+        raise ValueError(
+            f"metric must be one of confusion counts, such as tpr, to plan for; {metric} is one of "
+            "scores"
+        )
+    return found
 
 
 def covariance(ahead: Outlook, extra: Floats) -> Floats:
@@ -238,7 +249,7 @@ def _counts(result: Assessment, bins: Bins, rate: Floats) -> Floats:
     return counts
 
 
-def _slopes(metric: str, counts: Floats) -> Floats:
+def _slopes(metric: Metric, counts: Floats) -> Floats:
     """Derivatives of a metric by the counts (K, G, 2, 2), of the same shape; 0 where undefined."""
     step = 1e-4 * counts.sum(axis=(2, 3))
     found = np.zeros_like(counts)

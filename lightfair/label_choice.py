@@ -21,16 +21,16 @@ the posterior may ignore them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .data import Door
+from .data import Door, ScoreData
 from .forecast import BIN_CELLS, Bins, Outlook, noise, outlook
 from .model import Floats, logit_of
 from .places import cell_of, region_of
-from .planning import planned_contrasts
+from .planning import planned_contrasts, seeded
 from .table import Ints
 from .wording import list_values, show
 
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .assessment import Assessment
 
 METHODS = ("greedy", "thompson", "random")
+DECIDING = 48  # draws of the posterior that a choice looks at
 ROUNDS = 100  # at most so many updates; with more labels each gives several
 
 
@@ -116,43 +117,77 @@ def choose_labels(
     ValueError
         If an argument breaks its rule, or a row is not one of the unlabelled rows of `result`.
     """
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
-    number = isinstance(explore, (int, float, np.integer, np.floating))
-    if not (number and not isinstance(explore, bool) and 0.0 < explore <= 1.0):
-        raise ValueError(f"explore must lie in (0, 1]; got {explore!r}; 0.1 is usual")
-    contrasts = planned_contrasts(result, metric, group, reference)
+    if result.table.threshold is None and y_pred is None:
+        raise ValueError("y_pred must be given: the assessment was given decisions, no threshold")
     door = Door(
-        threshold=0.5 if result.table.threshold is None else result.table.threshold,
+        threshold=0.5 if y_pred is not None else result.table.threshold,
         decided=y_pred is not None,
         positive_label=positive_label,
         unlabeled=unlabeled,
         missing=missing,
     )
     given = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
-    if result.table.threshold is None and y_pred is None:
-        raise ValueError("y_pred must be given: the assessment was given decisions, no threshold")
     chunk = door.take(given, y_score, sensitive_features, y_pred)
-    data = chunk.data
-    open_rows = np.flatnonzero(data.label < 0)
+    chosen = choose_rows(
+        result,
+        n,
+        chunk.data,
+        number=chunk.row,
+        metric=metric,
+        group=group,
+        reference=reference,
+        method=method,
+        explore=explore,
+        rng=rng,
+    )
+    every = np.zeros(door.rows)
+    every[chunk.row] = chosen.every_prob
+    return replace(chosen, rows=chunk.row[chosen.rows], every_prob=every)
+
+
+def choose_rows(
+    result: Assessment,
+    n: int,
+    data: ScoreData,
+    *,
+    number: Ints | None = None,
+    metric: str = "tpr",
+    group: Any = None,
+    reference: Any = None,
+    method: str = "greedy",
+    explore: float = 0.1,
+    rng: int | np.random.Generator | None = None,
+) -> LabelChoice:
+    """Choose among checked rows, as `choose_labels`; `number` (row,) are their names in errors."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    real = isinstance(explore, (int, float, np.integer, np.floating))
+    if not (real and not isinstance(explore, bool) and 0.0 < explore <= 1.0):
+        raise ValueError(f"explore must lie in (0, 1]; got {explore!r}; 0.1 is usual")
+    contrasts = planned_contrasts(result, metric, group, reference)
+    unlabelled = np.flatnonzero(data.label < 0)
     whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool)
-    if not whole or not 1 <= n <= len(open_rows):
+    if not whole or not 1 <= n <= len(unlabelled):
         raise ValueError(
-            f"n must be a whole number in [1, {len(open_rows)}], the unlabelled rows; got {n!r}"
+            f"n must be a whole number in [1, {len(unlabelled)}], the rows without a label; "
+            f"got {n!r}"
         )
-    ahead = outlook(result, metric)
-    of = _bin_of(result, ahead.bins, data, open_rows, chunk.row)
-    stream = np.random.default_rng(rng)
+    size = int(np.prod(result.draws(metric).shape[:2]))
+    few = np.linspace(0.0, size - 1.0, min(DECIDING, size)).round().astype(np.int64)
+    ahead = outlook(result, metric, few)
+    of = _bin_of(result, ahead.bins, data, unlabelled, number)
+    stream = seeded(rng)
     room = np.bincount(of, minlength=len(ahead.bins.rows)).astype(np.float64)
     chance = np.full(len(of), n / len(of))
     if method != "random":
         gets = allocate(ahead, int(n), room, contrasts, stream if method == "thompson" else None)
         chance = (1.0 - explore) * (gets / np.maximum(room, 1.0))[of] + explore * chance
-    order = np.lexsort((open_rows, data.score[open_rows], of))
+    chance = np.minimum(chance, 1.0)
+    order = np.lexsort((unlabelled, data.score[unlabelled], of))
     picked = order[systematic(chance[order], int(n), stream)]
-    every = np.zeros(door.rows)
-    every[chunk.row[open_rows]] = chance
-    rows = np.sort(chunk.row[open_rows[picked]])
+    every = np.zeros(len(data.label))
+    every[unlabelled] = chance
+    rows = np.sort(unlabelled[picked]).astype(np.int64)
     return LabelChoice(rows, every[rows], every, method, float(explore))
 
 
@@ -275,8 +310,10 @@ def systematic(chance: Floats, n: int, rng: np.random.Generator) -> Ints:
     return np.minimum(picked, len(chance) - 1).astype(np.int64)
 
 
-def _bin_of(result: Assessment, bins: Bins, data: Any, rows: Ints, number: Ints) -> Ints:
-    """The bin of rows, int64 (row,); `number` are the rows' numbers in errors."""
+def _bin_of(
+    result: Assessment, bins: Bins, data: ScoreData, rows: Ints, number: Ints | None
+) -> Ints:
+    """The bin of rows, int64 (row,)."""
     table = result.table
     unknown = [name for name in data.groups if name not in table.groups]
     if unknown:
@@ -298,7 +335,8 @@ def _bin_of(result: Assessment, bins: Bins, data: Any, rows: Ints, number: Ints)
     back[of[:size]] = np.arange(size)
     found = back[of[size:]]
     if (found < 0).any():
-        first = int(number[rows[np.flatnonzero(found < 0)[0]]])
+        first = int(rows[np.flatnonzero(found < 0)[0]])
+        first = first if number is None else int(number[first])
         raise ValueError(
             f"row {first} is not among the unlabelled rows of the assessment: no such row of its "
             "group, score and decision is there; give the rows that were assessed"

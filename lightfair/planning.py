@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .compare import Estimate, check_epsilon, check_prob
+from .compare import Estimate, check_prob
 from .forecast import Outlook, expected_sd, forecast_width, outlook, sds
 from .model import Floats
 from .refits import refitted_widths
@@ -171,12 +171,15 @@ def plan_labels(
     """
     settings = result.settings
     prob = settings.prob if prob is None else check_prob(prob)
-    within = settings.epsilon if within is None else check_epsilon(within)
+    within = settings.epsilon if within is None else within
+    if not lies_in(within, 0.0, math.inf):
+        raise ValueError(f"within must be above 0; got {within!r}; 0.05 is 5 points of a rate")
     if not lies_in(width, 0.0, math.inf):
         raise ValueError(f"width must be above 0; got {width!r}; 0.05 is 5 points of a rate")
     whole = isinstance(refits, (int, np.integer)) and not isinstance(refits, bool)
     if not whole or refits == 1 or refits < 0:
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
+    stream = seeded(rng)
     aim = _aim(result, metric, _planned(result, group, reference), prob)
     forecast = _Forecast(outlook(result, metric), aim, _shares(result, allocation), prob)
     total = int(forecast.room.sum())
@@ -187,7 +190,7 @@ def plan_labels(
     refitted = [i for i, n in enumerate(numbers) if n > 0 and _widest(widths[i], aim) > 0.0]
     if refits and refitted:
         ratio[refitted], mcse[refitted] = _refitted(
-            result, metric, forecast, [numbers[i] for i in refitted], int(refits), rng
+            result, metric, forecast, [numbers[i] for i in refitted], int(refits), stream
         )
     trend = _Trend(numbers, ratio, mcse)
 
@@ -206,7 +209,7 @@ def plan_labels(
     return LabelPlan(
         metric=metric,
         width=float(width),
-        within=within,
+        within=float(within),
         prob=prob,
         groups=result.groups,
         labeled=_rows(result)[0],
@@ -291,6 +294,16 @@ def decisive_chance(deltas: Floats, root: Floats, within: float, prob: float) ->
         small &= np.abs(centre[:, None, e] + root[e] * away[None, :, e]) < within
     share = small.mean(axis=1)
     return float(((share >= prob) | (share <= 1.0 - prob)).mean())
+
+
+def seeded(rng: int | np.random.Generator | None) -> np.random.Generator:
+    """Return a generator; raise ValueError unless rng is a seed, a generator or None."""
+    plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
+    if (rng is not None and not plain) or (isinstance(rng, (int, np.integer)) and rng < 0):
+        raise ValueError(
+            f"rng must be a seed of at least 0, a numpy Generator or None; got {rng!r}"
+        )
+    return np.random.default_rng(rng)
 
 
 def planned_contrasts(result: Assessment, metric: str, group: Any, reference: Any) -> Floats:
@@ -432,7 +445,7 @@ def _refitted(
     forecast: _Forecast,
     numbers: list[int],
     refits: int,
-    rng: int | np.random.Generator | None,
+    rng: np.random.Generator,
 ) -> tuple[Floats, Floats]:
     """Ratio of refitted to forecast widths (number, E), and its relative standard error.
 
@@ -444,9 +457,7 @@ def _refitted(
     truths = np.linspace(0.0, size - 1.0, refits).round().astype(np.int64)
     splits = [forecast.split(n) for n in numbers]
     wanted = numbers if forecast.shares is None else [s.astype(np.int64) for s in splits]
-    found = refitted_widths(
-        result, metric, wanted, aim.contrasts, truths, prob, np.random.default_rng(rng)
-    )
+    found = refitted_widths(result, metric, wanted, aim.contrasts, truths, prob, rng)
     mine = outlook(result, metric, truths)
     ratio, error = np.empty(found.shape[1:]), np.empty(found.shape[1:])
     for i, split in enumerate(splits):

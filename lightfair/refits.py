@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .chains import more_draws, start_chains
 from .compare import UNDEFINED_LIMIT
 from .evidence import table_evidence
+from .forecast import counted
 from .imputation import confusion_counts
 from .metrics import theta
 from .model import Floats, tie
 from .places import labelled, places, rates_of
-from .sampler import take_draws, warm_up
 from .table import Ints, ScoreTable
 from .trust import trusted_scales
 
@@ -54,7 +55,7 @@ def refitted_widths(
     -------
     float64 (R, number, E); NaN where the contrast is undefined in too many draws.
     """
-    posterior, settings = result.posterior, result.settings
+    posterior, settings, of = result.posterior, result.settings, counted(result, metric)
     tables = future_tables(result, numbers, truths, rng)
     psi, jit = fit_tables(result, tables, rng)
     found = np.full((len(tables), len(contrasts)), np.nan)
@@ -68,7 +69,7 @@ def refitted_widths(
             regions=posterior.regions,
             jit=jit,
         )
-        drawn = theta(metric, counts.drawn).reshape(-1, len(result.groups))
+        drawn = theta(of, counts.drawn).reshape(-1, len(result.groups))
         for e, contrast in enumerate(contrasts):
             found[i, e] = _width(drawn[:, contrast != 0.0] @ contrast[contrast != 0.0], prob)
     return found.reshape(len(truths), len(numbers), len(contrasts))
@@ -119,13 +120,14 @@ def fit_tables(
     evidence = table_evidence(
         tables,
         family=settings.family,
-        hierarchical=settings.hierarchical,
+        hierarchical=settings.hierarchical is not False,
         cap=settings.cap,
         regions=where,
     )
     scales = trusted_scales(settings.prior, settings.trust, where)
-    chains = warm_up(evidence, scales, chains=CHAINS, warmup=WARMUP, rng=rng)
-    chains, block = take_draws(chains, DRAWS)
+    parts = result.table.parts if settings.nested else None
+    chains = start_chains(evidence, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
+    chains, block = more_draws(chains, DRAWS)
     psi = block.psi
     if not settings.hierarchical:  # every group was a data set of one group
         shape = (len(tables), len(result.groups), CHAINS, DRAWS, -1)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 import lightfair as lf
 from lightfair.forecast import covariance, expected_sd, forecast_width, outlook
 from lightfair.places import labelled, places
-from lightfair.planning import decisive_chance, labels_to_settle
+from lightfair.planning import allotted, decisive_chance, labels_to_settle, plan_labels
+from lightfair.refits import refitted_widths
 from lightfair.table import UNLABELLED
+from lightfair.trust import regions
 
 QUICK = {"chains": 4, "draws": 200, "warmup": 100, "rng": 1}
 
@@ -85,8 +89,6 @@ def test_rows_that_get_their_own_labels_make_the_table_of_these_labels():
 
 
 def regions_of(table):
-    from lightfair.trust import regions
-
     return regions(table)
 
 
@@ -112,15 +114,17 @@ def test_a_population_stays_unsure():
     assert steps[2] == pytest.approx(whole.difference("tpr", "B", "A").sd, rel=0.15)
 
 
-@pytest.mark.parametrize("metric", ["tpr", "accuracy", "fpr", "ppv", "base_rate", "f1"])
 @pytest.mark.parametrize("target", ["sample", "expected", "population"])
-def test_forecast_without_more_labels_is_the_posterior(metric, target):
-    result = assessed(rows=1000, labeled=200, target=target, metrics=[metric], draws=400)
-    ahead = outlook(result, metric)
-    none = np.zeros(len(ahead.bins.rows))
-    found = expected_sd(ahead, none, np.vstack([np.eye(2), [-1.0, 1.0]]))
-    want = [result.metric(metric, g).sd for g in "AB"] + [result.difference(metric, "B", "A").sd]
-    np.testing.assert_allclose(found, want, rtol=0.2)
+def test_forecast_without_more_labels_is_the_posterior(target):
+    metrics = ["tpr", "accuracy", "fpr", "ppv", "base_rate", "f1"]
+    result = assessed(rows=1000, labeled=200, target=target, metrics=metrics)
+    for metric in metrics:
+        ahead = outlook(result, metric)
+        none = np.zeros(len(ahead.bins.rows))
+        found = expected_sd(ahead, none, np.vstack([np.eye(2), [-1.0, 1.0]]))
+        want = [result.metric(metric, g).sd for g in "AB"]
+        want.append(result.difference(metric, "B", "A").sd)
+        np.testing.assert_allclose(found, want, rtol=0.25, err_msg=metric)
 
 
 def test_more_labels_never_widen_a_forecast(result):
@@ -179,3 +183,222 @@ def test_one_group_has_nothing_to_settle():
     data = lf.simulate(300, 50, rng=1)
     alone = lf.assess(data.y_true, data.y_score, sensitive_features=["all"] * 300, **QUICK)
     assert labels_to_settle(alone, "tpr", 0.05, 0.95) is None
+
+
+# the plan
+
+
+@pytest.fixture(scope="module")
+def plan(result):
+    return plan_labels(result, width=0.15, extra=[100, 600], refits=8, rng=2)
+
+
+def test_a_plan_begins_at_the_intervals_there_are(result, plan):
+    low, high = result.difference("tpr", "B", "A").interval(0.95)
+    assert plan.extra.tolist() == [0, 100, 600]
+    assert plan.of_differences[0].width[0] == pytest.approx(high - low, rel=1e-12)
+    assert plan.of_differences[0].mcse[0] == 0.0
+    for found in plan.of_groups:
+        low, high = result.metric("tpr", found.group).interval(0.95)
+        assert found.width[0] == pytest.approx(high - low, rel=1e-12)
+
+
+def test_refits_of_no_labels_give_the_width_there_is(result):
+    """The batch of short chains has the widths of the assessment's own."""
+    truths = np.arange(24)
+    found = refitted_widths(
+        result, "tpr", [0], np.array([[-1.0, 1.0]]), truths, 0.95, np.random.default_rng(1)
+    )
+    low, high = result.difference("tpr", "B", "A").interval(0.95)
+    error = found.std() / np.sqrt(found.size) + 0.03 * (high - low)  # of the short, and the long
+    assert abs(found.mean() - (high - low)) < 3.0 * error
+
+
+def test_refits_agree_with_the_forecast(result, plan):
+    alone = plan_labels(result, width=0.15, extra=[100, 600], refits=0)
+    for mine, other in zip(plan.of_differences, alone.of_differences, strict=True):
+        assert (mine.mcse[1:] > 0.0).all()
+        assert (other.mcse == 0.0).all()
+        gap = np.abs(mine.width - other.width)
+        assert (gap < 3.0 * mine.mcse + 0.1 * other.width).all()
+
+
+def test_widths_fall(plan):
+    for found in (*plan.of_differences, *plan.of_groups):
+        assert (np.diff(found.width) < 0.0).all()
+
+
+def test_the_number_sought_is_between_its_neighbours(plan):
+    width = plan.of_differences[0].width
+    assert width[1] > plan.width > width[2]
+    assert 100 < plan.labels_range[0] <= plan.labels <= plan.labels_range[1] <= 600
+
+
+def test_all_rows_labelled_leave_no_width_in_a_plan():
+    small = assessed(rows=300, labeled=60)
+    plan = plan_labels(small, extra=[240], refits=2, rng=1)
+    assert plan.of_differences[0].width[1] == 0.0
+    assert plan.decisive[1] == 1.0
+    assert plan.labels is not None
+
+
+def test_a_width_that_cannot_be_had_has_a_reason():
+    result = assessed(rows=300, labeled=60, target="population")
+    plan = plan_labels(result, width=0.01, refits=0)
+    assert plan.labels is None
+    assert plan.labels_range is None
+    assert plan.reason.startswith("with all rows labelled a width of")
+    assert "A width of 0.01 is out of reach: with all rows" in str(plan)
+
+
+def test_a_width_that_is_there_takes_no_labels(result):
+    plan = plan_labels(result, width=0.9, refits=0)
+    assert plan.labels == 0
+    assert "is reached now" in str(plan)
+    assert plan_labels(result, "selection_rate", 0.01, refits=0).labels == 0
+
+
+def test_all_rows_labelled_already():
+    data = lf.simulate(200, 200, rng=1)
+    result = lf.assess(data.y_all, data.y_score, sensitive_features=data.group, **QUICK)
+    plan = plan_labels(result, width=0.05)
+    assert plan.extra.tolist() == [0]
+    assert plan.of_differences[0].width.tolist() == [0.0]
+    assert plan.labels == 0
+    assert plan.next_group is None
+    assert np.isnan(plan.shrinks).all()
+
+
+def test_a_group_without_unlabelled_rows():
+    data = lf.simulate(600, 60, rng=1)
+    known = np.where(data.group == "A", data.y_all, data.y_true)
+    result = lf.assess(known, data.y_score, sensitive_features=data.group, **QUICK)
+    plan = plan_labels(result, width=0.05, refits=2, extra=[50], rng=1)
+    assert plan.next_group == "B"
+    assert np.isnan(plan.shrinks[0])
+    np.testing.assert_allclose(plan.split[1], [0.0, 50.0])
+    assert plan.to_dict()["groups"][0]["shrinks_per_label"] is None
+
+
+def test_one_group_is_planned_for_by_itself():
+    data = lf.simulate(600, 60, rng=1)
+    result = lf.assess(data.y_true, data.y_score, sensitive_features=["all"] * 600, **QUICK)
+    plan = plan_labels(result, "accuracy", 0.1, extra=[100], refits=3, rng=1)
+    assert plan.of_differences == ()
+    assert plan.of_groups[0].width[1] < plan.of_groups[0].width[0]
+    assert np.isnan(plan.decisive).all()
+    assert plan.to_dict()["steps"][0]["prob_decisive"] is None
+    with pytest.raises(ValueError, match="reference needs a second group"):
+        plan_labels(result, reference="all")
+
+
+def test_an_undefined_difference_has_a_reason():
+    data = lf.simulate(400, 50, rng=1)
+    label = data.y_true.copy()
+    label[data.group == "B"] = np.nan
+    only = np.flatnonzero(data.group == "B")[:2]
+    keep = np.concatenate([np.flatnonzero(data.group == "A"), only])
+    label[only] = 0.0
+    result = lf.assess(
+        label[keep], data.y_score[keep], sensitive_features=data.group[keep], **QUICK
+    )
+    plan = plan_labels(result, refits=2, extra=[20], rng=1)
+    assert np.isnan(plan.of_differences[0].width).all()
+    assert plan.labels is None
+    assert "no positive labels" in plan.reason
+    assert "undefined" in str(plan)
+    assert plan.to_dict()["steps"][0]["differences"][0]["width"] is None
+
+
+def test_shares_decide_where_labels_go(result):
+    plan = plan_labels(result, allocation={"A": 1, "B": 3}, extra=[100], refits=2, rng=1)
+    assert plan.split[1].tolist() == [25.0, 75.0]
+    only = [
+        plan_labels(result, allocation={"A": a, "B": 1 - a}, extra=[10], refits=0) for a in (0, 1)
+    ]
+    best = int(np.argmin([found.of_differences[0].width[1] for found in only]))
+    assert plan.next_group == "BA"[best]
+
+
+@pytest.mark.parametrize(
+    ("number", "shares", "room", "want"),
+    [
+        (10, [1, 1], [50, 50], [5, 5]),
+        (10, [1, 1], [2, 50], [2, 8]),
+        (7, [1, 1, 1], [50, 50, 50], [3, 2, 2]),
+        (3, [0, 1], [50, 50], [0, 3]),
+        (4, [1, 9], [4, 0], [4, 0]),
+    ],
+)
+def test_numbers_are_split_in_whole_labels(number, shares, room, want):
+    found = allotted(number, np.array(shares, float), np.array(room, float))
+    assert found.tolist() == want
+
+
+def test_several_groups_are_planned_for_by_the_widest():
+    rng = np.random.default_rng(1)
+    score, group = rng.random(1500), rng.choice(["a", "b", "c"], 1500, p=[0.6, 0.3, 0.1])
+    label = np.where(rng.random(1500) < 0.1, rng.random(1500) < score, np.nan)
+    result = lf.assess(label, score, sensitive_features=group, **QUICK)
+    plan = plan_labels(result, extra=[100], refits=2, rng=1)
+    assert [(d.group, d.reference) for d in plan.of_differences] == [("b", "a"), ("c", "a")]
+    assert plan.next_group == "c"
+    one = plan_labels(result, group="b", reference="c", extra=[100], refits=0)
+    assert [(d.group, d.reference) for d in one.of_differences] == [("b", "c")]
+    assert "b - c" in str(one)
+
+
+def test_a_plan_is_the_same_for_the_same_seed(result):
+    first, again = (plan_labels(result, extra=[50], refits=3, rng=7).to_dict() for _ in range(2))
+    assert json.dumps(first) == json.dumps(again)
+    other = plan_labels(result, extra=[50], refits=3, rng=8).to_dict()
+    assert json.dumps(first) != json.dumps(other)
+
+
+@pytest.mark.parametrize("options", [{"hierarchical": False}, {"family": "llo"}, {"trust": False}])
+def test_other_models_are_planned_for(options):
+    result = assessed(rows=800, labeled=80, **options)
+    plan = plan_labels(result, extra=[200], refits=3, rng=1)
+    alone = plan_labels(result, extra=[200], refits=0)
+    ratio = plan.of_differences[0].width[1] / alone.of_differences[0].width[1]
+    assert 0.7 < ratio < 1.3
+
+
+def test_weighted_rows_are_planned_for(weighted):
+    plan = plan_labels(weighted, extra=[300], refits=4, rng=1)
+    alone = plan_labels(weighted, extra=[300], refits=0)
+    ratio = plan.of_differences[0].width[1] / alone.of_differences[0].width[1]
+    assert 0.7 < ratio < 1.3
+
+
+def test_json_of_a_plan_has_no_nan(plan):
+    json.dumps(plan.to_dict(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metric": "ppv"}, "'ppv' was not assessed"),
+        ({"width": 0}, "width must be above 0; got 0"),
+        ({"width": "wide"}, "width must be above 0; got 'wide'"),
+        ({"within": 0.0}, "within must be above 0"),
+        ({"prob": 1.0}, "prob must lie in"),
+        ({"group": "C"}, "group must be one of the groups 'A', 'B'; got 'C'"),
+        ({"group": "A"}, "group and reference must differ; both are 'A'"),
+        ({"reference": "C"}, "reference must be one of the groups"),
+        ({"extra": [5000]}, r"extra must be whole numbers in \[0, 2900\].*got 5000"),
+        ({"extra": [1.5]}, "extra must be whole numbers"),
+        ({"extra": []}, "extra must hold at least one number"),
+        ({"refits": 1}, "refits must be 0 or a whole number of at least 2; got 1"),
+        ({"refits": True}, "refits must be 0"),
+        ({"allocation": {"A": 1}}, "got nothing for 'B'"),
+        ({"allocation": {"A": 1, "B": 1, "C": 1}}, "got no group 'C'"),
+        ({"allocation": {"A": -1, "B": 1}}, "allocation must be at least 0; got -1 for 'A'"),
+        ({"allocation": {"A": 0, "B": 0}}, "allocation must be above 0 for a group"),
+        ({"allocation": [1, 2]}, "allocation must map groups to numbers"),
+        ({"rng": "x"}, "rng must be a seed"),
+    ],
+)
+def test_bad_arguments_are_named(result, options, message):
+    with pytest.raises(ValueError, match=message):
+        plan_labels(result, **options)

@@ -1,0 +1,175 @@
+"""`lightfair plan FILE ...`: how many labels a narrow interval takes, and which rows to label next.
+
+Rows, or tables, are assessed as `lightfair assess` would, and a plan is made for one metric. With
+--choose, rows are chosen; these are numbered, so a FILE must hold rows, all of which are held in
+memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from dataclasses import replace
+from typing import Any
+
+HEADER = "row,label_prob"
+OPTIONS = {  # arguments of the library that are given otherwise on the command line
+    "n": "--choose",
+    "group": "--difference",
+    "width": "--width",
+    "within": "--within",
+    "extra": "--extra",
+    "refits": "--refits",
+    "method": "--method",
+    "explore": "--explore",
+    "metric": "--metric",
+}
+EPILOG = """examples:
+  lightfair plan rows.csv --label y --score s --group sex --metric tpr --width 0.05
+  lightfair plan rows.csv --label y --score s --group sex --choose 100 --output next.csv
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser of the command line."""
+    from .cli import _add_common, _add_rows
+
+    parser = commands.add_parser(
+        "plan",
+        help="how many more labels a narrow interval takes, and which",
+        description="Forecast how wide intervals will be after more labels; choose rows to label.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_rows(parser)
+    plan = parser.add_argument_group("the plan")
+    plan.add_argument("--width", type=float, default=0.05, help="of the interval to reach (0.05)")
+    plan.add_argument("--within", type=float, help="a difference below it is small (epsilon)")
+    plan.add_argument(
+        "--difference", metavar="NAME", help="group whose difference to the reference counts (all)"
+    )
+    plan.add_argument(
+        "--extra", type=int, nargs="+", action="extend", metavar="N", help="numbers of extra labels"
+    )
+    plan.add_argument(
+        "--refits", type=int, default=12, help="fits for each number; 0 for a quick forecast (12)"
+    )
+    choice = parser.add_argument_group("rows to label next")
+    choice.add_argument("--choose", type=int, metavar="N", help="choose N rows")
+    choice.add_argument(
+        "--output", metavar="CSV", help="file for their numbers, from 0, and chances"
+    )
+    choice.add_argument(
+        "--method", default="greedy", help="greedy (default), thompson, random; see choose_labels"
+    )
+    choice.add_argument(
+        "--explore", type=float, default=0.1, help="share of chances that is the same for all (0.1)"
+    )
+    _add_common(parser)
+    parser.set_defaults(command=plan_files)
+
+
+def plan_files(arguments: argparse.Namespace) -> str:
+    """Plan for the rows and tables of files."""
+    try:
+        return _planned(arguments)
+    except ValueError as error:
+        text = str(error)
+        for argument, option in OPTIONS.items():
+            if text.startswith(f"{argument} "):
+                raise ValueError(f"{option}{text[len(argument) :]}") from error
+        raise
+
+
+def _planned(arguments: argparse.Namespace) -> str:
+    from .planning import plan_labels
+
+    result, data = _assessed(arguments)
+    metric = result.settings.metrics[0]
+    seed = arguments.seed
+    chosen = None
+    if data is not None:
+        from .label_choice import choose_rows
+
+        chosen = choose_rows(
+            result,
+            arguments.choose,
+            data,
+            metric=metric,
+            group=arguments.difference,
+            method=arguments.method,
+            explore=arguments.explore,
+            rng=seed,
+        )
+    plan = plan_labels(
+        result,
+        metric,
+        arguments.width,
+        group=arguments.difference,
+        extra=arguments.extra,
+        within=arguments.within,
+        refits=arguments.refits,
+        rng=seed,
+    )
+    if chosen is not None:
+        _write(arguments.output, chosen)
+    if arguments.json:
+        return json.dumps(plan.to_dict(), indent=2, allow_nan=False)
+    if chosen is None:
+        return str(plan)
+    return f"{plan}\n{arguments.output}: {len(chosen.rows):,} rows to label ({chosen.method})"
+
+
+def _assessed(arguments: argparse.Namespace) -> tuple[Any, Any]:
+    """The assessment of all files and, where rows are to be chosen, the rows."""
+    from . import cli
+    from .assessment import assess_table
+
+    for name in ("check", "simultaneous"):
+        if getattr(arguments, name, None):
+            raise ValueError(f"--{name} is for assess; leave it out")
+    if arguments.metric and len(arguments.metric) > 1:
+        raise ValueError(f"--metric must name one metric to plan for; got {len(arguments.metric)}")
+    if isinstance(cli._threshold(arguments.threshold), (list, str)):
+        raise ValueError("--threshold must be one threshold, or one for each group, in a plan")
+    arguments.metric = arguments.metric or ["tpr"]
+    seed = cli._seed(arguments.seed)
+    settings = cli._settings(arguments)
+    progress = cli._progress()
+    if arguments.choose is None:
+        if arguments.output is not None:
+            raise ValueError("--output is for the rows to label; give --choose, too")
+        table = cli._gathered(arguments, progress)
+        settings = replace(settings, clip=table.clip)
+        return assess_table(table, settings, rng=seed, progress=progress), None
+    if arguments.output is None:
+        raise ValueError("--choose needs --output, the file for the rows to label")
+    if arguments.missing == "drop":
+        raise ValueError("--choose needs the numbers of rows; drop rows first, or --missing group")
+    _check_output(arguments.output)
+    data = cli._all_rows(arguments, "--choose", settings.clip)
+    from .gather import score_table
+
+    table = score_table(data, clip=settings.clip)
+    return assess_table(table, settings, rng=seed, progress=progress), data
+
+
+def _check_output(path: str) -> None:
+    """A list of rows to label may be written over, anything else is likely data."""
+    from .stored import check_target
+
+    target = check_target(path)
+    if os.path.isfile(target) and os.path.getsize(target):
+        with open(target, "rb") as file:
+            if file.read(len(HEADER)) != HEADER.encode():
+                raise ValueError(f"{path} is there and is no list of rows; it would be overwritten")
+
+
+def _write(path: str, chosen: Any) -> None:
+    """Write numbers of rows and chances."""
+    lines = [HEADER]
+    lines += [f"{row},{prob:.10g}" for row, prob in zip(chosen.rows, chosen.prob, strict=True)]
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write("\n".join([*lines, ""]))
