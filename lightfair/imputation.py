@@ -205,10 +205,11 @@ def _rates(psi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
     part = slice(nodes.start[stratum], nodes.start[stratum + 1])
     columns = (nodes.offset, nodes.base, nodes.loadings)
     mine = psi[:, stratum // 2]
-    return curve_rates(mine, nodes.up[part], nodes.down[part], nodes.region[part], columns, cap)
+    odds = curve_odds(mine, nodes.up[part], nodes.down[part], nodes.region[part], columns, cap)
+    return sigmoid(odds)
 
 
-def curve_rates(
+def curve_odds(
     psi: Floats,
     up: Floats,
     down: Floats,
@@ -216,7 +217,7 @@ def curve_rates(
     columns: tuple[Floats, Floats, Floats],
     cap: float,
 ) -> Floats:
-    """Return f at the nodes of a group, float64 (n, node), for psi (n, 3 + J).
+    """Return the log odds of f at the nodes of a group, float64 (n, node), for psi (n, 3 + J).
 
     up, down, region: of the nodes, as in `Unlabelled`; columns: offset, base and loadings there.
     """
@@ -225,7 +226,7 @@ def curve_rates(
     odds = offset[region] * c + np.exp(la) * up + np.exp(lb) * down
     if loadings.shape[1]:
         odds = odds + (psi[:, 3:] @ loadings.T)[:, region] + base[region]
-    return sigmoid(np.minimum(odds, cap))
+    return np.minimum(odds, cap)
 
 
 def _bootstrapped(

@@ -144,7 +144,7 @@ def draw_posterior(
         drawn.append(counts.drawn)
         smooth.append(_count_theta(counts.expected, table, settings))
         if slots is not None:
-            smooth[-1] |= _slot_theta(fresh, slots, settings, "expected", label_seed)[1]
+            smooth[-1] |= _slot_theta(fresh, slots, settings, "expected", label_seed, None)
         posterior = _joined(parts)
         judged = {
             name: np.concatenate([m[name] for m in smooth], axis=1) for name in settings.metrics
@@ -158,7 +158,8 @@ def draw_posterior(
         all_counts = np.concatenate(drawn, axis=1)
         theta_draws = _count_theta(all_counts, table, settings)
     else:
-        all_counts, of_slots = _slot_theta(posterior, slots, settings, settings.target, label_seed)
+        all_counts = np.empty((*posterior.phi.shape[:3], 2, 2))
+        of_slots = _slot_theta(posterior, slots, settings, settings.target, label_seed, all_counts)
         theta_draws = _count_theta(all_counts, table, settings) | of_slots
     ordered = {name: theta_draws[name] for name in settings.metrics}
     return Drawn(posterior, ordered, all_counts, verdict)
@@ -183,21 +184,26 @@ def _count_theta(counts: Floats, table: ScoreTable, settings: Settings) -> dict[
 
 
 def _slot_theta(
-    posterior: Posterior, slots: tuple[Slots, ...], settings: Settings, target: str, seed: int
-) -> tuple[Floats, dict[str, Floats]]:
-    """Impute slot by slot, group by group: confusion counts, and the metrics of nodes."""
+    posterior: Posterior,
+    slots: tuple[Slots, ...],
+    settings: Settings,
+    target: str,
+    seed: int,
+    counts: Floats | None,
+) -> dict[str, Floats]:
+    """Impute slot by slot, group by group: the metrics of nodes; and counts are filled in."""
     from .slots import confusion, impute_group, slot_theta
 
     shape = posterior.phi.shape[:3]
     metrics = [m for m in map(settings.metric, settings.metrics) if m.of == "nodes"]
-    counts = np.empty((*shape, 2, 2))
     found = {metric.name: np.empty(shape) for metric in metrics}
     psi = posterior.psi
     for index, mine in enumerate(slots):
         imputed = impute_group(
             psi, index, mine, posterior.regions, target=target, seed=seed, cap=settings.cap
         )
-        counts[:, :, index] = confusion(imputed, mine).reshape(*shape[:2], 2, 2)
+        if counts is not None:
+            counts[:, :, index] = confusion(imputed, mine).reshape(*shape[:2], 2, 2)
         for metric in metrics:
             value = slot_theta(metric, mine.score, *imputed)
             if metric.name in settings.label_free:  # one number in every draw, as above
@@ -205,7 +211,7 @@ def _slot_theta(
                 each = (slot_theta(metric, mine.score, mine.total * one, x * one) for x in (0, 1))
                 value = np.broadcast_to(free_of_labels(metric, *each), value.shape)
             found[metric.name][:, :, index] = value.reshape(shape[:2])
-    return counts, found
+    return found
 
 
 def _named(block: Draws, settings: Settings, where: Regions) -> Posterior:

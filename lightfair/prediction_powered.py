@@ -44,8 +44,10 @@ The choices made here:
   the selection rate. For the population each row counts as labelled for the selection rate.
 - Labelled rows chosen with known, unequal probabilities (`ScoreTable.design`) are no simple random
   sample: there is no estimate, unless it is exact.
-- Only means of shares have an estimate: the built-in metrics of counts and a cost. Of treatment
-  equality, which is no average of rows, the interval is that of its linear form, too.
+- Only means of shares have an estimate: the built-in metrics of counts and a cost. Treatment
+  equality is no average of rows and needs 30 labelled errors, of both kinds together: so the
+  linear form held the truth in 93 % to 95 % of simulated data sets. A least number of false
+  positives, by which it divides, would let by the data sets in which it is too small.
 - A table knows no joint distribution of weight and score among labelled rows. Equal weights in a
   group drop out; where they differ there is no estimate, unless it is exact.
 """
@@ -65,6 +67,7 @@ from .special import stdtrit
 from .table import UNLABELLED, ScoreTable
 
 MIN_LABELS = 10  # labelled rows in a denominator
+MIN_RATIO = 30  # in numerator and denominator, where the one counts other rows than the other
 PSEUDO = 1.0  # successes, and failures, added to a sum of squares
 
 
@@ -267,10 +270,11 @@ def _estimate(metric: Metric, moments: Floats, finite: bool) -> _Estimate:
     """Estimate a metric of one group; moments as of `_moments`, (power, predicted, label)."""
     parts = shares(metric)
     seen = moments[..., :UNLABELLED]
-    in_bottoms = [float(seen[0][_cells(part.bottom) > 0.0].sum()) for part in parts]
-    for part, rows in zip(parts, in_bottoms, strict=True):
-        if rows < MIN_LABELS:
-            return _nothing(f"fewer than {MIN_LABELS} {_counted(metric, part)}")
+    counted = [float(seen[0][_counts(part)].sum()) for part in parts]
+    for part, rows in zip(parts, counted, strict=True):
+        least = MIN_LABELS if _is_average(part) else MIN_RATIO
+        if rows < least:
+            return _nothing(f"fewer than {least} {_counted_rows(metric, part)}")
     labelled, total = seen[0].sum(), moments[0].sum()
     unlabelled = total - labelled
     open_share = unlabelled / total  # 1 - f
@@ -299,20 +303,30 @@ def _estimate(metric: Metric, moments: Floats, finite: bool) -> _Estimate:
         every = moments.sum(axis=-1, keepdims=True)
         score_sq = _spread(slope, every)[2]
         variance += open_share * tuning * tuning * score_sq / ((total - 1.0) * total)
-    return _Estimate(mean, float(np.sqrt(variance)), tuning, min(in_bottoms) - 1.0, None)
+    return _Estimate(mean, float(np.sqrt(variance)), tuning, min(counted) - 1.0, None)
 
 
 def _cells(weights: tuple[float, ...]) -> Floats:
     return np.array(weights, dtype=np.float64).reshape(2, 2)
 
 
-def _counted(metric: Metric, part: Share) -> str:
-    """Name what a denominator counts, such as "positive labels"."""
+def _counts(part: Share) -> npt.NDArray[np.bool_]:
+    """Cells whose rows are in the share, bool (predicted, label)."""
+    return np.asarray((_cells(part.top) > 0.0) | (_cells(part.bottom) > 0.0))
+
+
+def _is_average(part: Share) -> bool:
+    """Whether the rows of the numerator are among those of the denominator."""
+    return bool((_cells(part.bottom)[_cells(part.top) > 0.0] > 0.0).all())
+
+
+def _counted_rows(metric: Metric, part: Share) -> str:
+    """Name the rows that a share counts, such as "positive labels"."""
     if metric.label_free or part.lack.endswith("labels"):
         return part.lack
     if part.lack.startswith("rows "):
         return f"labels of {part.lack}"
-    return "labels" if part.lack == "rows" else f"labeled {part.lack}"
+    return "labels" if part.lack == "rows" else "labels that it counts"
 
 
 def _gradient(parts: tuple[Share, ...], cells: Floats) -> Floats:
@@ -372,7 +386,7 @@ def _smoothed(
         top, bottom = _cells(part.top) > 0.0, _cells(part.bottom) > 0.0
         for cells in (top, bottom & ~top):
             pseudo += PSEUDO * cells / cells.sum()
-        counted |= bottom | top
+        counted |= _counts(part)
     rows, first, _ = moments.sum(axis=-1)
     score = np.divide(first, rows, out=np.full(2, 0.5), where=rows > 0.0)
     mean = (slope * (seen[0] - used * _predicted(seen.sum(axis=-1)))).sum() / seen[0].sum()

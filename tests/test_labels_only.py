@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from lightfair.labels_only import DRAWS, labels_only
-from lightfair.metrics import COUNT_METRICS, SHARES, successes_failures
+from lightfair.metrics import COUNT_METRICS, SHARES, Metric, successes_failures
 
 COUNTS = np.array([[[50.0, 10.0], [5.0, 30.0]], [[2.0, 0.0], [1.0, 1.0]], [[0.0, 0.0]] * 2])
 
@@ -87,3 +87,47 @@ def test_a_factor_on_all_weights_is_free(name):
     one, two = ask(name), ask(name, 500.0 * COUNTS, 500.0**2 * COUNTS)
     np.testing.assert_allclose(two.mean, one.mean, rtol=1e-12)
     np.testing.assert_allclose(two.low, one.low, rtol=1e-9)
+
+
+def test_treatment_equality_is_the_odds_of_a_share():
+    """fn = 10 and fp = 5 in the first group, 0 and 1 in the second, none in the third."""
+    got = ask("treatment_equality", prob=0.8)
+    q = stats.beta(1.0 + 10.0, 1.0 + 5.0)
+    low, high = (x / (1.0 - x) for x in q.interval(0.8))
+    assert (got.low[0], got.high[0]) == pytest.approx((low, high), rel=1e-9)
+    wanted = stats.betaprime(11.0, 6.0)
+    assert (got.mean[0], got.sd[0]) == pytest.approx((wanted.mean(), wanted.std()), rel=1e-12)
+    np.testing.assert_allclose(np.quantile(got.draws[:, 0], 0.5), wanted.median(), rtol=0.05)
+    assert got.reason == (None, None, "its mean is infinite")
+    assert got.mean[1] == pytest.approx(1.0) and np.isnan(got.sd[1])
+    assert np.isnan(got.mean[2]) and 0.0 < got.low[2] < 1.0 < got.high[2]
+
+
+def test_other_metrics_of_counts_are_drawn_from_a_dirichlet():
+    """The mean of a cost is linear in the cells: exact moments of Dirichlet(1 + counts)."""
+    got = ask("cost(fp=1,fn=5)")
+    alpha = 1.0 + COUNTS.reshape(-1, 4)  # tn, fn, fp, tp
+    share = alpha / alpha.sum(axis=1, keepdims=True)
+    costs = np.array([0.0, 5.0, 1.0, 0.0])
+    mean = share @ costs
+    variance = (share @ costs**2 - mean**2) / (alpha.sum(axis=1) + 1.0)
+    assert (abs(got.mean - mean) < 4.5 * np.sqrt(variance / DRAWS)).all()
+    np.testing.assert_allclose(got.sd, np.sqrt(variance), rtol=0.05)
+    assert got.reason == (None, None, None)
+
+
+def test_other_metrics_of_counts_are_scaled_to_the_rows_of_the_group():
+    count = Metric("count", lambda tp, fp, fn, tn: tp + fp + fn + tn)
+    rng = np.random.default_rng(0)
+    size = np.array([1000.0, 20.0, 7.0])
+    got = labels_only(count, COUNTS, COUNTS, prior=(1.0, 1.0), prob=0.9, rng=rng, size=size)
+    np.testing.assert_allclose(got.mean, size, rtol=1e-12)
+
+
+def test_weighted_rows_of_a_dirichlet_count_as_kish_says():
+    rng = np.random.default_rng(0)
+    weight = 2.0 * COUNTS[:1]
+    got = labels_only(
+        "cost(fp=1,fn=1)", weight, 4.0 * COUNTS[:1], prior=(1.0, 1.0), prob=0.9, rng=rng
+    )
+    np.testing.assert_allclose(got.mean, ask("cost(fp=1,fn=1)").mean[:1], rtol=0.01)

@@ -256,7 +256,7 @@ def few(positives, negatives, predicted=1, unlabelled=50):
         ("fpr", 40, 9, 1, "fewer than 10 negative labels"),
         ("ppv", 20, 20, 0, "fewer than 10 labels of rows predicted positive"),
         ("npv", 20, 20, 1, "fewer than 10 labels of rows predicted negative"),
-        ("f1", 9, 90, 0, "fewer than 10 labels of rows labelled or predicted positive"),
+        ("f1", 9, 90, 0, "fewer than 10 labels of rows labeled or predicted positive"),
         ("balanced_accuracy", 9, 40, 1, "fewer than 10 positive labels"),
         ("balanced_accuracy", 40, 9, 1, "fewer than 10 negative labels"),
         ("accuracy", 0, 1, 1, "fewer than 10 labels"),
@@ -408,6 +408,32 @@ def covered(estimate, rng):
             inside = delta.low <= truth[1] - truth[0] <= delta.high
             hits.setdefault(name + " difference", []).append(inside)
     return {name: np.mean(values) for name, values in hits.items()}
+
+
+@pytest.mark.parametrize("name", ["cost(fp=1,fn=5)", "treatment_equality"])
+def test_intervals_of_what_is_no_share_of_rows_cover(name):
+    rng, inside = np.random.default_rng(13), []
+    while len(inside) < RUNS:
+        score, label, hidden, _ = simulated(rng, 1500, 250, groups=1)
+        got = prediction_powered(name, table_of(score, hidden))
+        if got.reason[0] is None:
+            (truth,) = theta(name, counts_of(table_of(score, label)))
+            inside.append(got.low[0] <= truth <= got.high[0])
+    assert LOW <= sum(inside) <= HIGH, np.mean(inside)
+
+
+def test_treatment_equality_needs_errors_of_both_kinds():
+    score = np.repeat([0.2, 0.8], 100)
+    label = np.full(200, np.nan)
+    label[:40] = np.arange(40) % 2  # 20 false negatives
+    label[100:140] = np.arange(40) % 2  # 20 false positives
+    assert prediction_powered("treatment_equality", table_of(score, label)).reason == (None,)
+    label[:40] = np.arange(40) < 5
+    (reason,) = prediction_powered("treatment_equality", table_of(score, label)).reason
+    assert reason == "fewer than 30 labels that it counts"
+    label[:40], label[100:140] = 1.0, 1.0
+    (reason,) = prediction_powered("treatment_equality", table_of(score, label)).reason
+    assert reason == "too few labels: the estimate of the denominator is not above 0"
 
 
 LOW, HIGH = stats.binom.interval(0.998, RUNS, 0.95)
