@@ -517,7 +517,7 @@ def test_a_missing_column_lists_those_that_exist(path, fail):
         (["--threshold", "0"], "threshold must be a number in (0, 1)"),
         (["--threshold", "1.5"], "threshold must be a number in (0, 1)"),
         (["--threshold", "half"], "--threshold must be a number in (0, 1); got 'half'"),
-        (["--threshold", "0.2", "--threshold", "0.3"], "--threshold takes one number, or GROUP="),
+        (["--threshold", "0.2", "--threshold", "A=0.3"], "takes numbers, or GROUP=NUMBER for"),
         (["--threshold", "A=0.5"], "threshold must name every group; not given: 'B'"),
         (["--prob", "95"], "prob must lie in (0, 1); got 95.0; 0.95 is 95 %"),
         (["--prob", "x"], "--prob: invalid float value: 'x'"),
