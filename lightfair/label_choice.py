@@ -30,7 +30,7 @@ from .data import Door, ScoreData
 from .forecast import BIN_CELLS, Bins, Outlook, noise, outlook
 from .model import Floats, logit_of
 from .places import cell_of, region_of
-from .planning import planned_contrasts, seeded
+from .plan_aim import planned_contrasts, seeded
 from .table import Ints
 from .wording import list_values, show
 

@@ -14,16 +14,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .compare import Estimate, check_prob
-from .forecast import Outlook, expected_sd, forecast_width, outlook, sds
+from .compare import check_prob
+from .forecast import expected_sd, forecast_width, outlook, sds
 from .model import Floats
+from .plan_aim import Aim, Curve, aim_at, planned_pairs, rows_of, seeded, shares_of
 from .refits import refitted_widths
-from .table import UNLABELLED, Ints
-from .wording import level_name, lies_in, show
+from .table import Ints
+from .wording import lies_in
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -180,8 +181,8 @@ def plan_labels(
     if not whole or refits == 1 or refits < 0:
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
     stream = seeded(rng)
-    aim = _aim(result, metric, _planned(result, group, reference), prob)
-    forecast = _Forecast(outlook(result, metric), aim, _shares(result, allocation), prob)
+    aim = aim_at(result, metric, planned_pairs(result, group, reference), prob)
+    forecast = Curve(outlook(result, metric), aim, shares_of(result, allocation), prob)
     total = int(forecast.room.sum())
     sought = _first_below(lambda n: _widest(forecast.widths(n), aim), total, width)
     numbers = _numbers(extra, sought, total, result.table.labeled)
@@ -212,8 +213,8 @@ def plan_labels(
         within=float(within),
         prob=prob,
         groups=result.groups,
-        labeled=_rows(result)[0],
-        unlabeled=_rows(result)[1],
+        labeled=rows_of(result)[0],
+        unlabeled=rows_of(result)[1],
         extra=np.array(numbers, dtype=np.int64),
         split=np.stack([forecast.split(n) for n in numbers]),
         of_groups=_expected(result, aim, widths, mcse, planned=False),
@@ -247,11 +248,11 @@ def labels_to_settle(result: Assessment, metric: str, within: float, prob: float
     digits; 0 where it is decisive now. None where it is not expected even with all rows labelled,
     where there is one group, or where a difference is undefined.
     """
-    aim = _aim(result, metric, _planned(result, None, None), prob)
+    aim = aim_at(result, metric, planned_pairs(result, None, None), prob)
     deltas = _deltas(result, metric, aim)
     if deltas is None:
         return None
-    forecast = _Forecast(outlook(result, metric), aim, None, prob)
+    forecast = Curve(outlook(result, metric), aim, None, prob)
     total = int(forecast.room.sum())
 
     def likely(extra: int) -> bool:
@@ -296,135 +297,6 @@ def decisive_chance(deltas: Floats, root: Floats, within: float, prob: float) ->
     return float(((share >= prob) | (share <= 1.0 - prob)).mean())
 
 
-def seeded(rng: int | np.random.Generator | None) -> np.random.Generator:
-    """Return a generator; raise ValueError unless rng is a seed, a generator or None."""
-    plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
-    if (rng is not None and not plain) or (isinstance(rng, (int, np.integer)) and rng < 0):
-        raise ValueError(
-            f"rng must be a seed of at least 0, a numpy Generator or None; got {rng!r}"
-        )
-    return np.random.default_rng(rng)
-
-
-def planned_contrasts(result: Assessment, metric: str, group: Any, reference: Any) -> Floats:
-    """Contrasts of the groups' metrics that are planned for, float64 (E, G); see `plan_labels`."""
-    aim = _aim(result, metric, _planned(result, group, reference), result.settings.prob)
-    some = np.array([reason is None for reason in aim.reasons[: aim.planned]])
-    if not some.any():
-        raise ValueError(
-            f"{metric} must be defined where labels are chosen for it; {aim.reasons[0]}"
-        )
-    return np.asarray(aim.contrasts[: aim.planned][some])
-
-
-class _Aim(NamedTuple):
-    """Contrasts of the groups' metrics.
-
-    pairs: group and reference, or None, of each; contrasts: float64 (E, G); planned: how many of
-    them, the first, are planned for; now: float64 (E,), widths of their intervals, NaN where
-    undefined; reasons: why.
-    """
-
-    pairs: tuple[tuple[int, int | None], ...]
-    contrasts: Floats
-    planned: int
-    now: Floats
-    reasons: tuple[str | None, ...]
-
-
-def _aim(
-    result: Assessment, metric: str, planned: list[tuple[int, int | None]], prob: float
-) -> _Aim:
-    """The differences planned for, then the groups that are in them."""
-    alone = planned[0][1] is None
-    inside = sorted({g for pair in planned for g in pair if g is not None})
-    pairs = tuple(planned if alone else [*planned, *((g, None) for g in inside)])
-    contrasts = np.zeros((len(pairs), len(result.groups)))
-    now, reasons = np.empty(len(pairs)), []
-    for e, (g, base) in enumerate(pairs):
-        contrasts[e, g] = 1.0
-        name = result.groups[g]
-        found: Estimate = result.metric(metric, name)
-        if base is not None:
-            contrasts[e, base] = -1.0
-            found = result.difference(metric, name, result.groups[base])
-        low, high = found.interval(prob)
-        now[e] = high - low
-        reasons.append(found.reason)
-    return _Aim(pairs, contrasts, len(planned), now, tuple(reasons))
-
-
-def _planned(result: Assessment, group: Any, reference: Any) -> list[tuple[int, int | None]]:
-    """Group and reference of each difference; the group alone where there is one."""
-    names = result.groups
-
-    def index(what: str, value: Any) -> int:
-        name = level_name(value)
-        if name not in names:
-            listed = ", ".join(map(show, names))
-            raise ValueError(f"{what} must be one of the groups {listed}; got {name!r}")
-        return names.index(name)
-
-    if len(names) == 1:
-        if reference is not None:
-            raise ValueError(f"reference needs a second group; there is {names[0]!r} alone")
-        return [(0 if group is None else index("group", group), None)]
-    base = index("reference", result.settings.reference if reference is None else reference)
-    if group is None:
-        return [(g, base) for g in range(len(names)) if g != base]
-    at = index("group", group)
-    if at == base:
-        raise ValueError(
-            f"group and reference must differ; both are {names[at]!r}; name another reference"
-        )
-    return [(at, base)]
-
-
-class _Forecast:
-    """Widths by the forecast, each number of labels worked out once."""
-
-    def __init__(self, ahead: Outlook, aim: _Aim, shares: Floats | None, prob: float) -> None:
-        self.ahead, self.aim, self.shares, self.prob = ahead, aim, shares, prob
-        rows = np.bincount(ahead.bins.group, ahead.bins.rows, minlength=ahead.groups)
-        self.rows: Floats = rows.astype(np.float64)
-        self.room = self.rows if shares is None else np.where(shares > 0.0, self.rows, 0.0)
-        self.before = expected_sd(ahead, np.zeros(len(ahead.bins.rows)), aim.contrasts)
-        self.known: dict[int, Floats] = {}
-
-    def widths(self, number: int) -> Floats:
-        """Expected widths of all contrasts, float64 (E,)."""
-        if number not in self.known:
-            after = expected_sd(self.ahead, self.spread(self.split(number)), self.aim.contrasts)
-            self.known[number] = forecast_width(self.aim.now, self.before, after, self.prob)
-        return self.known[number]
-
-    def split(self, number: int) -> Floats:
-        """Labels in each group, float64 (G,); whole where they are allotted."""
-        if self.shares is None:
-            return np.asarray(self.rows * (number / max(self.rows.sum(), 1.0)))
-        return allotted(number, self.shares, self.room)
-
-    def spread(self, split: Floats) -> Floats:
-        """Labels in each bin, those of a group in proportion to its rows."""
-        bins = self.ahead.bins
-        share = np.divide(split, self.rows, out=np.zeros_like(split), where=self.rows > 0.0)
-        return np.asarray(np.minimum(share[bins.group], 1.0) * bins.rows)
-
-
-def allotted(number: int, shares: Floats, room: Floats) -> Floats:
-    """Split a number by shares, in whole numbers, no part above its room."""
-    found = np.zeros(len(room))
-    while number - found.sum() >= 1.0:
-        open_ = np.where(found < room, shares, 0.0)
-        want = (number - found.sum()) * open_ / open_.sum()
-        give = np.minimum(np.floor(want), room - found)
-        if not give.any():
-            best = int(np.argmax(np.where(found < room, want, -1.0)))
-            give[best] = 1.0
-        found += give
-    return found
-
-
 class _Trend:
     """The ratio of refits to the forecast, between the numbers that were refitted."""
 
@@ -442,7 +314,7 @@ class _Trend:
 def _refitted(
     result: Assessment,
     metric: str,
-    forecast: _Forecast,
+    forecast: Curve,
     numbers: list[int],
     refits: int,
     rng: np.random.Generator,
@@ -479,7 +351,7 @@ def _refitted(
     return ratio, error
 
 
-def _shrinks(forecast: _Forecast) -> Floats:
+def _shrinks(forecast: Curve) -> Floats:
     """By how much a label in each group narrows the widest planned difference, (G,)."""
     aim, ahead = forecast.aim, forecast.ahead
     found = np.full(ahead.groups, np.nan)
@@ -523,7 +395,7 @@ def _two_digits(number: int) -> int:
     return -(-number // unit) * unit
 
 
-def _widest(widths: Floats, aim: _Aim) -> float:
+def _widest(widths: Floats, aim: Aim) -> float:
     """The widest of the differences planned for; those that are undefined are left out."""
     mine = widths[: aim.planned]
     return float(np.nanmax(mine)) if not np.isnan(mine).all() else math.nan
@@ -548,38 +420,8 @@ def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[i
     return sorted({0, *map(int, values)})
 
 
-def _shares(result: Assessment, allocation: Mapping[Any, float] | None) -> Floats | None:
-    """Shares of the extra labels by group, float64 (G,); None for rows at random."""
-    if allocation is None:
-        return None
-    if not isinstance(allocation, Mapping):
-        raise ValueError(f"allocation must map groups to numbers; got {allocation!r}")
-    given = {level_name(name): value for name, value in allocation.items()}
-    names = result.groups
-    wrong = [name for name in given if name not in names]
-    lacking = [name for name in names if name not in given]
-    if wrong or lacking:
-        what = f"no group {show(wrong[0])}" if wrong else f"nothing for {show(lacking[0])}"
-        raise ValueError(
-            f"allocation must have a number for each of {', '.join(map(show, names))}; got {what}"
-        )
-    for name, value in given.items():
-        if not (lies_in(value, -1.0, math.inf) and value >= 0.0):
-            raise ValueError(f"allocation must be at least 0; got {value!r} for {show(name)}")
-    shares = np.array([float(given[name]) for name in names])
-    if not shares[_rows(result)[1] > 0].sum() > 0.0:
-        raise ValueError("allocation must be above 0 for a group that has unlabelled rows")
-    return shares
-
-
-def _rows(result: Assessment) -> tuple[Ints, Ints]:
-    """Labelled and unlabelled rows of each group."""
-    rows = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
-    return rows[:, :UNLABELLED].sum(axis=1), rows[:, UNLABELLED]
-
-
 def _expected(
-    result: Assessment, aim: _Aim, widths: Floats, mcse: Floats, *, planned: bool
+    result: Assessment, aim: Aim, widths: Floats, mcse: Floats, *, planned: bool
 ) -> tuple[Expected, ...]:
     """The differences planned for, or the groups."""
     return tuple(
@@ -596,7 +438,7 @@ def _expected(
 
 
 def _decisive(
-    result: Assessment, metric: str, aim: _Aim, widths: Floats, within: float, prob: float
+    result: Assessment, metric: str, aim: Aim, widths: Floats, within: float, prob: float
 ) -> Floats:
     """Chance of a decisive verdict at each row of widths (P, E): float64 (P,); NaN for none."""
     found = np.full(len(widths), np.nan)
@@ -610,14 +452,14 @@ def _decisive(
     return found
 
 
-def _root(width: Floats, aim: _Aim) -> Floats:
+def _root(width: Floats, aim: Aim) -> Floats:
     """Widths of the planned differences, in units of those now: float64 (planned,)."""
     now = aim.now[: aim.planned]
     ratio = np.divide(width[: aim.planned], now, out=np.zeros_like(now), where=now != 0.0)
     return np.asarray(np.minimum(ratio, 1.0))
 
 
-def _deltas(result: Assessment, metric: str, aim: _Aim) -> Floats | None:
+def _deltas(result: Assessment, metric: str, aim: Aim) -> Floats | None:
     """Draws of the planned differences; None where there is none, or one is not reported."""
     if aim.pairs[0][1] is None or any(aim.reasons[: aim.planned]):
         return None
@@ -626,7 +468,7 @@ def _deltas(result: Assessment, metric: str, aim: _Aim) -> Floats | None:
     return np.asarray(deltas[~np.isnan(deltas).any(axis=1)])
 
 
-def _reason(labels: int | None, forecast: _Forecast, width: float) -> str | None:
+def _reason(labels: int | None, forecast: Curve, width: float) -> str | None:
     """Why there is no number of labels."""
     aim, total = forecast.aim, int(forecast.room.sum())
     if labels is not None:

@@ -10,7 +10,8 @@ import pytest
 import lightfair as lf
 from lightfair.forecast import covariance, expected_sd, forecast_width, outlook
 from lightfair.places import labelled, places
-from lightfair.planning import allotted, decisive_chance, labels_to_settle, plan_labels
+from lightfair.plan_aim import allotted
+from lightfair.planning import decisive_chance, labels_to_settle, plan_labels
 from lightfair.refits import refitted_widths
 from lightfair.table import UNLABELLED
 from lightfair.trust import regions
