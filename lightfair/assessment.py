@@ -38,6 +38,7 @@ from .warn import coarse_interval, data_warnings, disagreements, few_labels, res
 from .wording import Note, level_name
 
 if TYPE_CHECKING:
+    from .marginals import Margin
     from .ratio import Ratio
     from .simultaneous import Simultaneous
     from .slots import Imputed
@@ -160,6 +161,33 @@ class Assessment:
 
         asked = self.settings.thresholds
         return threshold_curve(self, ALL if asked is None else asked)
+
+    def marginal(self, metric: str, attribute: Any, level: Any) -> Estimate:
+        """Return the estimate of a metric of all rows that have a level of an attribute."""
+        return self._margin(metric, attribute).estimate(level)
+
+    def marginal_difference(
+        self, metric: str, attribute: Any, level: Any, reference: Any = None
+    ) -> Estimate:
+        """Return the metric of one level of an attribute minus that of another.
+
+        The default reference is the level with most rows.
+        """
+        return self._margin(metric, attribute).difference(level, reference)
+
+    @cached_property
+    def margins(self) -> dict[str, dict[str, Margin]]:
+        """Margins of every metric, by metric and attribute; see `marginals`."""
+        from .marginals import margins
+
+        return margins(self, tuple(map(self.settings.metric, self.settings.metrics)))
+
+    def _margin(self, metric: str, attribute: Any) -> Margin:
+        self.draws(metric)  # an unknown one raises
+        name = level_name(attribute)
+        if name not in self.table.attributes:
+            raise ValueError(f"no attribute {name!r}; there are {', '.join(self.table.attributes)}")
+        return self.margins[metric][name]
 
     def by_group(self, metric: str | Metric) -> ByGroup:
         """Return the draws of a metric with what comparisons need to know of them.
@@ -385,7 +413,7 @@ def assess(
     missing: str = "raise",
     reference: Any = None,
     family: str = "beta",
-    hierarchical: bool = True,
+    hierarchical: bool | str = True,
     prior: Prior | None = None,
     trust: bool | Trust = True,
     target: str = "sample",
@@ -420,8 +448,10 @@ def assess(
         The group that differences are taken against. Default: the group with most rows.
     family : {"beta", "llo", "temperature"}
         The calibration curve; see `model`.
-    hierarchical : bool
-        False gives each group a prior of its own, and shares nothing between groups.
+    hierarchical : bool or "nested"
+        False gives each group a prior of its own, and shares nothing between groups. "nested" gives
+        crossed groups what their levels have in common: effects of each attribute, and interactions
+        (`nested`). With one attribute it is the same as True.
     prior : Prior, optional
         The six scales. `Prior().scaled(alpha)` is the paper's sensitivity analysis.
     trust : bool or Trust
@@ -450,8 +480,8 @@ def assess(
     chains, draws, warmup : int, optional
         Chains, kept draws of each, and sweeps of warm-up. Default: 16 chains of 200 draws after 80
         sweeps where a fit is small, else 4 of 800 after 200; 3,200 draws in all for any other
-        number of chains. Where R-hat or the effective sample size misses its gate, drawing goes on
-        to at most 8 times `draws`.
+        number of chains. The nested prior has 16 chains, and 120 sweeps of warm-up. Where R-hat or
+        the effective sample size misses its gate, drawing goes on to at most 8 times `draws`.
     rng : int or numpy.random.Generator, optional
         Seed. The same seed gives the same numbers.
     progress : callable, optional
@@ -493,7 +523,7 @@ def assess(
         metrics=metrics,
         reference=reference,
         family=family,
-        hierarchical=bool(hierarchical),
+        hierarchical=hierarchical,
         prior=Prior() if prior is None else prior,
         trust=trust,
         target=target,

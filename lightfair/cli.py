@@ -583,8 +583,17 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--json", action="store_true", help="print JSON")
     how = parser.add_argument_group("model and sampler")
     how.add_argument("--family", default="beta", help="beta (default), llo, temperature")
-    how.add_argument(
+    prior = how.add_mutually_exclusive_group()
+    prior.add_argument(
         "--no-hierarchical", dest="hierarchical", action="store_false", help="share no prior"
+    )
+    prior.add_argument(
+        "--nested",
+        dest="hierarchical",
+        action="store_const",
+        const="nested",
+        default=True,
+        help="several --group: groups of a level share its effects",
     )
     how.add_argument(
         "--no-trust", dest="trust", action="store_false", help="the curve alone, as in the paper"

@@ -13,6 +13,7 @@ from ._jit import WORTHWHILE
 
 MANY = (16, 80)  # chains, and sweeps of warm-up
 FEW = (4, 200)
+NESTED_RUN = (16, 120)  # of the nested prior, which has no compiled form
 DRAWS = 3200  # of all chains together
 TRUSTED = 5  # deviations of a curve, a typical number
 

@@ -109,6 +109,11 @@ def group_names(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return names
 
 
+def crossed(parts: Parts) -> tuple[int, ...]:
+    """Return which attributes have two levels or more: those that cross others."""
+    return tuple(k for k, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1)
+
+
 def empty_groups(parts: Parts) -> tuple[str, ...]:
     """Combinations of levels that have no row, sorted; () where they are too many to list."""
     levels = [sorted(set(column)) for column in zip(*parts, strict=True)]

@@ -36,7 +36,7 @@ import numpy as np
 
 from .batched import back_solve, diagonal, eliminate, gram, log_diagonal
 from .evidence import Evidence
-from .groups import Parts
+from .groups import Parts, crossed
 from .model import Floats
 from .scales import Ints, Scales, one_hot, with_one
 from .surrogate import Surrogate, draw_own, eliminated, expand
@@ -92,11 +92,6 @@ class Nesting(NamedTuple):
         ]
 
 
-def crossed(parts: Parts) -> tuple[int, ...]:
-    """Return which attributes have two levels or more: those that can have effects."""
-    return tuple(k for k, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1)
-
-
 def nesting(scales: Scales, parts: Parts) -> Nesting:
     """Return the nested prior of groups with some levels.
 
@@ -144,6 +139,22 @@ def nesting(scales: Scales, parts: Parts) -> Nesting:
         design[np.arange(len(parts)), starts[k + 1] + np.searchsorted(levels, column)] = 1.0
     inner = Scales(sd, own, scales.common, np.where(none, new, scales.own_of), rows[0])
     return Nesting(inner, np.stack(ratios), np.stack(rows), design, starts)
+
+
+def named_effects(
+    eta: Floats, sigma: Floats, nest: Nesting, attributes: tuple[str, ...], parts: Parts
+) -> tuple[dict[str, Floats], dict[str, Floats]]:
+    """Return effects on the curve, (..., level, 3), and their scales, (..., 3), by attribute.
+
+    eta (..., P, D), sigma (..., S). Levels are sorted; only attributes with two or more are there.
+    """
+    names = [attributes[k] for k in crossed(parts)]
+    first = len(nest.scales.sd) - 3 * len(names)
+    effects = {
+        name: eta[..., block, :3] for name, block in zip(names, nest.blocks()[1:], strict=True)
+    }
+    sds = {name: sigma[..., first + 3 * k : first + 3 * k + 3] for k, name in enumerate(names)}
+    return effects, sds
 
 
 class _Order(NamedTuple):

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._jit import compiles
+from .effort import numpy_seconds
 from .evidence import Evidence, loglik
 from .model import Floats
 from .nested import Nesting, draw, expand_nested, marginal, shift_shapes
@@ -36,9 +38,14 @@ class NestedDraws(NamedTuple):
     eta: Floats
     sigma: Floats
 
+    @property
+    def mu(self) -> Floats:
+        """The common location, (.., draw, D)."""
+        return self.eta[..., 0, :]
+
 
 class NestedChains(NamedTuple):
-    """Chains at a moment, and all that is needed to go on."""
+    """Chains at a moment, and all that is needed to go on; jit: whether to impute compiled."""
 
     state: State
     evidence: Evidence
@@ -47,6 +54,7 @@ class NestedChains(NamedTuple):
     step: Step
     accepted: Accepted
     rng: np.random.Generator
+    jit: bool
 
 
 def warm_up(
@@ -114,7 +122,8 @@ def _begin(
     state = State(psi, eta, sigma, loglik(psi, evidence), at.value)
     step = Step(*(np.full((sets, n), start) for n, start in ((groups, 1), (rows, 1), (count, 1.2))))
     nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, rows, count, 2, groups)))
-    return NestedChains(state, evidence, nest, surrogate, step, nothing, rng)
+    jit = compiles(numpy_seconds(sets, groups, len(evidence.up), size, chains))
+    return NestedChains(state, evidence, nest, surrogate, step, nothing, rng, jit)
 
 
 def _adapted(step: Step, rate: Accepted) -> Step:

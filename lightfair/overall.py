@@ -1,4 +1,4 @@
-"""The metric of all rows together, whatever their group.
+"""The metric of all rows together, whatever their group; or of all rows of some groups.
 
 It is the metric of the pooled counts, or of the pooled slots, draw by draw: the true positives of
 all groups over the positives of all groups. It is no mean of the groups' metrics; a group of many
@@ -19,12 +19,18 @@ if TYPE_CHECKING:
     from .slots import Slots
 
 
-def overall_draws(result: Assessment, metrics: tuple[Metric, ...]) -> dict[str, Floats]:
-    """Return metrics of all rows: float64 (chain, draw) each; NaN where undefined."""
+def overall_draws(
+    result: Assessment, metrics: tuple[Metric, ...], groups: tuple[int, ...] | None = None
+) -> dict[str, Floats]:
+    """Return metrics of all rows, or those of some groups: float64 (chain, draw) each.
+
+    groups: indices; None for all. NaN where a metric is undefined.
+    """
+    mine = tuple(range(len(result.groups))) if groups is None else groups
     shape = result.counts.shape[:2]
-    pooled = result.counts.sum(axis=2)
+    pooled = result.counts[:, :, list(mine)].sum(axis=2)
     of_nodes = [metric for metric in metrics if metric.of == "nodes"]
-    nodes = _pooled_nodes(result) if of_nodes else None
+    nodes = _pooled_nodes(result, mine) if of_nodes else None
     found = {}
     for metric in metrics:
         fact = metric.label_free and result.settings.target != "population"
@@ -37,7 +43,7 @@ def overall_draws(result: Assessment, metrics: tuple[Metric, ...]) -> dict[str, 
             value = slot_theta(metric, score, weight, label)
             found[metric.name] = np.broadcast_to(value, shape[0] * shape[1]).reshape(shape)
         elif fact:
-            rows = result.table.sums("weight").sum(axis=(0, 2))
+            rows = result.table.sums("weight")[list(mine)].sum(axis=(0, 2))
             value = theta(metric, rows[:, None] * [1.0, 0.0])
             found[metric.name] = np.broadcast_to(value, shape)
         else:
@@ -45,20 +51,21 @@ def overall_draws(result: Assessment, metrics: tuple[Metric, ...]) -> dict[str, 
     return found
 
 
-def _pooled_nodes(result: Assessment) -> tuple[Floats, Floats, Floats]:
-    """Slots of all groups: score (slot,), rising; weight and label, float64 (n, slot).
+def _pooled_nodes(result: Assessment, groups: tuple[int, ...]) -> tuple[Floats, Floats, Floats]:
+    """Slots of some groups: score (slot,), rising; weight and label, float64 (n, slot).
 
     The same score, or the same cell, of several groups is one slot, as it would be in a table
     without groups.
     """
     from .slots import score_slots
 
-    slots = score_slots(result.fine)
+    every = score_slots(result.fine)
+    slots = tuple(every[index] for index in groups)
     score, place = _merged(slots)
     n = result.counts.shape[0] * result.counts.shape[1]
     fixed = result.settings.target != "population"
     weight, positive = np.zeros((1 if fixed else n, len(score))), np.zeros((n, len(score)))
-    for index, (mine, at) in enumerate(zip(slots, place, strict=True)):
+    for index, mine, at in zip(groups, slots, place, strict=True):
         imputed = result.imputed(result.groups[index])
         order = np.argsort(at, kind="stable")
         start = np.flatnonzero(np.diff(at[order], prepend=-1))

@@ -360,6 +360,7 @@ def _compared(
         groups=plain.groups,
         settings=replace(
             asked,
+            hierarchical=fit.settings.hierarchical,
             threshold={model: table.threshold for model, table in tables.items()},  # type: ignore[misc]
             chains=chains,
             draws=kept,

@@ -8,22 +8,25 @@ misses its gate.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .chains import more_draws, start_chains
 from .diagnostics import Gate, diagnose, gate
 from .evidence import table_evidence
 from .imputation import confusion_counts
+from .marginals import pooled_theta
 from .metrics import Metric, free_of_labels, theta
 from .model import Floats, active, tie
-from .sampler import Draws, take_draws, warm_up
 from .settings import Settings
 from .table import ScoreTable
 from .trust import Regions, no_regions, regions, trusted_scales
 
 if TYPE_CHECKING:
+    from .nested_sampler import NestedChains, NestedDraws
+    from .sampler import Chains, Draws
     from .slots import Slots
 
 MAX_DRAWS = 8  # times the draws asked for, where the gate is not met
@@ -41,7 +44,8 @@ class Posterior:
         log a, log b, c of each group.
     mu, sigma : float64 array, shape (chain, draw, 3)
         Common location and spread of the groups' log a, log b and c. Without hierarchy each group
-        has its own: (chain, draw, group, 3).
+        has its own: (chain, draw, group, 3). Under the nested prior sigma is the spread of what is
+        left when the effects of attributes are taken off.
     deviations : float64 array, shape (chain, draw, group, J)
         How far the log odds are from the curve, in the columns of `regions`; J is 0 without trust.
     omega, tau : float64 array, shape (chain, draw), or None
@@ -49,6 +53,9 @@ class Posterior:
         Without hierarchy (chain, draw, group). None without trust.
     regions : Regions
         Where the deviations live.
+    effects, effect_sd : dict of str to float64 array, or None
+        Under the nested prior, for each attribute with two levels or more, what a level adds to mu,
+        (chain, draw, level, 3), levels sorted by name, and the scale of these, (chain, draw, 3).
     """
 
     phi: Floats
@@ -58,6 +65,8 @@ class Posterior:
     omega: Floats | None
     tau: Floats | None
     regions: Regions
+    effects: dict[str, Floats] | None = None
+    effect_sd: dict[str, Floats] | None = None
 
     @property
     def psi(self) -> Floats:
@@ -111,14 +120,15 @@ def draw_posterior(
     evidence = table_evidence(
         [table],
         family=settings.family,
-        hierarchical=settings.hierarchical,
+        hierarchical=settings.hierarchical is not False,
         cap=settings.cap,
         regions=where,
     )
     count, draws, warmup = settings.run
-    chains = warm_up(
+    chains = start_chains(
         evidence,
         trusted_scales(settings.prior, settings.trust, where),
+        table.parts if settings.nested else None,
         chains=count,
         warmup=warmup,
         rng=streams[0],
@@ -127,10 +137,11 @@ def draw_posterior(
     parts: list[Posterior] = []
     drawn: list[Floats] = []
     smooth: list[dict[str, Floats]] = []
+    pooled: list[dict[str, Floats]] = []
     missing = draws
     while True:
-        chains, block = take_draws(chains, missing, progress=told("draws"))
-        fresh = _named(block, settings, where)
+        chains, block = more_draws(chains, missing, progress=told("draws"))
+        fresh = _named(block, chains, settings, where, table)
         counts = confusion_counts(
             fresh.psi,
             table,
@@ -143,13 +154,15 @@ def draw_posterior(
         parts.append(fresh)
         drawn.append(counts.drawn)
         smooth.append(_count_theta(counts.expected, table, settings))
+        pooled.append(pooled_theta(counts.expected, table, settings))
         if slots is not None:
             smooth[-1] |= _slot_theta(fresh, slots, settings, "expected", label_seed, None)
         posterior = _joined(parts)
         judged = {
             name: np.concatenate([m[name] for m in smooth], axis=1) for name in settings.metrics
         }
-        verdict = gate(diagnose(_quantities(posterior, judged, table, settings)))
+        levels = [np.concatenate([m[name] for m in pooled], axis=1) for name in pooled[0]]
+        verdict = gate(diagnose(_quantities(posterior, judged, levels, table, settings)))
         taken = posterior.phi.shape[1]
         missing = min(-(-taken // 2), MAX_DRAWS * draws - taken)
         if verdict.ok or missing == 0:
@@ -214,7 +227,13 @@ def _slot_theta(
     return found
 
 
-def _named(block: Draws, settings: Settings, where: Regions) -> Posterior:
+def _named(
+    block: Draws | NestedDraws,
+    chains: Chains | NestedChains,
+    settings: Settings,
+    where: Regions,
+    table: ScoreTable,
+) -> Posterior:
     """Drop the axis of data sets, and fill in the parameters that the family derives."""
     psi, mu, sigma = block.psi[0], block.mu[0], block.sigma[0]
     if not settings.hierarchical:  # every group was a data set of one group
@@ -223,8 +242,15 @@ def _named(block: Draws, settings: Settings, where: Regions) -> Posterior:
     phi, mu, spread = (tie(values[..., :3], settings.family) for values in (psi, mu, sigma))
     if "mass" in where.names:  # sigma_c is the spread of the masses, too, in every family
         spread = np.concatenate([spread[..., :2], sigma[..., 2:3]], axis=-1)
-    omega, tau = (sigma[..., 3], sigma[..., 4]) if sigma.shape[-1] > 3 else (None, None)
-    return Posterior(phi, mu, spread, psi[..., 3:], omega, tau, where)
+    omega, tau = (None, None) if settings.trust is None else (sigma[..., 3], sigma[..., 4])
+    plain = Posterior(phi, mu, spread, psi[..., 3:], omega, tau, where)
+    if not settings.nested:
+        return plain
+    from .nested import named_effects
+
+    found = named_effects(block.eta[0], sigma, chains.nest, table.attributes, table.parts)  # type: ignore[union-attr]
+    effects, sds = ({k: tie(v, settings.family) for k, v in part.items()} for part in found)
+    return replace(plain, effects=effects, effect_sd=sds)
 
 
 def _joined(parts: list[Posterior]) -> Posterior:
@@ -236,13 +262,29 @@ def _joined(parts: list[Posterior]) -> Posterior:
         else np.concatenate([getattr(part, name) for part in parts], axis=1)
         for name in ("phi", "mu", "sigma", "deviations", "omega", "tau")
     }
-    return Posterior(**joined, regions=first.regions)  # type: ignore[arg-type]
+    effects, sds = (
+        None
+        if getattr(first, name) is None
+        else {
+            attribute: np.concatenate([getattr(part, name)[attribute] for part in parts], axis=1)
+            for attribute in getattr(first, name)
+        }
+        for name in ("effects", "effect_sd")
+    )
+    return Posterior(**joined, regions=first.regions, effects=effects, effect_sd=sds)  # type: ignore[arg-type]
 
 
 def _quantities(
-    posterior: Posterior, theta_draws: dict[str, Floats], table: ScoreTable, settings: Settings
+    posterior: Posterior,
+    theta_draws: dict[str, Floats],
+    levels: list[Floats],
+    table: ScoreTable,
+    settings: Settings,
 ) -> Floats:
     """Everything whose convergence is checked: (chain, draw, quantity).
+
+    levels: metrics of the levels of attributes, if they are crossed. Under the nested prior mu and
+    effects are known only up to what one gives the other; the scales of effects are checked.
 
     Metrics are taken at their expected counts. What the drawn labels of the target `sample` add is
     independent noise, and where few rows are left it makes a metric 0 in most draws.
@@ -250,7 +292,9 @@ def _quantities(
     free = active(settings.family)
     shape = posterior.phi.shape[:2]
     reference = None if settings.reference is None else table.groups.index(settings.reference)
-    found = [getattr(posterior, n)[..., free].reshape(*shape, -1) for n in ("phi", "mu", "sigma")]
+    curve = [posterior.phi, posterior.sigma]
+    curve += [posterior.mu] if posterior.effect_sd is None else list(posterior.effect_sd.values())
+    found = [draws[..., free].reshape(*shape, -1) for draws in curve]
     if not free[2] and "mass" in posterior.regions.names:
         found.append(posterior.sigma[..., 2].reshape(*shape, -1))
     found.append(posterior.deviations.reshape(*shape, -1))
@@ -262,6 +306,7 @@ def _quantities(
         if reference is not None:
             delta = np.delete(draws - draws[..., [reference]], reference, axis=-1)
             found.append(_filled(delta))
+    found += map(_filled, levels)
     return np.concatenate(found, axis=-1)
 
 

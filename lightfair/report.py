@@ -34,6 +34,7 @@ TARGET_WORDS = {
 def to_dict(result: Assessment) -> dict[str, Any]:
     """Return the assessment as plain values; see the README for the keys."""
     from .comparison_report import comparison_values, criterion_values
+    from .marginal_report import marginal_values
 
     verdict = result.gate
     draws = result.posterior.phi.shape[1]
@@ -43,7 +44,10 @@ def to_dict(result: Assessment) -> dict[str, Any]:
         "settings": result.settings.to_dict(),
         "data": _data(result),
         "metrics": {
-            name: _metric(result, name) | compared[name] for name in result.settings.metrics
+            name: _metric(result, name)
+            | compared[name]
+            | {"marginals": marginal_values(result, name)}
+            for name in result.settings.metrics
         },
         "criteria": criterion_values(result),
         "checks": [verdict.to_dict() for verdict in result.checks],
@@ -117,6 +121,10 @@ def to_text(result: Assessment) -> str:
         lines += ["", *(f"check {verdict.sentence}" for verdict in result.checks)]
     for name in result.settings.metrics:
         lines += ["", *_metric_text(result, name)]
+        if len(result.table.attributes) > 1:
+            from .marginal_report import marginal_text
+
+            lines += marginal_text(result, name)
     if result.settings.simultaneous:
         from .comparison_report import simultaneous_text
 
@@ -347,6 +355,8 @@ def plain(value: float | None) -> float | None:
 def _head(result: Assessment) -> list[str]:
     settings = result.settings
     prior = "hierarchical" if settings.hierarchical else "independent groups"
+    if settings.nested:
+        prior = "nested prior: effects of attributes, and interactions"
     return [
         f"lightfair {__version__}",
         rows_line(result.table),
@@ -367,9 +377,9 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
         rows.append(
             [
                 f"  {entry['name']}",
-                _with_interval(entry),
+                with_interval(entry),
                 _bare(entry["prediction_powered"]),
-                _with_interval(entry["labels_only"]),
+                with_interval(entry["labels_only"]),
                 *(f"{counts[key]:,}" for key in ("labeled", "positives")),
                 *([number(entry["truth"])] if truth else []),
             ]
@@ -390,9 +400,9 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
         rows.append(
             [
                 f"  {entry['group']}",
-                _with_interval(entry),
+                with_interval(entry),
                 _bare(entry["prediction_powered"]),
-                _with_interval(entry["labels_only"]),
+                with_interval(entry["labels_only"]),
                 *chances,
                 *([number(entry["truth"])] if truth else []),
             ]
@@ -408,7 +418,8 @@ def _metric_text(result: Assessment, name: str) -> list[str]:
     return lines
 
 
-def _with_interval(entry: dict[str, Any]) -> str:
+def with_interval(entry: dict[str, Any]) -> str:
+    """A mean with its interval, a fact, or a dash and why."""
     if entry["interval"] is None:
         return "-" if entry["reason"] == KNOWN else f"- ({entry['reason']})"
     low, high = entry["interval"]
@@ -422,7 +433,7 @@ def _bare(entry: dict[str, Any]) -> str:
     if entry["interval"] is None:
         return "-"
     low, high = entry["interval"]
-    return _with_interval({**entry, "exact": low == high})
+    return with_interval({**entry, "exact": low == high})
 
 
 def aligned(rows: list[list[str]], first: int = 24) -> list[str]:

@@ -13,13 +13,16 @@ from .check import Check, check_range, parse_check
 from .compare import check_epsilon, check_prob
 from .conjugate import check_prior
 from .criteria import CRITERIA
-from .effort import DRAWS, usual, usual_warmup
+from .effort import DRAWS, NESTED_RUN, usual, usual_warmup
+from .groups import crossed
 from .imputation import TARGETS
 from .metrics import DEFAULT_METRICS, Metric, as_metric, is_built_in, resolve_metrics
 from .model import FAMILIES, Prior
 from .table import ScoreTable, check_clip
 from .trust import check_trust
 from .wording import level_name, lies_in, show
+
+NESTED = "nested"
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Settings:
     metrics: Any = DEFAULT_METRICS
     reference: Any = None
     family: str = "beta"
-    hierarchical: bool = True
+    hierarchical: bool | str = True
     prior: Prior = Prior()
     trust: Any = True
     target: str = "sample"
@@ -78,7 +81,7 @@ class Settings:
         check_prob(self.prob)
         if self.log_odds_cap is not None:
             object.__setattr__(self, "log_odds_cap", float(self.log_odds_cap))
-        object.__setattr__(self, "hierarchical", bool(self.hierarchical))
+        object.__setattr__(self, "hierarchical", _checked_prior(self.hierarchical))
         object.__setattr__(self, "trust", check_trust(self.trust))
         checks = _parsed(self.checks)
         metrics = with_checked(checks, resolve_metrics(self.metrics, self.own_metrics))
@@ -97,7 +100,8 @@ class Settings:
         """Fill in what depends on the data: threshold, reference, chains, draws and warm-up.
 
         Without a reference the group with most rows is it; with one group there is none. Chains
-        are as many as `effort` says, with 3,200 draws in all.
+        are as many as `effort` says, with 3,200 draws in all. Where fewer than two attributes have
+        two levels, the nested prior is the hierarchical one.
         """
         reference = None
         if self.reference is not None:
@@ -110,10 +114,16 @@ class Settings:
         elif len(table.groups) > 1:
             reference = table.groups[int(np.argmax(table.sums("rows").sum(axis=(1, 2))))]
         chains, warmup = usual(len(table.groups), table.labeled, self.trust is not None)
+        hierarchical = self.hierarchical
+        if self.nested and len(crossed(table.parts)) < 2:
+            hierarchical = True
         if self.chains is not None:
             chains, warmup = self.chains, usual_warmup(self.chains)
+        if hierarchical == NESTED:
+            chains, warmup = NESTED_RUN if self.chains is None else (self.chains, NESTED_RUN[1])
         return replace(
             self,
+            hierarchical=hierarchical,
             chains=chains,
             draws=max(4, -(-DRAWS // chains)) if self.draws is None else self.draws,
             warmup=warmup if self.warmup is None else self.warmup,
@@ -121,6 +131,11 @@ class Settings:
             threshold=table.threshold,
             seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         )
+
+    @property
+    def nested(self) -> bool:
+        """Whether the prior has effects of attributes."""
+        return self.hierarchical == NESTED
 
     @property
     def run(self) -> tuple[int, int, int]:
@@ -189,6 +204,15 @@ def _parsed(checks: Any) -> tuple[Check, ...]:
     """Read checks, one or several, each once."""
     several = isinstance(checks, (list, tuple)) and not isinstance(checks, Check)
     return tuple(dict.fromkeys(map(parse_check, checks if several else (checks,))))
+
+
+def _checked_prior(hierarchical: Any) -> bool | str:
+    """True, False or "nested"."""
+    if isinstance(hierarchical, str) and hierarchical == NESTED:
+        return NESTED
+    if isinstance(hierarchical, (bool, np.bool_)):
+        return bool(hierarchical)
+    raise ValueError(f'hierarchical must be True, False or "{NESTED}"; got {hierarchical!r}')
 
 
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:

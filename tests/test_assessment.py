@@ -87,7 +87,7 @@ def test_keys_of_to_dict(result):
     for metric in values["metrics"].values():
         assert list(metric)[:2] == ["groups", "differences"]
         further = {"ratios", "pairs", "pairs_left_out", "largest_gap", "between_group_sd"}
-        assert set(list(metric)[2:]) == {*further, "against_rest", "against_overall"}
+        assert set(list(metric)[2:]) == {*further, "against_rest", "against_overall", "marginals"}
         for entry in metric["groups"]:
             assert {"name", "mean", "sd", "interval", "labels_only"} <= set(entry)
             assert {"mean", "interval"} <= set(entry["labels_only"])
