@@ -338,7 +338,7 @@ def _of_labels(
     else:
         for at, place in ((group, "group"), (reference, "reference")):
             if why is None and labels.reason[at] is not None:
-                why = f"{labels.reason[at]} (in the {place})"
+                why = f"{labels.reason[at]}, in the {place}"
         mean = mean - labels.mean[reference]
         delta = labels.draws[:, group] - labels.draws[:, reference]
         low, high = np.quantile(delta, tails(result.settings.prob))

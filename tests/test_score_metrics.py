@@ -410,7 +410,7 @@ def test_labels_only_needs_five_rows_of_each_class():
     assert b["labels_only"]["reason"] == "fewer than 5 negative labels"
     (delta,) = result.to_dict()["metrics"]["auc"]["differences"]
     assert delta["labels_only"]["mean"] is None
-    assert delta["labels_only"]["reason"].startswith("fewer than 5 negative labels (in the ")
+    assert delta["labels_only"]["reason"].startswith("fewer than 5 negative labels, in the ")
     assert a["prediction_powered"]["reason"] == "not estimated for a metric of scores"
 
 
