@@ -33,6 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .assessment import Assessment, assess_data
+from .bands import is_several
 from .columns import frame_columns
 from .compare import Estimate
 from .data import ScoreData, score_data
@@ -46,7 +47,7 @@ from .settings import Settings
 from .table import UNLABELLED, ScoreTable, check_edges
 from .trust import Trust
 from .warn import coarse_interval, data_warnings, result_warnings
-from .wording import Note, level_name
+from .wording import Note, level_name, show
 
 MODELS = (2, 4)  # fewest and most models
 DECISIONS = "decisions"  # the attribute that cells add to those of the groups
@@ -417,6 +418,11 @@ def _checked(
     model: str, y_true: Any, column: Any, threshold: Any, rows: dict[str, Any]
 ) -> ScoreData:
     """Check the rows with the scores of one model; its name is in what is said of them."""
+    if is_several(threshold):
+        raise ValueError(
+            f"threshold must be one for each model, not a list; got {show(threshold)} for "
+            f"{show(model)}; compare the models at each threshold in turn"
+        )
     try:
         return score_data(y_true, column, threshold=threshold, **rows)
     except ValueError as error:

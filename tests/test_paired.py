@@ -255,6 +255,8 @@ def test_warnings_of_one_model_name_it(data):
         ({"scores": {"A": [0.5] * 400, "B": [7.0] * 400}}, r"scores\['B'\] must lie in \[0, 1\]"),
         ({"threshold": {"old": 0.5}}, "one for each of the models old, new; got old"),
         ({"threshold": 1.5}, "threshold"),
+        ({"threshold": [0.3, 0.5]}, "must be one for each model, not a list; got"),
+        ({"threshold": {"old": [0.3], "new": 0.5}}, r"not a list; got \[0.3\] for 'old'"),
         ({"metrics": "nonsense"}, "unknown metric"),
         ({"reference": "z"}, "reference must be one of the groups"),
         ({"rng": "x"}, "rng must be a seed"),
