@@ -6,8 +6,12 @@ TYPE_CHECKING = False  # the name is known to type checkers; importing typing wo
 if TYPE_CHECKING:
     from .assessment import Assessment as Assessment
     from .assessment import assess as assess
+    from .check import parse_check as parse_check
     from .compare import Estimate as Estimate
+    from .compare import Gap as Gap
+    from .comparisons import Pair as Pair
     from .conjugate import beta_binomial as beta_binomial
+    from .criteria import CRITERIA as CRITERIA
     from .data import ScoreData as ScoreData
     from .data import score_data as score_data
     from .diagnostics import gelman_rubin as gelman_rubin
@@ -25,7 +29,9 @@ if TYPE_CHECKING:
     from .planning import LabelPlan as LabelPlan
     from .planning import plan_labels as plan_labels
     from .posterior import Posterior as Posterior
+    from .ratio import Ratio as Ratio
     from .simulation import simulate as simulate
+    from .simultaneous import Simultaneous as Simultaneous
     from .sql import sql_query as sql_query
     from .stored import load_table as load_table
     from .summary import summarize as summarize
@@ -34,11 +40,15 @@ if TYPE_CHECKING:
     from .threshold_search import find_threshold as find_threshold
     from .thresholds import ThresholdCurve as ThresholdCurve
     from .trust import Trust as Trust
+    from .verdict import Verdict as Verdict
 
 _HOMES = {
     "assessment": ("Assessment", "assess"),
-    "compare": ("Estimate",),
+    "check": ("parse_check",),
+    "compare": ("Estimate", "Gap"),
+    "comparisons": ("Pair",),
     "conjugate": ("beta_binomial",),
+    "criteria": ("CRITERIA",),
     "data": ("ScoreData", "score_data"),
     "diagnostics": ("gelman_rubin",),
     "gather": ("score_table",),
@@ -48,7 +58,9 @@ _HOMES = {
     "paired": ("ModelComparison", "compare_models"),
     "planning": ("LabelPlan", "plan_labels"),
     "posterior": ("Posterior",),
+    "ratio": ("Ratio",),
     "simulation": ("simulate",),
+    "simultaneous": ("Simultaneous",),
     "sql": ("sql_query",),
     "stored": ("load_table",),
     "summary": ("summarize",),
@@ -56,6 +68,7 @@ _HOMES = {
     "threshold_search": ("FoundThresholds", "find_threshold"),
     "thresholds": ("ThresholdCurve",),
     "trust": ("Trust",),
+    "verdict": ("Verdict",),
 }
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 

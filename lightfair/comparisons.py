@@ -11,7 +11,8 @@ and for each the probability that it is the one with the largest gap.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +21,20 @@ from .compare import ROUNDING, UNDEFINED_LIMIT, Estimate, Gap, difference, round
 from .model import Floats
 
 
-class ByGroup(NamedTuple):
-    """Draws of a metric: float64 (chain, draw, group); groups: their names.
+@dataclass(frozen=True, eq=False)
+class ByGroup:
+    """Draws of a metric with what comparisons need to know of them.
 
-    lack: what is missing where it is undefined; known: bool (group,), whether it is a fact of the
-    rows; label_free: whether no label is needed to know it.
+    Attributes
+    ----------
+    draws : float64 array, shape (chain, draw, group)
+    groups : tuple of str
+    lack : str
+        What is missing where the metric is undefined.
+    known : bool array, shape (group,)
+        Whether it is a fact of the rows.
+    label_free : bool
+        Whether no label is needed to know it.
     """
 
     draws: Floats
@@ -33,27 +43,54 @@ class ByGroup(NamedTuple):
     known: npt.NDArray[np.bool_]
     label_free: bool = False
 
+    @cached_property
+    def undefined(self) -> Floats:
+        """Share of draws in which it is undefined, float64 (group,)."""
+        return np.asarray(np.isnan(self.draws).mean(axis=(0, 1)))
+
     @property
     def usable(self) -> npt.NDArray[np.int64]:
         """Groups in which the metric is defined in all but a few draws."""
-        return np.flatnonzero(np.isnan(self.draws).mean(axis=(0, 1)) <= UNDEFINED_LIMIT)
+        return np.flatnonzero(self.undefined <= UNDEFINED_LIMIT)
 
     def named(self, kept: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Return the names of the groups that are not among those kept."""
-        return tuple(name for at, name in enumerate(self.groups) if at not in kept)
+        return tuple(self.groups[at] for at in np.setdiff1d(np.arange(len(self.groups)), kept))
 
 
-class Pair(NamedTuple):
-    """The metric of `group` minus that of `reference`; and how likely it is the largest gap.
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two groups, and how likely their difference is the largest gap.
 
-    prob_largest: probability that no pair has a larger absolute difference, ties split evenly; NaN
-    where the difference is undefined.
+    Attributes
+    ----------
+    by : ByGroup
+    at : (int, int)
+        Indices of the group and of the one that is subtracted.
+    prob_largest : float
+        Probability that no pair has a larger absolute difference, ties split evenly; NaN where the
+        difference is undefined.
     """
 
-    group: str
-    reference: str
-    estimate: Estimate
+    by: ByGroup
+    at: tuple[int, int]
     prob_largest: float
+
+    @property
+    def group(self) -> str:
+        """Name of the group."""
+        return self.by.groups[self.at[0]]
+
+    @property
+    def reference(self) -> str:
+        """Name of the group that is subtracted."""
+        return self.by.groups[self.at[1]]
+
+    @property
+    def estimate(self) -> Estimate:
+        """The metric of `group` minus that of `reference`."""
+        exact = bool(self.by.known[list(self.at)].all())
+        return difference(self.by.draws, *self.at, self.by.lack, exact=exact)
 
 
 def pairs(by: ByGroup, base: int | None = None) -> tuple[Pair, ...]:
@@ -67,13 +104,8 @@ def pairs(by: ByGroup, base: int | None = None) -> tuple[Pair, ...]:
         Group that is subtracted in its pairs. In other pairs it is the earlier one.
     """
     share = _largest(by)
-    found = []
-    for one, two in pair_indices(len(by.groups), base):
-        exact = bool(by.known[one] and by.known[two])
-        estimate = difference(by.draws, one, two, by.lack, exact=exact)
-        among = share[one, two] + share[two, one]
-        found.append(Pair(by.groups[one], by.groups[two], estimate, float(among)))
-    return tuple(found)
+    both = share + share.T
+    return tuple(Pair(by, at, float(both[at])) for at in pair_indices(len(by.groups), base))
 
 
 def pair_indices(groups: int, base: int | None = None) -> list[tuple[int, int]]:

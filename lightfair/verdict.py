@@ -23,7 +23,7 @@ variance fall as 1 / labels, which is right if the gaps are about what they now 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -43,6 +43,8 @@ BORDER = 1e-12  # a gap this close to the limit is within it: 0.35 - 0.3 is not 
 MOST_LABELS = 1000  # times the labels that there are; what needs more is not forecast
 BLOCK = 256  # pairs at a time
 STEP = 2.0**0.125  # of the search for a number of labels
+FEWEST = 400  # draws of a forecast
+MOST_NUMBERS = 1_000_000  # draws times pairs of a forecast, where that leaves enough draws
 
 
 @dataclass(frozen=True)
@@ -156,12 +158,11 @@ class Question(NamedTuple):
         """For each metric the groups that cannot be judged, and why."""
         found = []
         for part in self.parts:
-            undefined = np.isnan(part.draws).mean(axis=(0, 1))
             mine = {}
             for at, name in enumerate(part.groups):
                 if not (self.labelled[at] or part.known[at] or part.label_free):
                     mine[at] = f"group {name} has no labels and rests on the prior"
-                elif why := undefined_reason(float(undefined[at]), part.lack):
+                elif why := undefined_reason(float(part.undefined[at]), part.lack):
                     mine[at] = f"group {name} is undefined: {why}"
             found.append(mine)
         return found
@@ -367,27 +368,54 @@ def labels_to_settle(
 
     Returns
     -------
-    Two significant digits, at least 1; at most `unlabeled` where `finite`. None where no number
-    within reach settles it.
+    int or None. Two significant digits, at least 1; at most `unlabeled` where `finite`. None where
+    no number within reach settles it.
     """
-    obstacles = question.obstacles()
-    most = unlabeled if finite else MOST_LABELS * labeled
-    more = 1.0
-    while labeled > 0 and more < min(most, MOST_LABELS * labeled):
+    most = min(unlabeled if finite else MOST_LABELS * labeled, MOST_LABELS * labeled)
+    if most == 0:
+        return None
+    few = _thinned(question)
+    obstacles = few.obstacles()
+    centre = [_means(part.draws) for part in few.parts]
+
+    def settles(more: float) -> bool:
         shrink = (1.0 + more / labeled) ** -0.5
-        parts = []
-        for part in question.parts:
-            mean = np.nan_to_num(np.nanmean(part.draws, axis=(0, 1)))
-            parts.append(part._replace(draws=mean + shrink * (part.draws - mean)))
-        then = question._replace(parts=tuple(parts))
+        then = few._replace(
+            parts=tuple(
+                replace(part, draws=mean + shrink * (part.draws - mean))
+                for part, mean in zip(few.parts, centre, strict=True)
+            )
+        )
         inside, beyond = joint(then, obstacles)
-        if (
-            inside >= prob * (inside + beyond) > 0.0
-            or by_pair(then, obstacles).surest.max() >= prob
-        ):
-            return min(_two_digits(more), most)
-        more = max(more * STEP, more + 1.0)
-    return unlabeled if finite and 0 < unlabeled <= MOST_LABELS * labeled else None
+        near = inside >= prob * (inside + beyond) > 0.0
+        return bool(near or by_pair(then, obstacles).surest.max() >= prob)
+
+    low, high = 0, int(np.ceil(np.log(most) / np.log(STEP)))  # powers of the step
+    if not settles(STEP**high):
+        return unlabeled if finite and unlabeled == most else None
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if settles(STEP**middle) else (middle + 1, high)
+    return min(_two_digits(STEP**high), most)
+
+
+def _means(draws: Floats) -> Floats:
+    """Means of the defined draws of each group; 0 where there is none."""
+    seen = ~np.isnan(draws)
+    total = np.where(seen, draws, 0.0).sum(axis=(0, 1))
+    return np.asarray(total / np.maximum(seen.sum(axis=(0, 1)), 1))
+
+
+def _thinned(question: Question) -> Question:
+    """Take evenly spaced draws, fewer where there are many pairs: a forecast asks many times."""
+    size = question.parts[0].draws[..., 0].size
+    few = int(np.clip(MOST_NUMBERS // len(question.pairs), FEWEST, size)) if size > FEWEST else size
+    at = np.linspace(0.0, size - 1.0, few).round().astype(int)
+    parts = []
+    for part in question.parts:
+        draws = part.draws.reshape(-1, len(part.groups))[at]
+        parts.append(replace(part, draws=draws[None]))
+    return question._replace(parts=tuple(parts))
 
 
 def _two_digits(value: float) -> int:

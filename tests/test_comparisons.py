@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -237,7 +238,7 @@ def test_without_errors_the_sd_is_that_of_the_groups():
 def test_a_known_group_among_others():
     draws = np.full((1, 500, 3), 0.5)
     draws[..., 1:] += 0.05 * np.random.default_rng(1).standard_normal((1, 500, 2))
-    by = by_group(draws)._replace(known=np.array([True, False, False]))
+    by = replace(by_group(draws), known=np.array([True, False, False]))
     found = between_group_sd(by)
     assert not found.exact and 0.0 < found.median < 0.05
 
@@ -251,7 +252,7 @@ def test_the_sd_is_deterministic_and_the_same_for_groups_in_another_order():
     _, by = simulated(5, 0.05, 0.05, 1)
     one = between_group_sd(by)
     np.testing.assert_array_equal(one.draws, between_group_sd(by).draws)
-    turned = by._replace(draws=by.draws[..., ::-1])
+    turned = replace(by, draws=by.draws[..., ::-1])
     assert between_group_sd(turned).median == pytest.approx(one.median, rel=1e-6)
 
 
