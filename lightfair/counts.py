@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from .wording import Note, list_values
 
+APART = "; if they are not, give them names of their own"
 MISSING_LEVEL = "missing"  # the level that missing="group" makes
 
 
@@ -50,8 +51,8 @@ def row_notes(counts: Counts, rows: str = "") -> list[Note]:
     """Say what happened to rows; `rows` lists some of those where an attribute is missing."""
     notes = []
     for attribute, levels in counts.merged_levels:
-        message = "values of different types share a name and are one level"
-        notes.append(Note("merged_levels", f"{attribute}: {message}: {list_values(set(levels))}"))
+        message = f"{attribute}: values of different types share a name and are one level: "
+        notes.append(Note("merged_levels", f"{message}{list_values(set(levels))}{APART}"))
     listed = f" ({rows})" if rows else ""
     if counts.dropped:
         message = f"rows dropped, sensitive_features is missing: {counts.dropped}{listed}"
@@ -79,4 +80,5 @@ def tie_notes(counts: Counts) -> list[Note]:
     if not counts.ties:
         return []
     message = f"rows with a score equal to the threshold, counted as positive: {counts.ties}"
+    message += "; a threshold just above makes them negative"
     return [Note("ties_with_threshold", message)]

@@ -55,7 +55,7 @@ from .wording import Note, level_name, list_values, missing_rows, row_list, show
 
 WEIGHTS = (1e-100, 1e100)  # of those that are not 0: their squares, and sums of them, are numbers
 PROB_HINT = (
-    "give the probability with which the row was chosen to be labelled, 1 if it was sure to be"
+    "give the probability with which the row was chosen to be labeled, 1 if it was sure to be"
 )
 LEAST_PROB = 1e-40  # of being labelled: squares of WEIGHTS over it are numbers
 FIRST_ROWS = 6  # row numbers that a note needs: it lists five, and says whether there are more
@@ -173,8 +173,8 @@ def score_data(
     >>> data = score_data([1, 0, None], [0.9, 0.2, 0.5], sensitive_features=["b", "a", "a"])
     >>> data.label.tolist(), data.groups, data.group.tolist()
     ([1, 0, -1], ('a', 'b'), [1, 0, 0])
-    >>> data.notes[0].message
-    'rows with a score equal to the threshold, counted as positive: 1'
+    >>> data.notes[0].code, data.counts.ties
+    ('ties_with_threshold', 1)
     """
     door = Door(
         threshold=threshold,

@@ -152,7 +152,8 @@ def group_notes(
         notes += _name_notes(attribute, every[-1])
     combinations = math.prod(map(len, every))
     if combinations > EMPTY_LIMIT and len(attributes) > 1:
-        message = f"combinations without rows, too many to list: {combinations - len(parts)}"
+        message = f"combinations without rows, too many to list: {combinations - len(parts)}; "
+        message += "cross fewer attributes, or merge levels"
         notes.append(Note("empty_groups", message))
     return notes
 

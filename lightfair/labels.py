@@ -70,7 +70,7 @@ class Labels:
             if classes == {-1, 1} and positive_label is None:
                 raise ValueError(
                     "y_true holds only -1 and 1, so -1 may be the negative class or mean "
-                    "unlabelled; pass positive_label=1 for the first or unlabeled=-1 for the second"
+                    "unlabeled; pass positive_label=1 for the first or unlabeled=-1 for the second"
                 )
             if classes != {-1, 1} or not same(positive_label, 1):
                 classes.discard(-1)
@@ -78,7 +78,7 @@ class Labels:
         if len(classes) > 2:
             raise ValueError(
                 f"y_true must hold two classes; got {len(classes)} values: {shown}; name those "
-                "that mean unlabelled in unlabeled="
+                "that mean unlabeled in unlabeled="
             )
         if positive_label is None and not classes <= {0, 1}:
             raise ValueError(

@@ -156,7 +156,7 @@ SHARES: dict[str, Share] = {
     "false_omission_rate": Share(FN, _REJECTED, "rows predicted negative"),
     "selection_rate": Share(_SELECTED, _ALL, "rows"),
     "base_rate": Share(_POSITIVE, _ALL, "rows"),
-    "f1": Share(_sum(TP, TP), _sum(TP, TP, FP, FN), "rows labelled or predicted positive"),
+    "f1": Share(_sum(TP, TP), _sum(TP, TP, FP, FN), "rows labeled or predicted positive"),
 }
 LABEL_FREE = ("selection_rate", "average_score")  # facts of the predictions and scores
 COUNT_METRICS: dict[str, Metric] = {

@@ -393,7 +393,7 @@ def _place(check: Misfit, entry: int, groups: tuple[str, ...]) -> str:
     )
     labelled = "row is" if rows == 1 else "rows are"
     return (
-        f"group {name}, {_scores(check, entry)}: {positives:,} of {rows:,} labelled {labelled} "
+        f"group {name}, {_scores(check, entry)}: {positives:,} of {rows:,} labeled {labelled} "
         f"positive, {_count(mean)} ({low:,.0f} to {high:,.0f}) were expected"
     )
 

@@ -412,7 +412,7 @@ def _merged_designs(groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) -> 
             total[np.searchsorted(groups, table.groups)] += table.design
         elif table.labeled:
             raise ValueError(
-                "tables add only when both know the label_prob of their labelled rows, or neither; "
+                "tables add only when both know the label_prob of their labeled rows, or neither; "
                 "got one; build both with label_prob, 1 where all rows were labelled"
             )
     return total

@@ -538,7 +538,7 @@ def test_G4_ties_with_the_threshold_are_positive_and_counted():
     data = lf.score_data([1, 0] * 20, score, sensitive_features=["a", "b"] * 20)
     assert data.predicted.sum() == 20
     assert [note.code for note in data.notes] == ["ties_with_threshold"]
-    assert "counted as positive: 20" in data.notes[0].message
+    assert "counted as positive: 20; a threshold just above" in data.notes[0].message
 
 
 # machines

@@ -116,7 +116,7 @@ def test_tables_that_do_and_do_not_add():
     total = labelled + unlabelled
     np.testing.assert_array_equal(total.design, labelled.design)
     np.testing.assert_array_equal((unlabelled + labelled).design, labelled.design)
-    with pytest.raises(ValueError, match="both know the label_prob of their labelled rows, or"):
+    with pytest.raises(ValueError, match="both know the label_prob of their labeled rows, or"):
         labelled + without
 
 

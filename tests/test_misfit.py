@@ -380,7 +380,7 @@ def test_a_jump_at_the_threshold_is_flagged_and_trust_is_advised(fits):
     assert [note.code for note in notes] == ["misfit"]
     pattern = (
         r"the curve misses the labels in \d+ of 12 regions.*: group (Female|Male), scores "
-        r"0\.\d\d to 0\.\d\d: \d+ of \d+ labelled rows are positive, "
+        r"0\.\d\d to 0\.\d\d: \d+ of \d+ labeled rows are positive, "
         r"\d+ \(\d+ to \d+\) were expected.*; the intervals are too narrow there; use trust"
     )
     assert re.fullmatch(pattern, notes[0].message)
@@ -425,7 +425,7 @@ def test_the_sentence():
     check = made_up(p=np.array([0.5, 0.001, 0.5, 0.5]))
     assert told(check) == (
         "the curve misses the labels in 1 of 4 regions: group Female, scores 0.50 to 0.74: 31 of "
-        "40 labelled rows are positive, 18 (12 to 24) were expected; the intervals are too narrow "
+        "40 labeled rows are positive, 18 (12 to 24) were expected; the intervals are too narrow "
         "there; use trust"
     )
 
@@ -448,7 +448,7 @@ def test_the_worst_three_are_named_worst_first():
     )
     order = [message.index(words) for words in ("300 of 2,000", "20 of 50", "1 of 1")]
     assert order == sorted(order) and "31 of 40" not in message
-    assert "1 of 1 labelled row is positive, less than 0.1 (0 to 0) were expected" in message
+    assert "1 of 1 labeled row is positive, less than 0.1 (0 to 0) were expected" in message
 
 
 def test_ties_go_to_the_farthest():
