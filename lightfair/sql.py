@@ -172,7 +172,7 @@ def sql_query(
         Columns of the sensitive attributes; more than one are crossed.
     threshold : float or mapping of group to float
         In (0, 1). The key of a crossed group is a tuple of levels, or its joined name where no
-        level holds a comma.
+        level holds a comma. Several thresholds are not carried, and neither is `label_prob`.
     clip : float
         In [0, 0.5). Scores are clipped to [clip, 1 - clip] for the logit.
     positive_label, unlabeled, missing
