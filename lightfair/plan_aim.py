@@ -161,7 +161,7 @@ def shares_of(result: Assessment, allocation: Mapping[Any, float] | None) -> Flo
             raise ValueError(f"allocation must be at least 0; got {value!r} for {show(name)}")
     shares = np.array([float(given[name]) for name in names])
     if not shares[rows_of(result)[1] > 0].sum() > 0.0:
-        raise ValueError("allocation must be above 0 for a group that has unlabelled rows")
+        raise ValueError("allocation must be above 0 for a group that has unlabeled rows")
     return shares
 
 

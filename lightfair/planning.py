@@ -476,7 +476,7 @@ def _reason(labels: int | None, forecast: Curve, width: float) -> str | None:
     if all(aim.reasons[: aim.planned]):
         return f"it is undefined, {aim.reasons[0]}"
     if total == 0:
-        return "no row is unlabelled"
+        return "no row is unlabeled"
     least = _widest(forecast.widths(total), aim)
     where = "all rows" if forecast.shares is None else "all rows of the groups that get labels"
-    return f"with {where} labelled a width of {least:.3g} is left"
+    return f"with {where} labeled a width of {least:.3g} is left"

@@ -129,7 +129,7 @@ def fit_tables(
     chains = start_chains(evidence, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
     chains, block = more_draws(chains, DRAWS)
     psi = block.psi
-    if not settings.hierarchical:  # every group was a data set of one group
+    if settings.hierarchical is False:  # every group was a data set of one group
         shape = (len(tables), len(result.groups), CHAINS, DRAWS, -1)
         psi = np.moveaxis(psi.reshape(shape), 1, 3)
     tied = np.concatenate([tie(psi[..., :3], settings.family), psi[..., 3:]], axis=-1)

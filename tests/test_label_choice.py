@@ -7,7 +7,7 @@ import pytest
 
 import lightfair as lf
 from lightfair.forecast import expected_sd, outlook
-from lightfair.label_choice import METHODS, _begin, allocate, choose_labels, systematic
+from lightfair.label_choice import METHODS, _begin, allocate, choose_labels, strata_of, systematic
 
 QUICK = {"chains": 4, "draws": 200, "warmup": 100, "rng": 1}
 CONTRAST = np.array([[-1.0, 1.0]])
@@ -106,6 +106,16 @@ def test_greedy_labels_are_expected_to_be_worth_more(result):
     assert found[0] < 0.95 * found[1]
 
 
+def test_rows_of_a_stratum_have_one_chance(result, rows):
+    ahead = outlook(result, "tpr")
+    parts = strata_of(ahead.bins)
+    gets = allocate(ahead, 100, ahead.bins.rows, CONTRAST)
+    share = np.bincount(parts, gets) / np.bincount(parts, ahead.bins.rows)
+    assert np.abs(gets - share[parts] * ahead.bins.rows).max() < 1.5
+    chances = np.unique(choose(result, rows).every_prob.round(12))
+    assert len(chances) <= len(np.unique(parts)) + 1  # and 0
+
+
 def test_all_rows_can_be_chosen(result, rows):
     chosen = choose(result, rows, n=1920)
     np.testing.assert_allclose(chosen.prob, 1.0, rtol=1e-9)
@@ -194,5 +204,5 @@ def test_a_row_that_was_not_assessed_is_named():
     group = np.repeat(["a", "b"], 200)
     result = lf.assess(label, score, sensitive_features=group, **QUICK)
     score[350] = 0.99
-    with pytest.raises(ValueError, match="row 350 is not among the unlabelled rows"):
+    with pytest.raises(ValueError, match="row 350 is not among the unlabeled rows"):
         choose_labels(result, 5, y_score=score, sensitive_features=group, y_true=label)

@@ -248,7 +248,7 @@ def test_a_width_that_cannot_be_had_has_a_reason():
     plan = plan_labels(result, width=0.01, refits=0)
     assert plan.labels is None
     assert plan.labels_range is None
-    assert plan.reason.startswith("with all rows labelled a width of")
+    assert plan.reason.startswith("with all rows labeled a width of")
     assert "A width of 0.01 is out of reach: with all rows" in str(plan)
 
 
@@ -403,3 +403,15 @@ def test_json_of_a_plan_has_no_nan(plan):
 def test_bad_arguments_are_named(result, options, message):
     with pytest.raises(ValueError, match=message):
         plan_labels(result, **options)
+
+
+def test_the_nested_prior_is_planned_for():
+    rng = np.random.default_rng(1)
+    score = rng.random(600)
+    groups = {"sex": rng.choice(["f", "m"], 600), "age": rng.choice(["old", "young"], 600)}
+    label = np.where(rng.random(600) < 0.15, rng.random(600) < score, np.nan)
+    result = lf.assess(label, score, sensitive_features=groups, hierarchical="nested", **QUICK)
+    plan = plan_labels(result, extra=[200], refits=3, rng=1)
+    alone = plan_labels(result, extra=[200], refits=0)
+    for mine, other in zip(plan.of_differences, alone.of_differences, strict=True):
+        assert 0.7 < mine.width[1] / other.width[1] < 1.3
