@@ -246,6 +246,38 @@ def test_values_are_those_of_the_methods(trio):
     assert "predictive_parity" not in values["criteria"]
 
 
+def equal_groups(labeled, seed, rows=6000):
+    """Scores and labels of three groups without any difference."""
+    rng = np.random.default_rng(seed)
+    score = np.clip(rng.beta(1.2, 1.3, rows), 1e-9, 1.0 - 1e-9)
+    label = (rng.random(rows) < score).astype(float)
+    label[rng.permutation(rows)[labeled:]] = np.nan
+    return label, score, np.repeat(["A", "B", "C"], rows // 3)
+
+
+def test_at_equality_gaps_are_small_the_more_labels_there_are():
+    """F03, F30: the gap is above 0 in every draw; what counts is that it is small."""
+    small, naive, spread, statuses = {}, {}, {}, set()
+    for labeled in (30, 600):
+        results = []
+        for seed in range(4):
+            y, s, group = equal_groups(labeled, seed)
+            results.append(
+                lf.assess(
+                    y, s, sensitive_features=group, metrics="tpr", rng=seed, **ENOUGH, chains=4
+                )
+            )
+        gaps = [result.largest_gap("tpr") for result in results]
+        assert all(gap.interval()[0] > 0.0 for gap in gaps)
+        small[labeled] = np.mean([gap.prob_within(0.05) for gap in gaps])
+        spread[labeled] = np.mean([r.between_group_sd("tpr").median for r in results])
+        naive[labeled] = np.mean([np.median(r.draws("tpr").std(axis=-1)) for r in results])
+        statuses |= {result.check("tpr", within=0.05).status for result in results}
+    assert small[600] > small[30] + 0.2
+    assert spread[600] < spread[30] < naive[30]
+    assert "fail" not in statuses
+
+
 # simultaneous intervals
 
 
