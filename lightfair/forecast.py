@@ -19,6 +19,7 @@ that there is; with many it is that of a normal posterior.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -92,15 +93,27 @@ def binned(at: Places) -> tuple[Bins, Ints]:
     return Bins(group, predicted, region, band, logit / rows, rows, weight, weight_sq), of
 
 
-def outlook(result: Assessment, metric: str, truths: Ints | None = None) -> Outlook:
+def outlook(
+    result: Assessment,
+    metric: str,
+    truths: Ints | None = None,
+    *,
+    groups: Sequence[int] | None = None,
+) -> Outlook:
     """Gather what the forecast of a metric needs.
 
-    `truths` int64 (K,) are the draws to take, chains one after the other. Default: evenly spaced.
+    Parameters
+    ----------
+    truths
+        int64 (K,), the draws to take, chains one after the other. Default: evenly spaced.
+    groups
+        Those whose curves are looked at; labels of the others inform of nothing. Default: all.
     """
+    inside = range(len(result.groups)) if groups is None else sorted(groups)
     where, cap = result.posterior.regions, result.settings.cap
     bins, _ = binned(places(result.table, where))
     every = result.posterior.psi.reshape(-1, *result.posterior.psi.shape[2:])
-    spread = _directions(every)
+    spread = _directions(every[:, list(inside)])
     size = max(1, len(bins.rows) * spread.shape[1])
     few = int(np.clip(MOST_NUMBERS // size, 8, min(MOST_DRAWS, len(every))))
     even = np.linspace(0.0, len(every) - 1.0, few).round().astype(np.int64)
@@ -117,7 +130,7 @@ def outlook(result: Assessment, metric: str, truths: Ints | None = None) -> Outl
         len(result.groups),
         rate,
         informs,
-        _seen(psi, bins, where, spread),
+        _seen(psi, bins, where, spread, inside),
         gain,
         loss,
         np.asarray((sums * slopes**2).sum(axis=(2, 3))),
@@ -135,31 +148,29 @@ def counted(result: Assessment, metric: str) -> Metric:
     return found
 
 
-def covariance(ahead: Outlook, extra: Floats) -> Floats:
-    """Return the covariance of the groups' metrics after extra labels.
+def sds(ahead: Outlook, extra: Floats, contrasts: Floats) -> Floats:
+    """Standard deviations of contrasts of the groups' metrics after extra labels, by draw.
 
     Parameters
     ----------
     extra
         float64 (B,), labels in each bin, whole or not, at most its rows.
+    contrasts
+        float64 (E, G).
 
     Returns
     -------
-    float64 (K, G, G)
+    float64 (K, E)
     """
     bins = ahead.bins
-    k, _, r = ahead.seen.shape
+    r = ahead.seen.shape[2]
     left = 1.0 - extra / bins.rows
     learned = np.swapaxes(ahead.seen * (extra * ahead.informs)[..., None], 1, 2) @ ahead.seen
     learned[:, np.arange(r), np.arange(r)] += 1.0
-    pull = (ahead.slope * ahead.informs * bins.weight * left)[..., None] * ahead.seen
-    by_group = np.zeros((k, ahead.groups, r))
-    for g in range(ahead.groups):
-        by_group[:, g] = pull[:, bins.group == g].sum(axis=1)
-    found = by_group @ np.linalg.solve(learned, np.swapaxes(by_group, 1, 2))
-    every = np.arange(ahead.groups)
-    found[:, every, every] += noise(ahead, left)
-    return np.asarray(found)
+    part = ahead.slope * ahead.informs * bins.weight * left  # (K, B)
+    pull = (contrasts[:, bins.group] * part[:, None]) @ ahead.seen  # (K, E, r)
+    known = (pull * np.swapaxes(np.linalg.solve(learned, np.swapaxes(pull, 1, 2)), 1, 2)).sum(2)
+    return np.asarray(np.sqrt(np.maximum(known + noise(ahead, left) @ (contrasts**2).T, 0.0)))
 
 
 def noise(ahead: Outlook, left: Floats) -> Floats:
@@ -184,15 +195,8 @@ def noise(ahead: Outlook, left: Floats) -> Floats:
     return start
 
 
-def sds(ahead: Outlook, extra: Floats, contrasts: Floats) -> Floats:
-    """Standard deviations of contrasts (E, G) of the groups' metrics, by draw: float64 (K, E)."""
-    found = covariance(ahead, extra)
-    variance = np.einsum("eg,kgh,eh->ke", contrasts, found, contrasts)
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
-
-
 def expected_sd(ahead: Outlook, extra: Floats, contrasts: Floats) -> Floats:
-    """Mean of `sds` over the draws, float64 (E,)."""
+    """Expected standard deviations of contrasts: the mean of `sds`, float64 (E,)."""
     return np.asarray(sds(ahead, extra, contrasts).mean(axis=0))
 
 
@@ -218,14 +222,14 @@ def _directions(psi: Floats) -> Floats:
     return np.asarray(axes[:, some] * np.sqrt(value[some]))
 
 
-def _seen(psi: Floats, bins: Bins, where: Regions, spread: Floats) -> Floats:
+def _seen(psi: Floats, bins: Bins, where: Regions, spread: Floats, inside: Sequence[int]) -> Floats:
     """Derivatives of the bins' log odds by psi, in units of the spread: float64 (K, B, r)."""
-    k, groups, size = psi.shape
+    k, _, size = psi.shape
     seen = features(bins.logit, "beta")
     holds = where.on_curve[bins.region]
-    found = np.empty((k, len(bins.rows), spread.shape[1]))
-    root = spread.reshape(groups, size, -1)
-    for g in range(groups):
+    found = np.zeros((k, len(bins.rows), spread.shape[1]))
+    root = spread.reshape(len(inside), size, -1)
+    for i, g in enumerate(inside):
         mine = bins.group == g
         x = np.empty((k, int(mine.sum()), size))
         curve = np.exp(psi[:, g, None, :2])
@@ -233,7 +237,7 @@ def _seen(psi: Floats, bins: Bins, where: Regions, spread: Floats) -> Floats:
         x[..., 1] = curve[..., 1] * (seen.down * holds)[mine]
         x[..., 2] = holds[mine]
         x[..., 3:] = where.loadings[bins.region[mine]]
-        found[:, mine] = x @ root[g]
+        found[:, mine] = x @ root[i]
     return found
 
 

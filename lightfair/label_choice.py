@@ -170,7 +170,7 @@ def choose_rows(
     real = isinstance(explore, (int, float, np.integer, np.floating))
     if not (real and not isinstance(explore, bool) and 0.0 < explore <= 1.0):
         raise ValueError(f"explore must lie in (0, 1]; got {explore!r}; 0.1 is usual")
-    contrasts = planned_contrasts(result, metric, group, reference)
+    contrasts, inside = planned_contrasts(result, metric, group, reference)
     unlabelled = np.flatnonzero(data.label < 0)
     whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool)
     if not whole or not 1 <= n <= len(unlabelled):
@@ -180,7 +180,7 @@ def choose_rows(
         )
     size = int(np.prod(result.draws(metric).shape[:2]))
     few = np.linspace(0.0, size - 1.0, min(DECIDING, size)).round().astype(np.int64)
-    ahead = outlook(result, metric, few)
+    ahead = outlook(result, metric, few, groups=inside)
     of = _bin_of(result, ahead.bins, data, unlabelled, number)
     stream = seeded(rng)
     room = np.bincount(of, minlength=len(ahead.bins.rows)).astype(np.float64)

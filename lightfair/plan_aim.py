@@ -22,15 +22,25 @@ if TYPE_CHECKING:
     from .assessment import Assessment
 
 
-def planned_contrasts(result: Assessment, metric: str, group: Any, reference: Any) -> Floats:
-    """Contrasts of the groups' metrics that are planned for, float64 (E, G); see `plan_labels`."""
+MOST_GROUPS = 20  # planned for together: the work grows with their third power
+
+
+def planned_contrasts(
+    result: Assessment, metric: str, group: Any, reference: Any
+) -> tuple[Floats, list[int]]:
+    """What is planned for, see `plan_labels`.
+
+    Returns
+    -------
+    Contrasts of the groups' metrics, float64 (E, G), and the groups whose curves are looked at.
+    """
     aim = aim_at(result, metric, planned_pairs(result, group, reference), result.settings.prob)
     some = np.array([reason is None for reason in aim.reasons[: aim.planned]])
     if not some.any():
         raise ValueError(
             f"{metric} must be defined where labels are chosen for it; {aim.reasons[0]}"
         )
-    return np.asarray(aim.contrasts[: aim.planned][some])
+    return np.asarray(aim.contrasts[: aim.planned][some]), looked_at(result, aim.groups)
 
 
 class Aim(NamedTuple):
@@ -46,6 +56,23 @@ class Aim(NamedTuple):
     planned: int
     now: Floats
     reasons: tuple[str | None, ...]
+
+    @property
+    def groups(self) -> list[int]:
+        """The groups that are in them."""
+        return sorted({g for pair in self.pairs for g in pair if g is not None})
+
+
+def looked_at(result: Assessment, groups: list[int]) -> list[int]:
+    """Groups whose curves a forecast looks at: all, or those planned for where there are many."""
+    if len(result.groups) <= MOST_GROUPS:
+        return list(range(len(result.groups)))
+    if len(groups) > MOST_GROUPS:
+        raise ValueError(
+            f"group must be given where there are more than {MOST_GROUPS} groups; there are "
+            f"{len(result.groups)}"
+        )
+    return groups
 
 
 def aim_at(

@@ -21,7 +21,17 @@ import numpy as np
 from .compare import check_prob
 from .forecast import expected_sd, forecast_width, outlook, sds
 from .model import Floats
-from .plan_aim import Aim, Curve, aim_at, planned_pairs, rows_of, seeded, shares_of
+from .plan_aim import (
+    MOST_GROUPS,
+    Aim,
+    Curve,
+    aim_at,
+    looked_at,
+    planned_pairs,
+    rows_of,
+    seeded,
+    shares_of,
+)
 from .refits import refitted_widths
 from .table import Ints
 from .wording import lies_in
@@ -146,7 +156,8 @@ def plan_labels(
         Of the interval of the difference that is to be reached, above 0. With one group, of the
         interval of its metric.
     group, reference
-        The difference to plan for. Default: every group against the reference of the assessment.
+        The difference to plan for. Default: every group against the reference of the assessment, of
+        at most 20 groups.
     extra : sequence of int, optional
         Numbers of extra labels to look at. Default: some around the number that is sought.
     within, prob : float, optional
@@ -182,7 +193,12 @@ def plan_labels(
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
     stream = seeded(rng)
     aim = aim_at(result, metric, planned_pairs(result, group, reference), prob)
-    forecast = Curve(outlook(result, metric), aim, shares_of(result, allocation), prob)
+    forecast = Curve(
+        outlook(result, metric, groups=looked_at(result, aim.groups)),
+        aim,
+        shares_of(result, allocation),
+        prob,
+    )
     total = int(forecast.room.sum())
     sought = _first_below(lambda n: _widest(forecast.widths(n), aim), total, width)
     numbers = _numbers(extra, sought, total, result.table.labeled)
@@ -246,13 +262,13 @@ def labels_to_settle(result: Assessment, metric: str, within: float, prob: float
     -------
     The smallest number with which that has a chance of 80 %, by the forecast without refits, in two
     digits; 0 where it is decisive now. None where it is not expected even with all rows labelled,
-    where there is one group, or where a difference is undefined.
+    where there is one group, or more than 20, or where a difference is undefined.
     """
     aim = aim_at(result, metric, planned_pairs(result, None, None), prob)
     deltas = _deltas(result, metric, aim)
-    if deltas is None:
+    if deltas is None or len(result.groups) > MOST_GROUPS:
         return None
-    forecast = Curve(outlook(result, metric), aim, None, prob)
+    forecast = Curve(outlook(result, metric, groups=looked_at(result, aim.groups)), aim, None, prob)
     total = int(forecast.room.sum())
 
     def likely(extra: int) -> bool:
@@ -330,7 +346,7 @@ def _refitted(
     splits = [forecast.split(n) for n in numbers]
     wanted = numbers if forecast.shares is None else [s.astype(np.int64) for s in splits]
     found = refitted_widths(result, metric, wanted, aim.contrasts, truths, prob, rng)
-    mine = outlook(result, metric, truths)
+    mine = outlook(result, metric, truths, groups=looked_at(result, aim.groups))
     ratio, error = np.empty(found.shape[1:]), np.empty(found.shape[1:])
     for i, split in enumerate(splits):
         after = sds(mine, forecast.spread(split), aim.contrasts)

@@ -26,6 +26,7 @@ from .trust import trusted_scales
 if TYPE_CHECKING:
     from .assessment import Assessment
 
+MOST_ROWS = 10**9  # that NumPy draws from without replacement
 CHAINS, WARMUP, DRAWS = 2, 150, 250  # widths are within 1 to 2 % of those of long chains
 
 
@@ -101,15 +102,22 @@ def _random_rows(
 ) -> Ints:
     """Rows of each place that get a label next, to make `number` in all, or in each group."""
     if isinstance(number, (int, np.integer)):
-        more = rng.multivariate_hypergeometric(left, int(number) - int(chosen.sum()))
-        return np.asarray(more, dtype=np.int64)
+        return _drawn(left, int(number) - int(chosen.sum()), rng)
     found = np.zeros_like(left)
     for g, count in enumerate(number):
         mine = group == g
         if mine.any():
             need = int(count) - int(chosen[mine].sum())
-            found[mine] = rng.multivariate_hypergeometric(left[mine], need)
+            found[mine] = _drawn(left[mine], need, rng)
     return found
+
+
+def _drawn(left: Ints, need: int, rng: np.random.Generator) -> Ints:
+    """Draw rows without replacement; with it where there are too many rows for it to matter."""
+    total = int(left.sum())
+    if total < MOST_ROWS:
+        return np.asarray(rng.multivariate_hypergeometric(left, need), dtype=np.int64)
+    return np.asarray(np.minimum(rng.multinomial(need, left / total), left), dtype=np.int64)
 
 
 def fit_tables(

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.forecast import covariance, expected_sd, forecast_width, outlook
+from lightfair.forecast import expected_sd, forecast_width, outlook, sds
 from lightfair.places import labelled, places
 from lightfair.plan_aim import allotted
 from lightfair.planning import decisive_chance, labels_to_settle, plan_labels
-from lightfair.refits import refitted_widths
+from lightfair.refits import _drawn, refitted_widths
 from lightfair.table import UNLABELLED
 from lightfair.trust import regions
 
@@ -98,7 +98,7 @@ def regions_of(table):
 
 def test_all_rows_labelled_leave_no_width(result):
     ahead = outlook(result, "tpr")
-    assert np.abs(covariance(ahead, ahead.bins.rows)).max() < 1e-20
+    assert sds(ahead, ahead.bins.rows, np.eye(2)).max() < 1e-10
 
 
 def test_a_population_stays_unsure():
@@ -415,3 +415,24 @@ def test_the_nested_prior_is_planned_for():
     alone = plan_labels(result, extra=[200], refits=0)
     for mine, other in zip(plan.of_differences, alone.of_differences, strict=True):
         assert 0.7 < mine.width[1] / other.width[1] < 1.3
+
+
+def test_many_groups_are_planned_for_one_by_one():
+    rng = np.random.default_rng(1)
+    score, group = rng.random(1500), rng.integers(0, 24, 1500).astype(str)
+    label = np.where(rng.random(1500) < 0.3, rng.random(1500) < score, np.nan)
+    result = lf.assess(label, score, sensitive_features=group, chains=2, draws=50, warmup=50, rng=1)
+    with pytest.raises(ValueError, match="group must be given where there are more than 20 groups"):
+        plan_labels(result)
+    plan = plan_labels(result, group="3", extra=[100, 900], refits=0)
+    assert len(plan.of_differences) == 1
+    assert (np.diff(plan.of_differences[0].width) < 0.0).all()
+    assert plan.next_group in ("3", result.settings.reference)
+    assert labels_to_settle(result, "tpr", 0.05, 0.95) is None
+
+
+def test_a_table_of_billions_of_rows_is_drawn_from():
+    left = np.array([3_000_000_000, 1_000_000_000])
+    found = _drawn(left, 1000, np.random.default_rng(1))
+    assert found.sum() == 1000
+    assert abs(found[0] - 750) < 70
