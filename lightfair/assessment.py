@@ -199,7 +199,10 @@ class Assessment:
             draws = count_theta(self.counts, self.table, self.settings, of)
         else:
             draws = self.draws(of.name)
-        known = np.array([self._known(of, at) for at in range(len(self.groups))])
+        known = np.zeros(len(self.groups), dtype=bool)
+        if self.settings.target != "population":
+            known |= of.label_free
+            known |= self.table.sums("rows")[..., UNLABELLED].sum(axis=1) == 0.0
         return ByGroup(draws, self.groups, of.lack, known, of.label_free)
 
     def ratio(self, metric: str, group: Any, reference: Any) -> Ratio:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .between import between_group_sd
 from .compare import Estimate, Gap
-from .comparisons import Pair, against_overall
+from .comparisons import ByGroup, Pair, against_overall, against_rest, largest_gap, pairs
 from .criteria import CRITERIA
 from .model import Floats
 from .overall import overall_draws
-from .ratio import Ratio
+from .ratio import Ratio, ratio
 from .report import aligned, counted, number, plain, probability, summary
 from .verdict import PairWithin, Verdict
 
@@ -40,30 +41,31 @@ def comparison_values(result: Assessment) -> dict[str, dict[str, Any]]:
 
 def _compared(result: Assessment, name: str, overall: Floats) -> dict[str, Any]:
     prob, epsilon = result.settings.prob, result.settings.epsilon
-    by, reference = result.by_group(name), str(result.settings.reference)
-    found = result.pairs(name)
+    by, base = result.by_group(name), result.groups.index(str(result.settings.reference))
+    found = pairs(by, base)
     listed = found
     if len(found) > LISTED:  # an undefined pair is not likely the largest
         rank = sorted(found, key=lambda pair: -np.nan_to_num(pair.prob_largest, nan=-1.0))
         listed = tuple(rank[:LISTED])
-    rest = [result.against_rest(name, group) for group in result.groups]
-    total = [against_overall(by, at, overall) for at in range(len(result.groups))]
+    every = range(len(by.groups))
+    weight = result.table.sums("weight").sum(axis=(1, 2))
+    against = {
+        "against_rest": [against_rest(by, at, weight) for at in every],
+        "against_overall": [against_overall(by, at, overall) for at in every],
+    }
+    bounds = result.settings.metric(name).bounds
     return {
-        "ratios": [
-            {"group": group, "reference": reference, **_against_reference(result, name, group)}
-            for group in result.groups
-            if group != reference
-        ],
+        "ratios": [_ratio_entry(by, at, base, bounds[0], prob) for at in every if at != base],
         "pairs": [_pair_values(pair, prob, epsilon) for pair in listed],
         "pairs_left_out": len(found) - len(listed),
-        "largest_gap": gap_values(result.largest_gap(name), prob, epsilon),
-        "between_group_sd": gap_values(result.between_group_sd(name), prob, epsilon),
+        "largest_gap": gap_values(largest_gap(by), prob, epsilon),
+        "between_group_sd": gap_values(between_group_sd(by), prob, epsilon),
         **{
             key: [
                 {"group": group, **signed_values(one, prob, epsilon)}
-                for group, one in zip(result.groups, estimates, strict=True)
+                for group, one in zip(by.groups, estimates, strict=True)
             ]
-            for key, estimates in (("against_rest", rest), ("against_overall", total))
+            for key, estimates in against.items()
         },
     }
 
@@ -223,12 +225,14 @@ def gap_line(result: Assessment, name: str) -> str:
     return "; ".join(parts)
 
 
-def _against_reference(result: Assessment, name: str, group: str) -> dict[str, Any]:
+def _ratio_entry(by: ByGroup, at: int, base: int, least: float, prob: float) -> dict[str, Any]:
     """Return the ratio to the reference, or why a metric has none."""
-    if result.settings.metric(name).bounds[0] < 0.0:
-        return {"median": None, "interval": None, "reason": "the metric can be negative"}
-    one = result.ratio(name, group, result.settings.reference)
-    return ratio_values(one, result.settings.prob)
+    names = {"group": by.groups[at], "reference": by.groups[base]}
+    if least < 0.0:
+        reason = "the metric can be negative"
+        return {**names, "median": None, "interval": None, "reason": reason}
+    exact = bool(by.known[at] and by.known[base])
+    return names | ratio_values(ratio(by.draws, at, base, by.lack, exact=exact), prob)
 
 
 def _pair_name(which: tuple[str, ...]) -> str:
