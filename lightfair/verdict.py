@@ -5,10 +5,9 @@
     insufficient  neither, or something stands against a verdict
 
 To pass is a joint statement, of all pairs and metrics at once. To fail needs a pair and a
-direction, for between several groups of which little is known some gap is large for sure: of equal
-groups with few labels, too. That is no
-evidence against anyone. With two groups it hardly matters: P(fail) is 1 - P(pass) less the smaller
-of the two tails.
+direction: among several groups of which little is known some gap is large for sure, though they be
+equal, and that is no evidence against any of them. With two groups the two statements are each
+other's opposites, up to the smaller tail.
 
 What stands against a verdict: chains that have not converged; a group without labels, whose numbers
 rest on the prior and the other groups; a metric that is undefined in more than 5 % of the draws.
@@ -259,11 +258,12 @@ def joint(question: Question, obstacles: list[dict[int, str]]) -> tuple[float, f
             continue
         asked = True
         values = part.draws.reshape(-1, len(part.groups))
-        one, two = (values[:, [*column]] for column in zip(*pairs, strict=True))
         if 2 * len(question.pairs) == len(part.groups) * (len(part.groups) - 1):
             kept = np.delete(values, [*mine], axis=1)  # of every pair the extremes say all
             unknown = unknown | np.isnan(kept).any(axis=1)
             one, two = (f.reduce(kept, axis=1)[:, None] for f in (np.fmax, np.fmin))
+        else:
+            one, two = (values[:, [*column]] for column in zip(*pairs, strict=True))
         seen, up, down = compared(question.check, one, two)
         beyond = beyond | (up | down).any(axis=1)
         unknown = unknown | (~seen).any(axis=1)
