@@ -41,7 +41,7 @@ from .model import Floats
 from .scales import Ints, Scales, one_hot, with_one
 from .surrogate import Surrogate, draw_own, eliminated, expand
 
-MOST_ROWS = 400  # of the dense system
+MOST_ROWS = 160  # of the dense system; a fit takes minutes there
 
 
 class Nesting(NamedTuple):
@@ -129,8 +129,8 @@ def nesting(scales: Scales, parts: Parts) -> Nesting:
     dense = int(starts[-1] - max(map(len, names))) * size
     if dense > MOST_ROWS:
         raise ValueError(
-            f'hierarchical="nested" takes at most {MOST_ROWS // size} levels here, beside those of '
-            f"the attribute with most; got {dense // size - 1}; merge levels, or pass "
+            f'hierarchical="nested" takes at most {MOST_ROWS // size - 1} levels here, beside '
+            f"those of the attribute with most; got {dense // size - 1}; merge levels, or pass "
             "hierarchical=True"
         )
     design = np.zeros((len(parts), starts[-1]))

@@ -36,7 +36,7 @@ from .surrogate import Surrogate, draw_own, draw_sigma, eliminated, level, quadr
 Bools = npt.NDArray[np.bool_]
 
 ROUNDS = 3  # proposals of a whole new state in a sweep
-JUMP = 1.2  # common step of all log sigma: in units of their width, times the root of their number
+JUMP = 1.2  # common step of all log sigma, in units of their width, over the root of their number
 BLOCK = 200_000  # numbers in a temporary array: a few of them fit into a cache
 
 

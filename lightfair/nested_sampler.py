@@ -120,7 +120,7 @@ def _begin(
     for_psi = 1.5 * rng.standard_normal((sets, chains, groups, size))
     eta, psi = draw(at, sigma, nest, for_eta, for_psi)
     state = State(psi, eta, sigma, loglik(psi, evidence), at.value)
-    step = Step(*(np.full((sets, n), start) for n, start in ((groups, 1), (rows, 1), (count, 1.2))))
+    step = Step(np.ones((sets, groups)), np.ones((sets, rows)), np.full((sets, count), 1.2))
     nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, rows, count, 2, groups)))
     jit = compiles(numpy_seconds(sets, groups, len(evidence.up), size, chains))
     return NestedChains(state, evidence, nest, surrogate, step, nothing, rng, jit)
