@@ -106,17 +106,17 @@ class Answer(NamedTuple):
     seconds: float
 
 
-def paired(rows: Rows, shown: Any, draws: int, seed: int) -> Answer:
+def paired(rows: Rows, shown: Any, seed: int, options: dict[str, Any]) -> Answer:
     began = time.process_time()
     found = lf.compare_models(
-        rows.scores, shown, sensitive_features=rows.group, metrics=METRICS, draws=draws, rng=seed
+        rows.scores, shown, sensitive_features=rows.group, metrics=METRICS, rng=seed, **options
     )
     one, two = (np.stack([found.theta[m][name] for name in METRICS]) for m in "AB")
     delta = np.moveaxis((one - two).reshape(len(METRICS), -1, 2), 1, 2)
     return Answer(delta, time.process_time() - began)
 
 
-def unpaired(rows: Rows, shown: Any, draws: int, seed: int) -> Answer:
+def unpaired(rows: Rows, shown: Any, seed: int, options: dict[str, Any]) -> Answer:
     began = time.process_time()
     values = []
     for place, score in enumerate(rows.scores.values()):
@@ -125,8 +125,8 @@ def unpaired(rows: Rows, shown: Any, draws: int, seed: int) -> Answer:
             score,
             sensitive_features=rows.group,
             metrics=METRICS,
-            draws=draws,
             rng=1000 * place + seed,
+            **options,
         )
         flat = np.stack([found.theta[name].reshape(-1, 2) for name in METRICS])
         values.append(np.moveaxis(flat, 1, 2))
@@ -147,7 +147,9 @@ def measured(delta: Any, truth: Any) -> Any:
     return np.stack([covered, high - low], axis=-1)
 
 
-def cell(make: Callable[[np.random.Generator], Rows], labeled: int, runs: int, draws: int) -> Any:
+def cell(
+    make: Callable[[np.random.Generator], Rows], labeled: int, runs: int, options: dict[str, Any]
+) -> Any:
     """Run one cell: (method, quantity, metric, 2), means over runs; and CPU seconds of a run."""
     sums: Any = 0.0
     seconds = np.zeros(2)
@@ -158,7 +160,7 @@ def cell(make: Callable[[np.random.Generator], Rows], labeled: int, runs: int, d
         shown = np.full(len(rows.label), np.nan)
         chosen = rng.permutation(len(rows.label))[:labeled]
         shown[chosen] = rows.label[chosen]
-        answers = [method(rows, shown, draws, run) for method in (paired, unpaired)]
+        answers = [method(rows, shown, run, options) for method in (paired, unpaired)]
         sums = sums + np.stack([measured(a.delta, both[0] - both[1]) for a in answers])
         seconds += [a.seconds for a in answers]
     return sums / runs, seconds / runs
@@ -168,7 +170,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--data", type=Path, help="folder of score files; none: simulated only")
     parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--draws", type=int, default=60, help="of each chain")
+    parser.add_argument("--draws", type=int, default=100, help="of each chain")
+    parser.add_argument("--chains", type=int, default=8)
+    parser.add_argument("--labeled", nargs="*", type=int, default=LABELED)
     parser.add_argument("--cells", nargs="*", help="names; default: all")
     parser.add_argument("--output", type=Path, default=HERE / "PAIRED.md")
     asked = parser.parse_args(arguments)
@@ -182,8 +186,8 @@ def main(arguments: list[str] | None = None) -> int:
     lines = [
         "# Two models on the same rows",
         "",
-        f"`python bench/paired.py`, {asked.runs} runs a cell, {asked.draws} draws of each chain. "
-        "Of 95 % intervals: how many",
+        f"`python bench/paired.py`, {asked.runs} runs a cell, {asked.chains} chains of "
+        f"{asked.draws} draws. Of 95 % intervals: how many",
         "hold the truth, of accuracy / TPR / FPR; mean width of the paired ones; that over the "
         "width of unpaired ones. The Monte",
         f"Carlo error of a coverage of 95 % is {100 * np.sqrt(0.95 * 0.05 / asked.runs):.0f} "
@@ -193,11 +197,13 @@ def main(arguments: list[str] | None = None) -> int:
         "theta A - theta B: paired holds | unpaired holds | width | ratio | CPU s |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for name, make in makers.items():
-        if asked.cells and name not in asked.cells:
-            continue
-        for labeled in LABELED:
-            found, seconds = cell(make, labeled, asked.runs, asked.draws)
+    for labeled in asked.labeled:
+        for name, make in makers.items():
+            if asked.cells and name not in asked.cells:
+                continue
+            found, seconds = cell(
+                make, labeled, asked.runs, {"chains": asked.chains, "draws": asked.draws}
+            )
             columns = [name, str(labeled)]
             for quantity in (0, 1):
                 mine = found[:, quantity]
@@ -208,7 +214,7 @@ def main(arguments: list[str] | None = None) -> int:
             columns.append(f"{seconds[0]:.1f} and {seconds[1]:.1f}")
             lines.append("| " + " | ".join(columns) + " |")
             print(lines[-1], flush=True)
-    asked.output.write_text("\n".join(lines) + "\n")
+            asked.output.write_text("\n".join(lines) + "\n")
     return 0
 
 

@@ -4,8 +4,10 @@ Two assessments, one of each model, cannot say: they impute the same labels twic
 and the difference of their answers has the uncertainty of both. Where the models decide alike,
 though, a row adds to neither side, whatever its label. So the labels are imputed once for all
 models. Each group is crossed with the joint decision of the models, and these cells are fitted as
-groups are: a cell has a calibration curve of its own and shares a prior with the others. What the
-curves are of is one score, the mean of the models' log odds (each score clipped as in `assess`)::
+groups are: a cell has a calibration curve of its own, and shares the nested prior with the others:
+effects of the attributes, of the joint decision, and the cell's own. So the groups tell each other
+which model is right where the models disagree. What the curves are of is one score, the mean of the
+models' log odds (each score clipped as in `assess`)::
 
     y_i ~ Bernoulli(f(s_i)),   logit s_i = mean over models of logit s_im,   f of the row's cell
 
@@ -39,7 +41,6 @@ from .compare import Estimate
 from .data import ScoreData, score_data
 from .gather import score_table
 from .groups import group_names
-from .imputation import confusion_counts
 from .metrics import DEFAULT_METRICS, lack, theta
 from .model import Floats, Prior, logit_of, sigmoid
 from .posterior import Progress
@@ -228,7 +229,7 @@ def compare_models(
     unlabeled: Any = None,
     missing: str = "raise",
     family: str = "beta",
-    hierarchical: Any = True,
+    hierarchical: bool | str = "nested",
     prior: Prior | None = None,
     trust: bool | Trust = True,
     target: str = "sample",
@@ -256,8 +257,11 @@ def compare_models(
         In (0, 1). A value of the mapping may itself be a mapping of group to float.
     reference
         The group that gaps are taken against. Default: the group with most rows.
-    family, hierarchical, prior, trust, target, prob, epsilon, clip, log_odds_cap, chains, draws, \
-warmup, rng, progress
+    hierarchical : {"nested", True, False}
+        Whether cells share a prior by group and joint decision, so that what sets two models apart
+        is learned from all groups; whether as equals; or none.
+    family, prior, trust, target, prob, epsilon, clip, log_odds_cap, chains, draws, warmup, rng, \
+progress
         As in `assess`.
 
     Returns
@@ -277,10 +281,10 @@ warmup, rng, progress
     Examples
     --------
     >>> import lightfair as lf
-    >>> rows = lf.simulate(rows=500, labeled=60, rng=1)
+    >>> rows = lf.simulate(rows=300, labeled=40, rng=1)
     >>> scores = {"old": rows.y_score, "new": rows.y_score**2}
     >>> found = lf.compare_models(
-    ...     scores, rows.y_true, sensitive_features=rows.group, chains=4, draws=50, rng=1
+    ...     scores, rows.y_true, sensitive_features=rows.group, chains=4, draws=10, rng=1
     ... )
     >>> 0 <= found.prob_fairer("tpr", "new", "old", "B") <= 1
     True
@@ -337,7 +341,7 @@ def _compared(
         rng=seed,
         progress=progress,
     )
-    labels = _labels(fit, np.random.default_rng([int(seed), 1]))
+    labels = fit.counts.sum(axis=3)  # in a cell all rows are decided alike
     names = tuple(dict.fromkeys((*asked.metrics, "accuracy")))
     of_models: dict[str, dict[str, Floats]] = {}
     overall: dict[str, dict[str, Floats]] = {}
@@ -474,19 +478,6 @@ def _crossed(
         threshold=None,
     )
     return data, decisions[order], group[order]
-
-
-def _labels(fit: Assessment, rng: np.random.Generator) -> Floats:
-    """Draw how many rows of each cell have each label, (chain, draw, cell, label)."""
-    counts = confusion_counts(
-        fit.posterior.psi,
-        fit.table,
-        target=fit.settings.target,
-        rng=rng,
-        cap=fit.settings.cap,
-        regions=fit.posterior.regions,
-    )
-    return np.asarray(counts.drawn.sum(axis=3))
 
 
 def _counts(

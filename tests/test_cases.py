@@ -370,13 +370,14 @@ def test_F31_which_pair_drives_the_gap(three_way):
 def test_F33_two_models_are_compared_on_the_same_labels(rows):
     worse = np.clip(rows.y_score + np.linspace(-0.3, 0.3, 400), 0.0, 1.0)
     scores = {"old": worse, "new": rows.y_score}
-    got = lf.compare_models(scores, rows.y_true, sensitive_features=rows.group, **QUICK)
+    options = {"sensitive_features": rows.group, "hierarchical": True, **QUICK}
+    got = lf.compare_models(scores, rows.y_true, **options)
     delta = got.gap_difference("tpr", "new", "old", "B", "A")
     gaps = [got.gap(model, "tpr", "B", "A").draws for model in ("new", "old")]
     np.testing.assert_allclose(delta.draws, gaps[0] - gaps[1], atol=1e-13)
     assert 0.0 <= got.prob_fairer("tpr", "new", "old") <= 1.0
     twice = {"one": rows.y_score, "two": rows.y_score}
-    same = lf.compare_models(twice, rows.y_true, sensitive_features=rows.group, **QUICK)
+    same = lf.compare_models(twice, rows.y_true, **options)
     assert not same.gap_difference("tpr", "one", "two", "B", "A").draws.any()
 
 

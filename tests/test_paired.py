@@ -13,7 +13,7 @@ import lightfair as lf
 from lightfair.model import sigmoid
 from lightfair.paired_report import accuracy_sentence, sentence
 
-QUICK = {"chains": 4, "draws": 30, "warmup": 40, "rng": 1}
+QUICK = {"chains": 4, "draws": 30, "warmup": 40, "rng": 1, "hierarchical": True}
 
 
 def make(seed=0, rows=400, labeled=60, groups=2):
@@ -212,6 +212,15 @@ def test_the_sentences_name_the_better_model(data, result):
     assert accuracy_sentence(loose, "old", "new").startswith("new is more accurate than old with")
     tight = replace(result, settings=replace(result.settings, prob=0.99999))
     assert accuracy_sentence(tight, "old", "new").startswith("neither old nor new is clearly more")
+
+
+def test_cells_share_the_nested_prior_by_default(data):
+    result = ask(data, metrics="tpr", hierarchical="nested", draws=8, warmup=20)
+    assert result.settings.hierarchical == "nested" == result.to_dict()["settings"]["hierarchical"]
+    effects = result.cells.posterior.effects
+    assert {"group", "decisions"} == set(effects)
+    one = ask(data, metrics="tpr", hierarchical="nested", group=["all"] * 400, draws=8, warmup=20)
+    assert one.settings.hierarchical is True  # decisions alone have nothing to be nested in
 
 
 def test_one_group_has_no_gap(data):
