@@ -9,7 +9,7 @@ import lightfair as lf
 from lightfair.forecast import expected_sd, outlook
 from lightfair.label_choice import METHODS, _begin, allocate, choose_labels, strata_of, systematic
 
-QUICK = {"chains": 4, "draws": 200, "warmup": 100, "rng": 1}
+QUICK = {"rng": 1}
 CONTRAST = np.array([[-1.0, 1.0]])
 
 

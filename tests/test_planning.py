@@ -16,7 +16,7 @@ from lightfair.refits import _drawn, refitted_widths
 from lightfair.table import UNLABELLED
 from lightfair.trust import regions
 
-QUICK = {"chains": 4, "draws": 200, "warmup": 100, "rng": 1}
+QUICK = {"rng": 1}
 
 
 def assessed(rows=3000, labeled=100, weight=None, rng=3, **options):
