@@ -68,7 +68,7 @@ def to_text(plan: LabelPlan) -> str:
         f"Plan for {plan.metric}: {known:,} rows have labels, {unknown:,} can get one",
         "",
         f"expected width of {plan.prob:.0%} intervals"
-        + f"; chance that P(|difference| < {plan.within:g}) is decisive" * verdict,
+        + f"; chance that a check of differences<={plan.within:g} passes or fails" * verdict,
     ]
     lines += [
         "  ".join(f"{cell:>{size}}" for cell, size in zip(row, wide, strict=True)) for row in cells

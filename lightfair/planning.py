@@ -34,6 +34,7 @@ from .plan_aim import (
 )
 from .refits import refitted_widths
 from .table import Ints
+from .verdict import BORDER
 from .wording import lies_in
 
 if TYPE_CHECKING:
@@ -82,9 +83,8 @@ class LabelPlan:
     of_groups, of_differences : tuple of Expected
         Intervals of the metric of each group, and of the differences planned for.
     decisive, decisive_mcse : float64 array, shape (P,)
-        Chance that the verdict on all differences is decisive: that P(all below `within`) is at
-        least `prob` or at most 1 - prob; and its Monte Carlo standard error. NaN where there is no
-        difference.
+        Chance that a check of all differences against `within` passes or fails, at `prob`
+        (`verdict`), and its Monte Carlo standard error. NaN where there is no difference.
     labels : int or None
         Smallest number of extra labels with which every difference is expected to be as narrow as
         `width`, in two digits.
@@ -255,8 +255,8 @@ def labels_to_settle(result: Assessment, metric: str, within: float, prob: float
     metric
         One that was assessed.
     within, prob
-        The verdict is decisive where the probability that every difference to the reference is
-        below `within` is at least `prob`, or at most 1 - prob.
+        The verdict is decisive where every difference to the reference is at most `within` with
+        probability `prob`, or some difference is beyond it in one direction with that probability.
 
     Returns
     -------
@@ -281,7 +281,7 @@ def labels_to_settle(result: Assessment, metric: str, within: float, prob: float
 
 
 def decisive_chance(deltas: Floats, root: Floats, within: float, prob: float) -> float:
-    """Chance that new labels make it decisive whether all differences are small.
+    """Chance that a check of all differences passes or fails after new labels, as in `verdict`.
 
     Parameters
     ----------
@@ -306,11 +306,13 @@ def decisive_chance(deltas: Floats, root: Floats, within: float, prob: float) ->
     learned = 1.0 - root * root
     stir = np.random.default_rng(0).permutation(len(few))
     centre = mean + learned * away + np.sqrt(learned) * root * away[stir]
-    small = np.ones((len(few), len(few)), dtype=bool)
+    small, surest = np.ones((len(few), len(few)), dtype=bool), np.zeros(len(few))
     for e in range(deltas.shape[1]):
-        small &= np.abs(centre[:, None, e] + root[e] * away[None, :, e]) < within
-    share = small.mean(axis=1)
-    return float(((share >= prob) | (share <= 1.0 - prob)).mean())
+        then = centre[:, None, e] + root[e] * away[None, :, e]
+        up, down = then > within + BORDER, then < -within - BORDER
+        small &= ~(up | down)
+        surest = np.maximum(surest, np.maximum(up.mean(axis=1), down.mean(axis=1)))
+    return float(((small.mean(axis=1) >= prob) | (surest >= prob)).mean())
 
 
 class _Trend:
