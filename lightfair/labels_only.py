@@ -8,7 +8,9 @@ cells of the confusion table under the prior Dirichlet(1, 1, 1, 1), scaled to th
 
 Metrics of nodes have the Bayesian bootstrap (Rubin 1981) over labelled rows. It takes what was seen
 for all there is, so it needs rows: with fewer than 5 of a class, or where all draws agree, there is
-no answer.
+no answer. Of the expected calibration error there is none: in a bin of few labels their mean is far
+from the scores by chance, and of simulated groups with 20 to 40 labels 37 % had the truth in an
+interval of 95 %. More labels do not help where the scores are nearly calibrated.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 DRAWS = 10_000
 BOOTSTRAP_DRAWS = 4_000
+OVERSTATED = {"ece": "labels alone overstate it: their noise counts as an error"}
 CLASS_ROWS = 5  # labelled rows of each class that a bootstrap needs
 
 
@@ -175,8 +178,8 @@ def labels_only_of_nodes(
             total = mass.sum(axis=2)
             drawn = Imputed(total, mass[..., 1] / total)
         for metric in metrics:
-            reason = why
-            if why is None:
+            reason = why or OVERSTATED.get(metric.name)
+            if reason is None:
                 values = slot_theta(metric, mine.score[seen], *drawn)
                 if np.isnan(values).any():
                     reason = f"no {metric.lack} in {np.isnan(values).mean():.0%} of the draws"

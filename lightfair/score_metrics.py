@@ -24,8 +24,8 @@ that holds cells a slot is a cell of 0.05 on the logit axis: its rows share thei
 they tie in the auc and are in one bin. On groups of 10,000 labelled rows and more that moved the
 auc by less than 2e-4, the Brier score and the balances by less than 1e-4, means not at all.
 
-ece is never below 0 and grows with noise: a calibrated model has one above 0 in few rows. So its
-posterior lies above the ece of the calibrated scores, and the labels alone overstate it more.
+ece is never below 0 and grows with noise: a calibrated model has one above 0 in few rows. So the
+posterior lies above the ece of the calibrated scores, and labels alone cannot tell it.
 """
 
 from __future__ import annotations

@@ -68,8 +68,8 @@ def test_one_line_for_each_group_and_difference(result):
         lines = block.splitlines()
         assert lines[0].split()[0] in METRICS
         starts = [line.split()[0] for line in lines[1:]]
-        known = lines[0].split()[0] in ("selection_rate", "average_score")
-        assert starts == ["A", "B", *["worth"][known:], "minus", "B", lines[0].split()[0]]
+        unmatched = lines[0].split()[0] in ("selection_rate", "average_score", "ece")
+        assert starts == ["A", "B", *["worth"][unmatched:], "minus", "B", lines[0].split()[0]]
 
 
 def test_every_number_of_the_values_is_in_the_text(result):

@@ -414,6 +414,14 @@ def test_labels_only_needs_five_rows_of_each_class():
     assert a["prediction_powered"]["reason"] == "not estimated for a metric of scores"
 
 
+def test_labels_alone_say_nothing_of_a_calibration_error():
+    score, label, group = labelled_rows(400)
+    result = lf.assess(label, score, sensitive_features=group, metrics=["ece", "brier"], **QUICK)
+    values = result.to_dict()["metrics"]
+    assert "overstate it" in values["ece"]["groups"][0]["labels_only"]["reason"]
+    assert "reason" not in values["brier"]["groups"][0]["labels_only"]
+
+
 def test_the_bootstrap_of_labels_has_the_right_spread():
     """Of the mean score of the positives: the variance of a Dirichlet mean, s^2 / (n + 1)."""
     score, label, group = labelled_rows(240)
