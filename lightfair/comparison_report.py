@@ -15,7 +15,7 @@ from .model import Floats
 from .overall import overall_draws
 from .ratio import Ratio, ratio
 from .report import aligned, counted, number, plain, probability, summary
-from .verdict import PairWithin, Verdict
+from .verdict import Beyond, PairWithin, Verdict
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -150,6 +150,7 @@ def verdict_values(verdict: Verdict) -> dict[str, Any]:
         "pairs": [dict(pair.__dict__) for pair in listed[:LISTED]],
         "pairs_left_out": max(len(listed) - LISTED, 0),
         "empty_groups": list(verdict.empty_groups),
+        **({} if verdict.beyond is None else {"beyond": verdict.beyond._asdict()}),
         "sentence": verdict.sentence,
     }
 
@@ -171,9 +172,11 @@ def _verdict_words(verdict: Verdict) -> list[str]:
     words = [verdict.status]
     if verdict.reason is not None:
         words = [f"insufficient evidence, {verdict.reason}"]
+    if verdict.beyond is not None:
+        words = [f"fail, {_beyond(verdict, verdict.beyond)}"]
     if verdict.prob_within is not None:
         words.append(f"{_gaps(verdict)} with probability {probability(verdict.prob_within)}")
-    if len(verdict.pairs) > 1 and verdict.status != "pass" and worst is not None:
+    if len(verdict.pairs) > 1 and verdict.status == "insufficient" and worst is not None:
         chance = probability(worst.prob_within)
         words.append(f"least likely {worst.group} and {worst.reference}, {chance}")
     if verdict.more_labels is not None:
@@ -182,15 +185,28 @@ def _verdict_words(verdict: Verdict) -> list[str]:
     return words
 
 
+def _beyond(verdict: Verdict, found: Beyond) -> str:
+    """Say which group is too far above which."""
+    chance = probability(found.prob)
+    if verdict.relation == "ratio":
+        said = f"of {found.lower} is below {verdict.within:g} of that of {found.higher}"
+    else:
+        said = f"of {found.higher} is above that of {found.lower} by more than {verdict.within:g}"
+    return f"{found.metric} {said} with probability {chance}"
+
+
 def _gaps(verdict: Verdict, one: PairWithin | None = None) -> str:
     """Say what is within the limit: one pair, or all."""
     near = f"within {verdict.within:g}"
     if verdict.relation == "ratio":
         near = f"at least {verdict.within:g} of each other"
-    if one is None and len(verdict.pairs) > 1:
-        return f"all {len(verdict.pairs):,} pairs {near}"
     pair = verdict.pairs[0] if one is None else one
-    return f"{pair.group} and {pair.reference} {near}"
+    said = f"{pair.group} and {pair.reference}"
+    if one is None and len(verdict.pairs) > 1:
+        said = f"all {len(verdict.pairs):,} pairs"
+    if one is None and any(mine.prob_within is None for mine in verdict.pairs):
+        said = f"what can be judged of {said}"
+    return f"{said} {near}"
 
 
 def simultaneous_text(result: Assessment) -> list[str]:

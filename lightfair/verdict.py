@@ -64,6 +64,15 @@ class PairWithin:
     reason: str | None = None
 
 
+class Beyond(NamedTuple):
+    """The direction that is surest beyond the limit: a metric, two groups and the probability."""
+
+    metric: str
+    higher: str
+    lower: str
+    prob: float
+
+
 @dataclass(frozen=True)
 class Verdict:
     """The verdict on a check.
@@ -88,6 +97,8 @@ class Verdict:
         missing, or the forecast has no end.
     empty_groups : tuple of str
         Groups without rows: they have no verdict.
+    beyond : Beyond or None
+        What fails: the surest of the directions beyond the limit; None where nothing fails.
     """
 
     check: Check
@@ -99,6 +110,7 @@ class Verdict:
     reason: str | None = None
     more_labels: int | None = None
     empty_groups: tuple[str, ...] = ()
+    beyond: Beyond | None = None
 
     @property
     def metric(self) -> str:
@@ -241,6 +253,7 @@ def judge(
         reason,
         more,
         empty_groups,
+        surest(question, obstacles, each) if status == "fail" else None,
     )
 
 
@@ -301,13 +314,34 @@ def by_pair(question: Question, obstacles: list[dict[int, str]]) -> ByPair:
             open_pair |= ~usable
             beyond = beyond | up | down
             unknown = unknown | ~seen
-            count = np.maximum(seen.sum(axis=0), 1)
-            sure = np.maximum(up.sum(axis=0), down.sum(axis=0)) / count
-            sure[~usable | (seen.mean(axis=0) < 1.0 - UNDEFINED_LIMIT)] = 0.0
-            np.maximum(found.surest[block], sure, out=found.surest[block])
+            sure = directions(seen, up, down).max(axis=0)
+            np.maximum(found.surest[block], np.where(usable, sure, 0.0), out=found.surest[block])
         found.inside[block] = np.where(open_pair, np.nan, (~beyond & ~unknown).mean(axis=0))
         found.beyond[block] = np.where(open_pair, np.nan, beyond.mean(axis=0))
     return found
+
+
+def directions(seen: Bools, up: Bools, down: Bools) -> Floats:
+    """Return the probabilities that one, and that two, is too far above, float64 (2, pair).
+
+    Arguments (draw, pair) as from `compared`; 0 where the gap is undefined in too many draws.
+    """
+    share = np.stack([up.sum(axis=0), down.sum(axis=0)]) / np.maximum(seen.sum(axis=0), 1)
+    return np.where(seen.mean(axis=0) < 1.0 - UNDEFINED_LIMIT, 0.0, share)
+
+
+def surest(question: Question, obstacles: list[dict[int, str]], each: ByPair) -> Beyond:
+    """Return the direction whose probability `ByPair.surest` has; of equals the first."""
+    pair = question.pairs[int(np.argmax(each.surest))]
+    found = []
+    for name, part, mine in zip(question.check.metrics, question.parts, obstacles, strict=True):
+        if mine.keys() & set(pair):
+            continue
+        values = part.draws.reshape(-1, len(part.groups))[:, [*pair]]
+        up, down = directions(*compared(question.check, values[:, :1], values[:, 1:]))[:, 0]
+        one, two = (part.groups[at] for at in pair)
+        found += [Beyond(name, one, two, float(up)), Beyond(name, two, one, float(down))]
+    return max(found, key=lambda beyond: beyond.prob)
 
 
 def compared(check: Check, one: Floats, two: Floats) -> tuple[Bools, Bools, Bools]:

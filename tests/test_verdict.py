@@ -223,6 +223,42 @@ def test_to_fail_needs_a_direction():
     assert ask("tpr<=0.05", by_group(draws)).status == "fail"
 
 
+def test_a_failure_names_the_pair_that_fails_not_one_of_which_little_is_known():
+    draws = np.full((1, 100, 3), 0.5)
+    draws[0, :, 1] += np.where(np.arange(100) < 50, 0.3, -0.3)  # apart from A, who knows which way
+    draws[0, :98, 2] -= 0.1
+    verdict = ask("tpr<=0.05", by_group(draws))
+    assert (verdict.worst.group, verdict.worst.prob_within) == ("B", 0.0)
+    assert verdict.beyond == ("tpr", "A", "C", 0.98)
+    assert verdict.sentence == (
+        "tpr<=0.05: fail, tpr of A is above that of C by more than 0.05 with probability 0.980; "
+        "all 3 pairs within 0.05 with probability <0.001."
+    )
+    assert verdict.to_dict()["beyond"]["lower"] == "C"
+    ratio = ask("tpr ratio>=0.9", by_group(draws))
+    assert "fail, tpr of C is below 0.9 of that of A with probability 0.980" in ratio.sentence
+    assert ask("tpr<=0.05", two(1.0)).beyond is None
+    assert "beyond" not in ask("tpr<=0.05", two(1.0)).to_dict()
+
+
+def test_a_failure_names_its_metric():
+    near, far = np.full((1, 100, 3), 0.5), np.full((1, 100, 3), 0.5) + [0.0, 0.2, 0.1]
+    assert ask("equalized_odds<=0.15", by_group(near), by_group(far)).beyond[:3] == (
+        "fpr",
+        "B",
+        "A",
+    )
+
+
+def test_a_probability_of_some_gaps_is_not_said_of_all():
+    near = by_group(np.full((1, 100, 3), 0.5) + [0.0, 0.01, 0.02])
+    verdict = ask("tpr<=0.05", near, labelled=[True, True, False])
+    assert "what can be judged of all 3 pairs within 0.05 with prob" in verdict.sentence
+    undefined = by_group(np.full((1, 100, 2), NAN))
+    odds = ask("equalized_odds<=0.1", undefined, two(1.0, draws=100))
+    assert "what can be judged of B and A within 0.1 with probability >0.999" in odds.sentence
+
+
 def test_one_metric_is_enough_to_fail():
     near, far = np.full((1, 100, 3), 0.5), np.full((1, 100, 3), 0.5) + [0.0, 0.2, 0.0]
     assert ask("equalized_odds<=0.1", by_group(near), by_group(far)).status == "fail"
