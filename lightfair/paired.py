@@ -27,6 +27,7 @@ distribution of both scores, which is not kept; so the metrics here are those of
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,13 +42,13 @@ from .compare import Estimate
 from .data import ScoreData, score_data
 from .gather import score_table
 from .groups import group_names
-from .metrics import DEFAULT_METRICS, lack, theta
+from .metrics import DEFAULT_METRICS, theta
 from .model import Floats, Prior, logit_of, sigmoid
 from .posterior import Progress
 from .settings import Settings
 from .table import UNLABELLED, ScoreTable, check_edges
 from .trust import Trust
-from .warn import coarse_interval, data_warnings, result_warnings
+from .warn import FEW, coarse_interval, data_warnings, result_warnings
 from .wording import Note, level_name, show
 
 MODELS = (2, 4)  # fewest and most models
@@ -91,7 +92,7 @@ class ModelComparison:
     def metric(self, model: Any, metric: str, group: Any = None) -> Estimate:
         """Return the estimate of a metric of a model in a group; None: of all rows together."""
         draws = self._theta(model, metric, group)
-        return Estimate(draws, lack(metric), self._known(metric, group))
+        return Estimate(draws, self.settings.metric(metric).lack, self._known(metric, group))
 
     def metric_difference(
         self, metric: str, first: Any, second: Any, group: Any = None
@@ -99,7 +100,7 @@ class ModelComparison:
         """Return the estimate of the metric of `first` minus that of `second`."""
         delta = self._theta(first, metric, group) - self._theta(second, metric, group)
         exact = self._known(metric, group) or not self._apart(first, second, group)
-        return Estimate(_zeroed(delta), lack(metric), exact)
+        return Estimate(_zeroed(delta), self.settings.metric(metric).lack, exact)
 
     def gap(self, model: Any, metric: str, group: Any = None, reference: Any = None) -> Estimate:
         """Return the estimate of delta, theta_group - theta_reference, of a model.
@@ -108,7 +109,11 @@ class ModelComparison:
         """
         group, reference = self._pair(group, reference)
         known = [self._known(metric, name) for name in (group, reference)]
-        return Estimate(self._gap(model, metric, group, reference), lack(metric), all(known))
+        return Estimate(
+            self._gap(model, metric, group, reference),
+            self.settings.metric(metric).lack,
+            all(known),
+        )
 
     def gap_difference(
         self, metric: str, first: Any, second: Any, group: Any = None, reference: Any = None
@@ -118,7 +123,9 @@ class ModelComparison:
         delta = self._gap(first, metric, group, reference)
         delta = delta - self._gap(second, metric, group, reference)
         return Estimate(
-            _zeroed(delta), lack(metric), self._exact_pair(metric, first, second, group, reference)
+            _zeroed(delta),
+            self.settings.metric(metric).lack,
+            self._exact_pair(metric, first, second, group, reference),
         )
 
     def fairer(
@@ -133,7 +140,9 @@ class ModelComparison:
         less = np.abs(self._gap(than, metric, group, reference))
         less = less - np.abs(self._gap(model, metric, group, reference))
         return Estimate(
-            _zeroed(less), lack(metric), self._exact_pair(metric, model, than, group, reference)
+            _zeroed(less),
+            self.settings.metric(metric).lack,
+            self._exact_pair(metric, model, than, group, reference),
         )
 
     def prob_fairer(
@@ -225,6 +234,7 @@ def compare_models(
     threshold: float | Mapping[Any, Any] = 0.5,
     reference: Any = None,
     sample_weight: Any = None,
+    label_prob: Any = None,
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
@@ -249,10 +259,10 @@ def compare_models(
     ----------
     scores : mapping of model to column, or data frame
         Two to four models and their scores of the rows, each a column of shape (n,) in [0, 1].
-    y_true, sensitive_features, sample_weight, positive_label, unlabeled, missing
+    y_true, sensitive_features, sample_weight, label_prob, positive_label, unlabeled, missing
         The rows; see `score_data`.
-    metrics : str or sequence of str
-        Metrics of decisions. Accuracy is compared whether it is named or not.
+    metrics : str, Metric or sequence of them
+        Metrics of decisions, that is of counts. Accuracy is compared whether it is named or not.
     threshold : float, or mapping of model to float
         In (0, 1). A value of the mapping may itself be a mapping of group to float.
     reference
@@ -305,11 +315,18 @@ progress
         draws=draws,
         warmup=warmup,
     )
+    scored = [name for name in settings.metrics if settings.metric(name).of != "counts"]
+    if scored:
+        raise ValueError(
+            f"metrics must be of decisions, which are compared row by row; got {scored[0]}, which "
+            "is of scores; assess each model for it"
+        )
     columns = _models(scores)
     cuts = _thresholds(threshold, tuple(columns))
     rows = {
         "sensitive_features": sensitive_features,
         "sample_weight": sample_weight,
+        "label_prob": label_prob,
         "positive_label": positive_label,
         "unlabeled": unlabeled,
         "missing": missing,
@@ -342,17 +359,19 @@ def _compared(
         progress=progress,
     )
     labels = fit.counts.sum(axis=3)  # in a cell all rows are decided alike
-    names = tuple(dict.fromkeys((*asked.metrics, "accuracy")))
+    metrics = [asked.metric(name) for name in dict.fromkeys((*asked.metrics, "accuracy"))]
     of_models: dict[str, dict[str, Floats]] = {}
     overall: dict[str, dict[str, Floats]] = {}
     for place, model in enumerate(checked):
         counts = _counts(labels, decisions[:, place], cell_group)
-        of_models[model] = {name: theta(name, counts) for name in names}
-        overall[model] = {name: theta(name, counts.sum(axis=2)) for name in names}
+        of_models[model] = {metric.name: theta(metric, counts) for metric in metrics}
+        overall[model] = {metric.name: theta(metric, counts.sum(axis=2)) for metric in metrics}
         known = tables[model].sums("weight").sum(-1)[..., None] * [1.0, 0.0]
         for name in asked.label_free:  # one number in every draw, not one up to rounding
             for values, sums in ((of_models, known), (overall, known.sum(axis=0))):
-                values[model][name] = np.broadcast_to(theta(name, sums), values[model][name].shape)
+                values[model][name] = np.broadcast_to(
+                    theta(asked.metric(name), sums), values[model][name].shape
+                )
     shape = fit.posterior.phi.shape[:2]
     drawn = {
         f"{name} of model {model}": of_models[model][name]
@@ -378,6 +397,7 @@ def _compared(
         cell_group=cell_group,
         warnings=(
             *_notes(tables),
+            *_disagreements(fit.table, decisions, tuple(checked)),
             *coarse_interval(asked.prob, shape),
             *(note for note in fit.warnings if note.code == "misfit"),
             *result_warnings(drawn, plain.groups, fit.gate, shape),
@@ -471,6 +491,7 @@ def _crossed(
         group=rank[cell].astype(np.int32),
         predicted=first.predicted[kept],
         weight=None if first.weight is None else first.weight[kept],
+        label_prob=None if first.label_prob is None else first.label_prob[kept],
         groups=tuple(names[at] for at in order),
         attributes=(*first.attributes, DECISIONS),
         parts=tuple(parts[at] for at in order),
@@ -503,6 +524,28 @@ def _notes(tables: dict[str, ScoreTable]) -> list[Note]:
         if note not in common
     ]
     return common + own
+
+
+def _disagreements(
+    cells: ScoreTable, decisions: npt.NDArray[np.bool_], models: tuple[str, ...]
+) -> list[Note]:
+    """Say which models disagree in rows of which few have labels: a note, or none."""
+    rows = cells.sums("rows").sum(axis=1)
+    places = []
+    for one, two in itertools.combinations(range(len(models)), 2):
+        apart = rows[decisions[:, one] != decisions[:, two]].sum(axis=0)
+        labeled = int(apart[:UNLABELLED].sum())
+        if apart[UNLABELLED] and labeled < FEW:
+            places.append(
+                f"{models[one]} and {models[two]} in {int(apart.sum()):,}, {labeled} of them labeled"
+            )
+    if not places:
+        return []
+    message = (
+        f"few labels where the models decide differently: {'; '.join(places)}; what sets them "
+        "apart rests on the prior; label rows on which they differ"
+    )
+    return [Note("few_disagreements", message)]
 
 
 def _zeroed(values: Floats) -> Floats:

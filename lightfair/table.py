@@ -413,7 +413,7 @@ def _merged_designs(groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) -> 
         elif table.labeled:
             raise ValueError(
                 "tables add only when both know the label_prob of their labeled rows, or neither; "
-                "got one; build both with label_prob, 1 where all rows were labelled"
+                "got one; build both with label_prob, 1 where all rows were labeled"
             )
     return total
 

@@ -163,6 +163,37 @@ def test_weights_count(data):
     assert full.metric("new", "accuracy").mean == pytest.approx(want, rel=1e-12)
 
 
+def test_a_metric_of_ones_own(data):
+    own = lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
+    result = ask(data, y=data.every, metrics=[own, "cost(fp=1,fn=5)"])
+    wrong = (data.every == 1) & (data.new < 0.5)
+    assert result.metric("new", "missed").mean == pytest.approx(wrong.mean(), rel=1e-12)
+    assert "missed" in str(result) and "cost(fp=1,fn=5)" in result.to_dict()["metrics"]
+
+
+def test_probabilities_of_labelling_silence_the_drift():
+    data = make(5)
+    shown = np.where((data.new > 0.7) | (np.arange(400) < 20), data.every, np.nan)
+    drift = [n.code for n in ask(data, y=shown, metrics="tpr").warnings if n.code == "label_drift"]
+    assert drift
+    prob = np.where(data.new > 0.7, 1.0, 0.1)
+    known = ask(data, y=shown, metrics="tpr", label_prob=prob)
+    assert "label_drift" not in [note.code for note in known.warnings]
+
+
+@pytest.mark.parametrize("count, warned", [(0, True), (4, True), (5, False)])
+def test_few_labels_where_the_models_differ(data, count, warned):
+    """Only these rows set the models apart."""
+    apart = np.flatnonzero((data.old >= 0.5) != (data.new >= 0.5))
+    shown = data.every.astype(float)
+    shown[apart[count:]] = np.nan
+    found = [n for n in ask(data, y=shown, metrics="tpr").warnings if n.code == "few_disagreements"]
+    assert len(found) == warned
+    if warned:
+        said = f"old and new in {len(apart)}, {count} of them labeled; what sets them apart rests"
+        assert said in found[0].message
+
+
 def test_four_models_and_crossed_groups(data):
     rng = np.random.default_rng(2)
     scores = {name: sigmoid(rng.standard_normal(400)) for name in "wxyz"}
@@ -267,6 +298,7 @@ def test_warnings_of_one_model_name_it(data):
         ({"threshold": [0.3, 0.5]}, "must be one for each model, not a list; got"),
         ({"threshold": {"old": [0.3], "new": 0.5}}, r"not a list; got \[0.3\] for 'old'"),
         ({"metrics": "nonsense"}, "unknown metric"),
+        ({"metrics": ["tpr", "auc"]}, "must be of decisions.* got auc, .*; assess each model"),
         ({"reference": "z"}, "reference must be one of the groups"),
         ({"rng": "x"}, "rng must be a seed"),
         ({"clip": 0.0, "scores": {"A": [0.5] * 400, "B": [1.0] * 400}}, "clip=0 needs scores"),
