@@ -534,10 +534,10 @@ def _disagreements(
     places = []
     for one, two in itertools.combinations(range(len(models)), 2):
         apart = rows[decisions[:, one] != decisions[:, two]].sum(axis=0)
-        labeled = int(apart[:UNLABELLED].sum())
-        if apart[UNLABELLED] and labeled < FEW:
+        known = int(apart[:UNLABELLED].sum())
+        if apart[UNLABELLED] and known < FEW:
             places.append(
-                f"{models[one]} and {models[two]} in {int(apart.sum()):,}, {labeled} of them labeled"
+                f"{models[one]} and {models[two]} in {int(apart.sum()):,}, {known} of them labeled"
             )
     if not places:
         return []
