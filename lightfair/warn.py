@@ -26,6 +26,16 @@ CLIPPED_LIMIT = 0.05
 REVERSED_Z = -3.0
 DISAGREEMENT_LEVEL = 0.01  # of all comparisons together
 CLASSES = ("negative", "positive")
+ROWS = {  # one row of the denominator, by what a metric lacks where there are none
+    "rows": "row",
+    "positive labels": "positive row",
+    "negative labels": "negative row",
+    "both labels": "row of the rarer class",
+    "rows predicted positive": "row predicted positive",
+    "rows predicted negative": "row predicted negative",
+    "rows labeled or predicted positive": "row positive by label or decision",
+    "false positives": "row decided wrongly",
+}
 FEW = 5  # labelled rows of a denominator, below which a metric rests on more than them
 NAMED = 3  # places that a note names
 
@@ -132,10 +142,10 @@ def few_labels(
         names = " and ".join(name for name, _ in found[group, lack])
         rests = "rests" if len(found[group, lack]) == 1 else "rest"
         share = _largest(found[group, lack])
-        size = "" if share < 0.0 else f" to {share:.0%}"
+        size = "" if share < 0.005 else f" to {share:.0%}"
         places.append(
-            f"{table.groups[group]} has {own[group, lack]:,.0f} labeled {_counted(lack)}, so its "
-            f"{names} {rests} on the prior and other labels{size}"
+            f"{table.groups[group]} has {_counted(own[group, lack], lack)}, so its {names} {rests} "
+            f"on the prior and other labels{size}"
         )
     more = f" (the worst {NAMED} of {len(found)})" if len(found) > NAMED else ""
     return [Note("few_labels", f"few labels{more}: {'; '.join(places)}; label more rows there")]
@@ -146,14 +156,10 @@ def _largest(shares: list[tuple[str, float]]) -> float:
     return max((share for _, share in shares if not math.isnan(share)), default=-1.0)
 
 
-def _counted(lack: str) -> str:
-    """Name labelled rows of a denominator: "positive labels" are positive rows."""
-    return {
-        "positive labels": "positive rows",
-        "negative labels": "negative rows",
-        "both labels": "rows of one class",
-        "rows labeled or predicted positive": "rows that are or are predicted positive",
-    }.get(lack, lack)
+def _counted(count: float, lack: str) -> str:
+    """Count labelled rows of a denominator, by what a metric lacks where there are none."""
+    number, noun = f"{count:,.0f}", ROWS.get(lack, "row that it needs")
+    return f"{number} labeled {noun if number == '1' else noun.replace('row', 'rows', 1)}"
 
 
 def result_warnings(

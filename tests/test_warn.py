@@ -10,8 +10,17 @@ from scipy import stats
 
 import lightfair as lf
 from lightfair.diagnostics import Gate
+from lightfair.effective import denominators
+from lightfair.metrics import as_metric
 from lightfair.prediction_powered import PredictionPowered
-from lightfair.warn import coarse_interval, data_warnings, disagreements, result_warnings
+from lightfair.warn import (
+    ROWS,
+    coarse_interval,
+    data_warnings,
+    disagreements,
+    few_labels,
+    result_warnings,
+)
 from lightfair.warn import rank_z as rank_z_of
 
 GOOD = Gate(1.0, 1000.0, 900.0, True, None)
@@ -252,6 +261,44 @@ def test_few_labelled_positives_rest_on_the_prior(positives, warned):
             f"few labels: B has {positives} labeled positive rows, so its tpr rests on the prior "
             f"and other labels to {share:.0%}; label more rows there"
         )
+
+
+@pytest.mark.parametrize(
+    "metric, said",
+    [
+        ("tpr", "1 labeled positive row, so its tpr rests"),
+        ("auc", "1 labeled row of the rarer class, so its auc rests"),
+        ("ppv", "1 labeled row predicted positive, so its ppv rests"),
+        ("treatment_equality", "2 labeled rows decided wrongly, so its treatment_equality rests"),
+    ],
+)
+def test_few_rows_are_counted_by_what_the_metric_divides_by(metric, said):
+    score = np.tile([0.2, 0.7], 60)
+    label, group = np.full(120, -1), np.repeat(["A", "B"], 60)
+    label[:40] = np.tile([0, 0, 1, 1], 10)
+    label[60:67] = [1, 0, 0, -1, 0, -1, 0]  # B: fn, fp, and three true negatives
+    result = lf.assess(
+        label, score, sensitive_features=group, metrics=metric, chains=4, draws=60, rng=1
+    )
+    note = next(note for note in result.warnings if note.code == "few_labels")
+    assert note.message.startswith(f"few labels: B has {said} on the prior and other labels")
+
+
+def test_every_built_in_metric_has_a_noun_for_its_rows():
+    for name in lf.METRICS:
+        metric = as_metric(name)
+        assert metric.label_free or not denominators(metric) or metric.lack in ROWS, name
+
+
+def test_what_is_worth_no_more_than_its_labels_rests_on_the_prior_to_no_share():
+    """A uniform posterior is worth 0 labels, fewer than the one there is."""
+    table = lf.score_table(build([1, 0, -1, -1], [0.9, 0.7, 0.2, 0.4], ["A"] * 4))
+    draws = np.linspace(0.0, 1.0, 101).reshape(1, 101, 1)
+    (note,) = few_labels((as_metric("tpr"),), {"tpr": draws}, table, (1.0, 1.0))
+    assert note.message == (
+        "few labels: A has 1 labeled positive row, so its tpr rests on the prior and other labels; "
+        "label more rows there"
+    )
 
 
 def test_of_metrics_that_nobody_asked_for_nothing_is_said():
