@@ -1,0 +1,35 @@
+"""The README: its examples run, and print the words that it shows.
+
+Numbers are left out of the comparison: a last digit may differ from machine to machine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import pathlib
+import re
+
+README = pathlib.Path(__file__).parent.parent / "README.md"
+INDENTED = r"((?:    .*\n|\n(?=    ))+)"
+
+
+def unindented(block):
+    return "".join(line[4:] or "\n" for line in block.splitlines(keepends=True))
+
+
+def words(text):
+    return re.findall(r"[A-Za-z_]{2,}", text)
+
+
+def test_examples_run_and_print_what_is_shown(monkeypatch):
+    text = README.read_text()
+    found = re.findall(rf"<!-- example -->\n{INDENTED}(?:\nprints\n\n{INDENTED})?", text)
+    assert len(found) > 5
+    names: dict[str, object] = {}
+    for code, shown in found:
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec(compile(unindented(code), str(README), "exec"), names)
+        if shown:
+            assert words(printed.getvalue()) == words(shown)
