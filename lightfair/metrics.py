@@ -78,7 +78,7 @@ class Metric:
         rows there, above 0; label: float64 (..., slot), in [0, 1], the share of that weight that
         is positive. The value is (...).
         A function works on all draws at once and must not change what it is given. A value that
-        is not finite means undefined.
+        is not finite, or masked, means undefined.
     of : {"counts", "nodes"}
     lack : str
         What is missing where the metric is undefined, as in "there are no positive labels".
@@ -277,7 +277,7 @@ def resolve_metrics(given: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric, .
         raise ValueError(f"metrics must be names; got {given!r}; known: {', '.join(METRICS)}")
     mine = {metric.name: metric for metric in own}
     found: dict[str, Metric] = {}
-    for one in given or ():
+    for one in () if given is None else given:
         metric = mine[one] if isinstance(one, str) and one in mine else as_metric(one)
         if is_built_in(metric.name) and as_metric(metric.name) != metric:
             raise ValueError(
@@ -342,12 +342,13 @@ def called(
 ) -> Floats:
     """Call the function of a metric, and check what it returns: float64 of `shape`.
 
-    `takes` says in an error what the function is called with. Not finite becomes NaN.
+    `takes` says in an error what the function is called with. Not finite, or masked, becomes NaN.
     """
     rule = f"its function is called with {takes}, and must return real numbers of shape {shape}"
     try:
         with np.errstate(all="ignore"):
-            value = np.asarray(metric.function(*arguments))
+            given = metric.function(*arguments)
+            hidden, value = np.ma.getmask(given), np.asarray(given)
     except Exception as error:
         raise ValueError(
             f"metric {metric.name!r} raised {type(error).__name__}: {error}; {rule}"
@@ -357,7 +358,7 @@ def called(
     if value.shape != shape:
         raise ValueError(f"metric {metric.name!r} returned shape {value.shape}; {rule}")
     value = value.astype(np.float64)
-    value[~np.isfinite(value)] = np.nan
+    value[hidden | ~np.isfinite(value)] = np.nan
     low, high = metric.bounds
     outside = (value < low - ROUNDING * (1.0 + abs(low))) | (
         value > high + ROUNDING * (1.0 + abs(high))

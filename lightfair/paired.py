@@ -37,7 +37,7 @@ import numpy.typing as npt
 
 from .assessment import Assessment, assess_data
 from .bands import is_several
-from .columns import frame_columns
+from .columns import check_indexes, frame_columns
 from .compare import Estimate
 from .data import ScoreData, score_data
 from .gather import score_table
@@ -335,6 +335,7 @@ progress
         model: _checked(model, y_true, column, cuts[model], rows)
         for model, column in columns.items()
     }
+    check_indexes([(f"scores[{model!r}]", column) for model, column in columns.items()])
     return _compared(checked, settings, rng, progress)
 
 

@@ -397,6 +397,8 @@ def _asked(result: Assessment, group: Any, base: str | None) -> list[str]:
     if group is None:
         return [name for name in result.groups if name != base]
     names = [level_name(one) for one in (group if isinstance(group, list) else [group])]
+    if not names:
+        raise ValueError("group must name at least one group; got an empty list; leave it out")
     for name in names:
         _known(result, name)
         if name == base:

@@ -12,6 +12,7 @@ from lightfair.metrics import (
     DEFAULT_METRICS,
     METRICS,
     SHARES,
+    Metric,
     check_metrics,
     lack,
     successes_failures,
@@ -156,3 +157,15 @@ def test_lack_says_what_is_missing():
     assert lack("fpr") == "negative labels"
     assert lack("ppv") == "rows predicted positive"
     assert lack("balanced_accuracy") == "both labels"
+
+
+def test_what_a_function_masks_is_undefined():
+    counts = [[[50.0, 10.0], [5.0, 30.0]], [[50.0, 10.0], [0.0, 0.0]]]
+    by_mask = Metric("mine", lambda tp, fp, fn, tn: np.ma.masked_equal(tp, 0.0) / 2)
+    np.testing.assert_array_equal(theta(by_mask, counts), [15.0, np.nan])
+    whole = Metric("mine", lambda tp, fp, fn, tn: np.ma.masked_equal(tp.astype(int), 0))
+    np.testing.assert_array_equal(theta(whole, counts), [30.0, np.nan])
+
+
+def test_an_array_of_names_names_metrics():
+    assert check_metrics(np.array(["tpr", "fpr", "tpr"])) == ("tpr", "fpr")

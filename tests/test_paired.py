@@ -322,6 +322,14 @@ def test_unknown_names(result, call):
         result.metric("old", "tpr", "q")
 
 
+def test_scores_whose_indexes_differ_are_an_error(data):
+    """F12: pairing by position or by index gives two different answers."""
+    pd = pytest.importorskip("pandas")
+    moved = pd.Series(data.new, index=range(1, len(data.new) + 1))
+    with pytest.raises(ValueError, match=r"scores\['old'\] and scores\['new'\] must have the same"):
+        ask(data, scores={"old": pd.Series(data.old), "new": moved})
+
+
 def test_a_data_frame_of_scores(data):
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"old": data.old, "new": data.new})

@@ -211,6 +211,7 @@ BAD = [
     ({"group": "z"}, "no group 'z'; there are x, y"),
     ({"reference": "z"}, "no group 'z'"),
     ({"group": "y", "reference": "y"}, "group must differ from the reference, y"),
+    ({"group": []}, "group must name at least one group; got an empty list; leave it out"),
     ({"target": 0.8, "reference": "y"}, "give reference or target, not both"),
     ({"target": 1.2}, r"target must lie in \(0, 1\), where tpr does; got 1.2"),
     ({"target": "high"}, r"target must lie in \(0, 1\)"),
