@@ -43,10 +43,12 @@ def drift_z(table: ScoreTable) -> Floats:
     Above 0 where labelled rows score higher, or further from the middle, than unlabelled ones.
     """
     stratum, logit, rows = rows_on_axis(table)
-    group, labelled = stratum // 6, stratum % 3 != UNLABELLED
+    order = np.argsort(stratum // 6, kind="stable")
+    start = np.searchsorted(stratum[order] // 6, np.arange(len(table.groups) + 1))
+    labelled = stratum % 3 != UNLABELLED
     found = np.zeros((len(table.groups), 2))
     for index in range(len(table.groups)):
-        mine = group == index
+        mine = order[start[index] : start[index + 1]]
         score, known, count = logit[mine], labelled[mine], rows[mine]
         found[index, SHIFT] = rank_z(score, known, count)
         middle = mid_ranks(score, count)[0] - 0.5 * (count.sum() + 1.0)

@@ -112,8 +112,10 @@ def few_labels(
     prior
         Of the labels-only answer.
     """
-    rows = table.sums("rows")[..., :UNLABELLED]
-    some = rows.sum(axis=(1, 2)) > 0.0
+    every = table.sums("rows")
+    rows = every[..., :UNLABELLED]
+    # of fully labelled groups all is a fact
+    some = (rows.sum(axis=(1, 2)) > 0.0) & (every[..., UNLABELLED].sum(axis=1) > 0.0)
     found: dict[tuple[int, str], list[tuple[str, float]]] = {}
     own: dict[tuple[int, str], float] = {}
     for metric in metrics:
@@ -122,8 +124,6 @@ def few_labels(
             continue
         draws = theta[metric.name]
         for group in np.flatnonzero(some & (counts < FEW)).tolist():
-            if not table.sums("rows")[group, :, UNLABELLED].any():
-                continue  # all rows are labelled: a fact
             seen = draws[..., group]
             seen = seen[~np.isnan(seen)]
             share = math.nan

@@ -20,7 +20,6 @@ import pytest
 
 import lightfair as lf
 from lightfair.cli import main
-from lightfair.planning import plan_labels
 
 QUICK = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
 FAST = ["--chains", "4", "--draws", "10", "--warmup", "30"]
@@ -485,7 +484,7 @@ def test_F43_auc_of_one_class_is_undefined(label):
 
 def test_F45_how_many_labels(rows):
     got = ask(rows, metrics="tpr", draws=60)
-    plan = plan_labels(got, "tpr", width=0.2, refits=0, rng=1)
+    plan = lf.plan_labels(got, "tpr", width=0.2, refits=0, rng=1)
     assert plan.labels is None or 0 <= plan.labels <= 340
     widths = plan.of_differences[0].width
     assert (np.diff(widths) <= 1e-9).all()
