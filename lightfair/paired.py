@@ -285,8 +285,10 @@ progress
 
     Notes
     -----
-    How well intervals cover, and how narrow they are beside two assessments, is in
-    bench/PAIRED.md.
+    Pairing pays where the models decide alike in most rows: intervals of differences then have a
+    third to a half of the width that two assessments would give. Where two models have little in
+    common they are no narrower, up to a third wider with 100 labels: the two assessments lean on
+    the curve of each model's own score, the comparison does not. Measured in bench/PAIRED.md.
 
     Examples
     --------
