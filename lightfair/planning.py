@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .compare import check_prob
 from .forecast import expected_sd, forecast_width, outlook, sds
@@ -300,19 +301,24 @@ def decisive_chance(deltas: Floats, root: Floats, within: float, prob: float) ->
     the old one, root times as wide. Truth and noise are draws, too. Where root is 1 it is the
     posterior that there is, where it is 0 the truth.
     """
+    if (root == 1.0).all():
+        return float(_is_decisive(deltas[None], within, prob)[0])
     few = np.linspace(0.0, len(deltas) - 1.0, min(TRUTHS, len(deltas))).round().astype(int)
     mean = deltas.mean(axis=0)
     away = deltas[few] - mean
     learned = 1.0 - root * root
     stir = np.random.default_rng(0).permutation(len(few))
     centre = mean + learned * away + np.sqrt(learned) * root * away[stir]
-    small, surest = np.ones((len(few), len(few)), dtype=bool), np.zeros(len(few))
-    for e in range(deltas.shape[1]):
-        then = centre[:, None, e] + root[e] * away[None, :, e]
-        up, down = then > within + BORDER, then < -within - BORDER
-        small &= ~(up | down)
-        surest = np.maximum(surest, np.maximum(up.mean(axis=1), down.mean(axis=1)))
-    return float(((small.mean(axis=1) >= prob) | (surest >= prob)).mean())
+    later = centre[:, None] + root * away[None]
+    return float(_is_decisive(later, within, prob).mean())
+
+
+def _is_decisive(deltas: Floats, within: float, prob: float) -> npt.NDArray[np.bool_]:
+    """Whether a check passes or fails: deltas (posterior, draw, difference), bool (posterior,)."""
+    up, down = deltas > within + BORDER, deltas < -within - BORDER
+    passes = (~(up | down).any(axis=2)).mean(axis=1) >= prob
+    fails = np.maximum(up.mean(axis=1), down.mean(axis=1)).max(axis=1) >= prob
+    return np.asarray(passes | fails)
 
 
 class _Trend:
