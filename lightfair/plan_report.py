@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .planning import NEXT
-from .report import one_line
+from .report import one_line, plain
 
 if TYPE_CHECKING:
     from .planning import Expected, LabelPlan
@@ -24,8 +24,8 @@ def to_dict(plan: LabelPlan) -> dict[str, Any]:
             "split": dict(zip(plan.groups, plan.split[i].tolist(), strict=True)),
             "groups": [_interval(found, i) for found in plan.of_groups],
             "differences": [_interval(found, i) for found in plan.of_differences],
-            "prob_decisive": _plain(plan.decisive[i]),
-            "prob_decisive_mcse": _plain(plan.decisive_mcse[i]),
+            "prob_decisive": plain(plan.decisive[i]),
+            "prob_decisive_mcse": plain(plan.decisive_mcse[i]),
         }
         for i, number in enumerate(plan.extra.tolist())
     ]
@@ -41,7 +41,7 @@ def to_dict(plan: LabelPlan) -> dict[str, Any]:
                 "name": name,
                 "labeled": int(known),
                 "unlabeled": int(unknown),
-                "shrinks_per_label": _plain(shrinks),
+                "shrinks_per_label": plain(shrinks),
             }
             for name, known, unknown, shrinks in rows
         ],
@@ -67,7 +67,7 @@ def to_text(plan: LabelPlan) -> str:
     lines = [
         f"Plan for {plan.metric}: {known:,} rows have labels, {unknown:,} can get one",
         "",
-        f"expected width of {plan.prob:.0%} intervals"
+        f"expected width of {100 * plan.prob:g} % intervals"
         + f"; chance that a check of differences<={plan.within:g} passes or fails" * verdict,
     ]
     lines += [
@@ -125,11 +125,7 @@ def _interval(found: Expected, at: int) -> dict[str, Any]:
     of = {"group": found.group, "reference": found.reference}
     return {
         **({"name": found.group} if found.reference is None else of),
-        "width": _plain(found.width[at]),
-        "mcse": _plain(found.mcse[at]),
+        "width": plain(found.width[at]),
+        "mcse": plain(found.mcse[at]),
         "reason": found.reason,
     }
-
-
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)

@@ -33,3 +33,12 @@ def test_now_a_plan_is_as_decisive_as_a_check(within):
     verdict = result.check("tpr", within, reference=result.settings.reference)
     plan = lf.plan_labels(result, "tpr", within=within, refits=0, extra=[0])
     assert plan.decisive[0] == float(verdict.status != "insufficient")
+
+
+def test_the_mass_of_intervals_is_not_rounded():
+    rows = lf.simulate(rows=300, labeled=60, rng=2)
+    result = lf.assess(
+        rows.y_true, rows.y_score, sensitive_features=rows.group, draws=100, chains=4, rng=1
+    )
+    plan = lf.plan_labels(result, "tpr", prob=0.995, refits=0, extra=[0])
+    assert "expected width of 99.5 % intervals; chance" in str(plan)
