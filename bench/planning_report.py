@@ -39,10 +39,10 @@ ratio in 0.85 .. 1.15.
 {within}
 
 What limits it is the model. Naive Bayes on compas_r has nine scores in ten above 0.99: from 50
-labels its intervals for TPR are too narrow, and by race they are wider after 400 labels more in 5 of
-the first 25 runs. No plan made from that posterior can know. With START = 100 in `planning.py` the plan
-of race gnb is at 0.86 ± 0.06, with START = 200 at 0.90 ± 0.03 of the width after 400 labels more
-(25 runs, REFITS = 4).
+labels its intervals for TPR are too narrow, and by race they are wider after 400 labels more in 5
+of the first 25 runs. No plan made from that posterior can know. With START = 100 in `planning.py`
+the plan of race gnb is at 0.86 ± 0.06 of the width after 400 labels more, with START = 200 at
+0.90 ± 0.03 (25 runs, REFITS = 4).
 
 Refits are short: 2 chains of 250 draws. Their intervals were {short} times as wide as those of
 `assess` with its default settings, for the same labels.
