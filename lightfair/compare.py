@@ -83,7 +83,7 @@ class Estimate:
         check_prob(prob)
         if self.reason is not None:
             return float("nan"), float("nan")
-        low, high = np.quantile(self.defined, [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)])
+        low, high = np.quantile(self.defined, tails(prob))
         return float(low), float(high)
 
     def prob_greater(self, value: float = 0.0) -> float:
@@ -188,6 +188,11 @@ def undefined_reason(share: float, lack: str) -> str | None:
     if share == 1.0:
         return f"there are no {lack}" if lack != "both labels" else "a label is missing"
     return f"no {lack} in {share:.0%} of the draws"
+
+
+def tails(prob: float) -> list[float]:
+    """Return the shares below the two ends of a central interval."""
+    return [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)]
 
 
 def check_prob(prob: float) -> float:

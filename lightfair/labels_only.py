@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .compare import tails
 from .conjugate import beta_binomial, beta_draws
 from .metrics import SHARES, Metric, as_metric, successes_failures, theta
 from .model import Floats
@@ -83,7 +84,7 @@ def labels_only(
             for part in ("tpr", "tnr")
         ]
         draws = 0.5 * (pair[0].draws + pair[1].draws)
-        low, high = np.quantile(draws, _tails(prob), axis=0)
+        low, high = np.quantile(draws, tails(prob), axis=0)
         sd = 0.5 * np.hypot(pair[0].sd, pair[1].sd)
         mean = 0.5 * (pair[0].mean + pair[1].mean)
         return LabelsOnly(mean, sd, low, high, draws, (None,) * len(mean))
@@ -190,7 +191,7 @@ def labels_only_of_nodes(
             reasons[metric.name].append(reason)
     found = {}
     for name, values in draws.items():
-        low, high = np.quantile(values, _tails(prob), axis=0)
+        low, high = np.quantile(values, tails(prob), axis=0)
         found[name] = LabelsOnly(
             values.mean(axis=0), values.std(axis=0), low, high, values, tuple(reasons[name])
         )
@@ -218,7 +219,7 @@ def _simulated(
     reason = tuple(
         f"no {metric.lack} in {share:.0%} of the draws" if share else None for share in undefined
     )
-    low, high = np.quantile(draws, _tails(prob), axis=0)
+    low, high = np.quantile(draws, tails(prob), axis=0)
     return LabelsOnly(draws.mean(axis=0), draws.std(axis=0), low, high, draws, reason)
 
 
@@ -229,7 +230,3 @@ def _odds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     spread = np.where(b > 2.0, (b - 1.0) * (b - 1.0) * (b - 2.0), 1.0)
     sd = np.where(b > 2.0, np.sqrt(a * (a + b - 1.0) / spread), nan)
     return mean, np.asarray(sd)
-
-
-def _tails(prob: float) -> list[float]:
-    return [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)]

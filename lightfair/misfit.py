@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .compare import tails
 from .evidence import Evidence, log_odds, table_evidence
 from .model import Floats, sigmoid
 from .posterior import Posterior
@@ -212,11 +213,6 @@ def worth_sentence(
     if low != high:
         return f"{said} ({100 * prob:g} %: {low} to {high})"
     return said if low == middle else f"{said} ({100 * prob:g} %: {low})"
-
-
-def tails(prob: float) -> list[float]:
-    """Return the shares below the two ends of a central interval."""
-    return [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)]
 
 
 class _Group(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .chains import more_draws, start_chains
-from .compare import UNDEFINED_LIMIT
+from .compare import UNDEFINED_LIMIT, tails
 from .evidence import table_evidence
 from .forecast import counted
 from .imputation import confusion_counts
@@ -148,7 +148,6 @@ def _width(draws: Floats, prob: float) -> float:
     undefined = np.isnan(draws)
     if undefined.mean() > UNDEFINED_LIMIT:
         return float("nan")
-    tails = [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)]
     # the usual rule is 1 % too narrow with 500 draws, this one is not
-    low, high = np.quantile(draws[~undefined], tails, method="weibull")
+    low, high = np.quantile(draws[~undefined], tails(prob), method="weibull")
     return float(high - low)

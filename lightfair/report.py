@@ -13,9 +13,9 @@ import numpy as np
 
 from ._version import __version__
 from .bands import collapsed
-from .compare import Estimate
+from .compare import Estimate, tails
 from .effective import effective_labels, worth_line
-from .misfit import tails, typical_rate, worth_sentence
+from .misfit import typical_rate, worth_sentence
 from .prediction_powered import powered_difference
 from .trust import NOWHERE, worth
 
