@@ -44,12 +44,13 @@ class Effective(NamedTuple):
 
     labels: the number of labelled rows that labels alone would need; own: those they have, which
     rows of different weights reduce (Kish); width_ratio: width of the interval over that of labels
-    alone.
+    alone. reason: why one of them is NaN, by group; None where none is.
     """
 
     labels: Floats
     own: Floats
     width_ratio: Floats
+    reason: tuple[str | None, ...] = ()
 
 
 def effective_labels(result: Assessment, name: str) -> Effective:
@@ -63,10 +64,15 @@ def effective_labels(result: Assessment, name: str) -> Effective:
     labels, ratio = np.full(len(own), np.nan), np.full(len(own), np.nan)
     alone = result.labels.get(name)
     if alone is None or name in settings.label_free:
-        return Effective(labels, own, ratio)
+        return Effective(labels, own, ratio, ("no label is needed to know it",) * len(own))
+    reasons: list[str | None] = []
     for index, group in enumerate(result.groups):
         estimate = result.metric(name, group)
-        if estimate.exact or estimate.reason is not None or not estimate.sd > 0.0:
+        why = "every row is labeled" if estimate.exact else estimate.reason
+        if why is None and not estimate.sd > 0.0:
+            why = "it is the same in all draws"
+        reasons.append(why)
+        if why is not None:
             continue
         low, high = estimate.interval(settings.prob)
         width = alone.high[index] - alone.low[index]
@@ -76,7 +82,10 @@ def effective_labels(result: Assessment, name: str) -> Effective:
         if worth is None:
             worth = float(own[index] * (alone.sd[index] / estimate.sd) ** 2)
         labels[index] = min(max(worth, 0.0), MOST)
-    return Effective(labels, own, ratio)
+        if np.isnan(labels[index]) or np.isnan(ratio[index]):
+            nothing = "labels alone have no standard deviation"
+            reasons[index] = alone.reason[index] or nothing
+    return Effective(labels, own, ratio, tuple(reasons))
 
 
 def share_labels(

@@ -267,6 +267,8 @@ def _metric(result: Assessment, name: str) -> dict[str, Any]:
         entry = {"name": group, **summary(result.metric(name, group), result.settings.prob)}
         entry["effective_labels"] = plain(found.labels[index])
         entry["width_ratio"] = plain(found.width_ratio[index])
+        if found.reason[index] is not None:
+            entry["effective_reason"] = found.reason[index]
         entry["labels_only"] = _of_labels(result, name, index)
         powered = result.prediction_powered[name]
         entry["prediction_powered"] = _powered(

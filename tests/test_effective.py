@@ -107,6 +107,7 @@ def test_worth_and_width_are_in_the_values_and_the_text(result):
 def test_facts_are_worth_no_labels(result):
     for entry in result.to_dict()["metrics"]["selection_rate"]["groups"]:
         assert entry["effective_labels"] is None and entry["width_ratio"] is None
+        assert entry["effective_reason"] == "no label is needed to know it"
     block = str(result).split("\nselection_rate")[1].split("\n\n")[0]
     assert "worth" not in block
 
@@ -124,8 +125,25 @@ def test_what_is_no_share_is_worth_its_labels_times_the_variances(result, name):
 def test_fully_labelled_groups_have_no_worth():
     rows = lf.simulate(300, 300, rng=1)
     got = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, **QUICK)
-    assert np.isnan(effective_labels(got, "tpr").labels).all()
+    found = effective_labels(got, "tpr")
+    assert np.isnan(found.labels).all()
+    assert found.reason == ("every row is labeled",) * 2
     assert "worth" not in str(got).split("trust:")[0]
+
+
+@pytest.mark.parametrize("metrics", [["tpr", "auc", "ece", "treatment_equality", "f1"]])
+def test_every_null_has_its_reason(metrics):
+    rows = lf.simulate(300, 30, rng=1)
+    group = np.array([*"ABCD"])[np.minimum(np.arange(300) // 90, 3)]
+    label = np.where(group == "C", np.nan, rows.y_true)
+    label[group == "D"] = rows.y_all[group == "D"]
+    got = lf.assess(
+        label, rows.y_score, sensitive_features=group, metrics=metrics, **{**QUICK, "draws": 60}
+    )
+    for name, found in got.to_dict()["metrics"].items():
+        for entry in found["groups"]:
+            undefined = entry["effective_labels"] is None or entry["width_ratio"] is None
+            assert undefined == ("effective_reason" in entry), (name, entry["name"])
 
 
 def test_many_groups_are_summed_up_in_one_line():
