@@ -35,7 +35,7 @@ from .plan_aim import (
 )
 from .refits import refitted_widths
 from .table import Ints
-from .verdict import BORDER
+from .verdict import BORDER, two_digits
 from .wording import lies_in
 
 if TYPE_CHECKING:
@@ -410,13 +410,7 @@ def _bisected(enough: Callable[[int], bool], total: int) -> int:
     while high - low > max(1, low // 50):
         middle = min(max(int(math.sqrt(max(low, 1) * high)), low + 1), high - 1)
         low, high = (low, middle) if enough(middle) else (middle, high)
-    return min(_two_digits(high), total)
-
-
-def _two_digits(number: int) -> int:
-    """Round up to two digits."""
-    unit = int(10 ** max(len(str(number)) - 2, 0))
-    return -(-number // unit) * unit
+    return min(two_digits(high), total)
 
 
 def _widest(widths: Floats, aim: Aim) -> float:
@@ -429,7 +423,7 @@ def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[i
     """Numbers of extra labels, rising, from 0 on."""
     if extra is None:
         centre = sought if sought else (total if sought is None else max(labeled, 1))
-        found = {_two_digits(max(1, int(step * centre))) for step in STEPS}
+        found = {two_digits(max(1, int(step * centre))) for step in STEPS}
         return [0, *sorted({min(number, total) for number in found} - {0})]
     values = list(extra) if isinstance(extra, (list, tuple, range, np.ndarray)) else [extra]
     if not values:

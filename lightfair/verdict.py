@@ -430,7 +430,7 @@ def labels_to_settle(
     while low < high:
         middle = (low + high) // 2
         low, high = (low, middle) if settles(STEP**middle) else (middle + 1, high)
-    return min(_two_digits(STEP**high), most)
+    return min(two_digits(STEP**high), most)
 
 
 def _means(draws: Floats) -> Floats:
@@ -452,7 +452,7 @@ def _thinned(question: Question) -> Question:
     return question._replace(parts=tuple(parts))
 
 
-def _two_digits(value: float) -> int:
+def two_digits(value: float) -> int:
     """Round up to two significant digits."""
     size = 10 ** max(len(str(int(np.ceil(value)))) - 2, 0)
     return int(-(-np.ceil(value) // size) * size)
