@@ -386,11 +386,6 @@ def free_of_labels(metric: Metric, negative: Floats, positive: Floats) -> Floats
     return negative
 
 
-def lack(metric: str | Metric) -> str:
-    """Say what is missing where the metric is undefined."""
-    return as_metric(metric).lack
-
-
 def shares(metric: Metric) -> tuple[Share, ...]:
     """Return the shares whose mean the metric is; none where it is no mean of shares."""
     if isinstance(metric.function, MeanOfShares):

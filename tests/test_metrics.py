@@ -13,8 +13,8 @@ from lightfair.metrics import (
     METRICS,
     SHARES,
     Metric,
+    as_metric,
     check_metrics,
-    lack,
     successes_failures,
     theta,
 )
@@ -153,10 +153,10 @@ def test_check_metrics():
 
 
 def test_lack_says_what_is_missing():
-    assert lack("tpr") == lack("fnr") == "positive labels"
-    assert lack("fpr") == "negative labels"
-    assert lack("ppv") == "rows predicted positive"
-    assert lack("balanced_accuracy") == "both labels"
+    assert as_metric("tpr").lack == as_metric("fnr").lack == "positive labels"
+    assert as_metric("fpr").lack == "negative labels"
+    assert as_metric("ppv").lack == "rows predicted positive"
+    assert as_metric("balanced_accuracy").lack == "both labels"
 
 
 def test_what_a_function_masks_is_undefined():
