@@ -25,7 +25,7 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
 
-from lightfair.assessment import assess_data  # noqa: E402
+from lightfair.assessing import assess_data  # noqa: E402
 from lightfair.data import score_data  # noqa: E402
 from lightfair.simulation import hide_labels  # noqa: E402
 

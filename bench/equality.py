@@ -31,7 +31,8 @@ HERE = Path(__file__).resolve().parent
 # this folder goes: numba imports whatever is called coverage, and would find coverage.py
 sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
 
-from lightfair.assessment import Assessment, assess, frequencies  # noqa: E402
+from lightfair.assessing import assess, frequencies  # noqa: E402
+from lightfair.assessment import Assessment  # noqa: E402
 from lightfair.data import score_data  # noqa: E402
 from lightfair.gather import score_table  # noqa: E402
 from lightfair.metrics import as_metric  # noqa: E402

@@ -42,7 +42,8 @@ from experiment import hidden  # noqa: E402
 from scores import MODELS, Case, cases, rows  # noqa: E402
 
 from bench.planning_report import write_report  # noqa: E402
-from lightfair.assessment import Assessment, assess_table  # noqa: E402
+from lightfair.assessing import assess_table  # noqa: E402
+from lightfair.assessment import Assessment  # noqa: E402
 from lightfair.data import ScoreData  # noqa: E402
 from lightfair.imputation import confusion_counts  # noqa: E402
 from lightfair.label_choice import choose_labels  # noqa: E402

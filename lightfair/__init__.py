@@ -4,8 +4,8 @@ from ._version import __version__
 
 TYPE_CHECKING = False  # the name is known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:
+    from .assessing import assess as assess
     from .assessment import Assessment as Assessment
-    from .assessment import assess as assess
     from .check import parse_check as parse_check
     from .compare import Estimate as Estimate
     from .compare import Gap as Gap
@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from .verdict import Verdict as Verdict
 
 _HOMES = {
-    "assessment": ("Assessment", "assess"),
+    "assessing": ("assess",),
+    "assessment": ("Assessment",),
     "check": ("parse_check",),
     "compare": ("Estimate", "Gap"),
     "comparisons": ("Pair",),

@@ -75,7 +75,7 @@ def assess_files(arguments: argparse.Namespace) -> tuple[str, int]:
     """Assess the rows and tables of files."""
     if arguments.subsample_labels is not None:
         return _printed(arguments, _subsampled(arguments))
-    from .assessment import assess_table
+    from .assessing import assess_table
 
     settings = _settings(arguments)
     progress = _progress()
@@ -225,7 +225,7 @@ def _hidden(arguments: argparse.Namespace, data: Any, settings: Any) -> Any:
     """Assess rows with all but some labels hidden."""
     import numpy as np
 
-    from .assessment import assess_data
+    from .assessing import assess_data
     from .simulation import hide_labels
 
     known = int((data.label >= 0).sum())

@@ -35,7 +35,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .assessment import Assessment, assess_data
+from .assessing import assess_data
+from .assessment import Assessment
 from .bands import is_several
 from .columns import check_indexes, frame_columns
 from .compare import Estimate

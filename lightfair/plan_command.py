@@ -125,7 +125,7 @@ def _planned(arguments: argparse.Namespace) -> str:
 def _assessed(arguments: argparse.Namespace) -> tuple[Any, Any]:
     """The assessment of all files and, where rows are to be chosen, the rows."""
     from . import cli
-    from .assessment import assess_table
+    from .assessing import assess_table
 
     for name in ("check", "simultaneous"):
         if getattr(arguments, name, None):

@@ -15,7 +15,7 @@ import pytest
 
 import lightfair as lf
 from lightfair._jit import available
-from lightfair.assessment import assess_data
+from lightfair.assessing import assess_data
 from lightfair.imputation import TARGETS
 from lightfair.metrics import COUNT_METRICS, METRICS, as_metric, theta
 from lightfair.model import FAMILIES

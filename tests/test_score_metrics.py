@@ -331,7 +331,7 @@ def test_same_seed_same_bytes(rows):
 
 
 def test_truth_beside_the_estimates(rows):
-    from lightfair.assessment import assess_data
+    from lightfair.assessing import assess_data
 
     hidden = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
     full = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
