@@ -35,13 +35,12 @@ from .plan_aim import (
 )
 from .refits import refitted_widths
 from .table import Ints
-from .verdict import BORDER, two_digits
+from .verdict import BORDER, LIKELY, two_digits
 from .wording import lies_in
 
 if TYPE_CHECKING:
     from .assessment import Assessment
 
-LIKELY = 0.8  # chance of a decisive verdict at which labels would "probably" settle it
 TRUTHS = 400  # draws that are each taken for the truth, and held against as many
 STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)  # default numbers, in units of the number that is sought
 NEXT = 10  # labels whose effect says which group is next

@@ -15,8 +15,10 @@ The last two forbid to pass; the gaps that they leave may still fail. A group wi
 gaps: it gets no verdict, and is listed. `prob` is that of the intervals unless it is given. What is
 known exactly is decided with certainty.
 
-How many labels would settle it is forecast by holding the means of the draws and letting their
-variance fall as 1 / labels, which is right if the gaps are about what they now seem to be.
+How many labels would probably settle it is the smallest number with which that has a chance of
+80 %. Between two groups `planning` forecasts it. Else draws are taken for the truth, and the draws
+that there are are moved towards it and narrowed as the mean and the spread of a normal posterior
+would be, with a variance that falls as 1 / labels.
 """
 
 from __future__ import annotations
@@ -42,6 +44,8 @@ BORDER = 1e-12  # a gap this close to the limit is within it: 0.35 - 0.3 is not 
 MOST_LABELS = 1000  # times the labels that there are; what needs more is not forecast
 BLOCK = 256  # pairs at a time
 STEP = 2.0**0.125  # of the search for a number of labels
+LIKELY = 0.8  # chance of a verdict at which labels would "probably" settle it
+TRUTHS = (10, 40)  # draws that are each taken for the truth: fewest, most
 FEWEST = 400  # draws of a forecast
 MOST_NUMBERS = 1_000_000  # draws times pairs of a forecast, where that leaves enough draws
 
@@ -405,24 +409,27 @@ def labels_to_settle(
     int or None. Two significant digits, at least 1; at most `unlabeled` where `finite`. None where
     no number within reach settles it.
     """
+    check = question.check
     most = min(unlabeled if finite else MOST_LABELS * labeled, MOST_LABELS * labeled)
     if most == 0:
         return None
     few = _thinned(question)
     obstacles = few.obstacles()
-    centre = [_means(part.draws) for part in few.parts]
+    size = few.parts[0].draws.shape[1]
+    count = int(np.clip(MOST_NUMBERS // (len(few.pairs) * size), *TRUTHS))
+    truths = np.linspace(0.0, size - 1.0, count).round().astype(int)
+    others = np.random.default_rng(0).permutation(truths)
 
     def settles(more: float) -> bool:
-        shrink = (1.0 + more / labeled) ** -0.5
-        then = few._replace(
-            parts=tuple(
-                replace(part, draws=mean + shrink * (part.draws - mean))
-                for part, mean in zip(few.parts, centre, strict=True)
-            )
-        )
-        inside, beyond = joint(then, obstacles)
-        near = inside >= prob * (inside + beyond) > 0.0
-        return bool(near or by_pair(then, obstacles).surest.max() >= prob)
+        root = (1.0 + more / labeled) ** -0.5
+        settled = 0
+        for truth, other in zip(truths, others, strict=True):
+            parts = tuple(_after(part, root, truth, other, check.relation) for part in few.parts)
+            then = few._replace(parts=parts)
+            inside, beyond = joint(then, obstacles)
+            near = inside >= prob * (inside + beyond) > 0.0
+            settled += bool(near or by_pair(then, obstacles).surest.max() >= prob)
+        return settled >= LIKELY * count
 
     low, high = 0, int(np.ceil(np.log(most) / np.log(STEP)))  # powers of the step
     if not settles(STEP**high):
@@ -433,11 +440,19 @@ def labels_to_settle(
     return min(two_digits(STEP**high), most)
 
 
-def _means(draws: Floats) -> Floats:
-    """Means of the defined draws of each group; 0 where there is none."""
-    seen = ~np.isnan(draws)
-    total = np.where(seen, draws, 0.0).sum(axis=(0, 1))
-    return np.asarray(total / np.maximum(seen.sum(axis=(0, 1)), 1))
+def _after(part: ByGroup, root: float, truth: int, other: int, relation: str) -> ByGroup:
+    """Draws (1, n, group) after labels that leave `root` of the spread, where a draw is the truth.
+
+    `other` is the draw that chance is taken from. An undefined truth moves nothing.
+    """
+    seen = ~np.isnan(part.draws)
+    total = np.where(seen, part.draws, 0.0).sum(axis=(0, 1))
+    mean = total / np.maximum(seen.sum(axis=(0, 1)), 1)
+    away = part.draws - mean
+    learned = 1.0 - root * root
+    move = learned * away[0, truth] + np.sqrt(learned) * root * away[0, other]
+    draws = mean + np.nan_to_num(move) + root * away
+    return replace(part, draws=np.maximum(draws, 0.0) if relation == "ratio" else draws)
 
 
 def _thinned(question: Question) -> Question:

@@ -10,7 +10,7 @@ import pytest
 
 from lightfair.check import Check, check_range, make_check, parse_check
 from lightfair.comparisons import ByGroup
-from lightfair.special import ndtri
+from lightfair.special import ndtr, ndtri
 from lightfair.verdict import Question, compared_pairs, exit_code, judge, labels_to_settle
 
 NAN = float("nan")
@@ -405,18 +405,23 @@ def settle(gap, sd, labeled=100, unlabeled=100_000, finite=True, text="tpr<=0.05
     return labels_to_settle(question, 0.95, labeled, unlabeled, finite=finite)
 
 
+def chance_of_a_verdict(gap, sd, more, labeled=100, within=0.05, prob=0.95):
+    """By quadrature: the later posterior is normal, its mean spread by what was learned."""
+    root = (1.0 + more / labeled) ** -0.5
+    mean = gap + sd * np.sqrt(1.0 - root * root) * ndtri((np.arange(2000) + 0.5) / 2000)
+    below, above = (ndtr((edge - mean) / (root * sd)) for edge in (-within, within))
+    return float(((above - below >= prob) | (below >= prob) | (1.0 - above >= prob)).mean())
+
+
 @pytest.mark.parametrize("gap, sd", [(0.0, 0.05), (0.03, 0.05), (0.1, 0.1), (0.08, 0.2)])
-def test_the_forecast_is_that_of_a_normal_gap(gap, sd):
-    """Settled where 0.05 is 1.645 sd off, or 1.96 on both sides of 0: sd falls as 1 / root n."""
-    z = 1.96 if gap == 0.0 else 1.645
-    needed = 100 * (sd * z / abs(0.05 - gap)) ** 2 - 100
-    assert settle(gap, sd) == pytest.approx(needed, rel=0.25)
+def test_the_forecast_has_a_chance_of_four_fifths(gap, sd):
+    """The chance is of 40 draws taken for the truth, so it is known to about 0.06."""
+    assert chance_of_a_verdict(gap, sd, settle(gap, sd)) == pytest.approx(0.8, abs=0.1)
 
 
 def test_the_forecast_has_ends():
     assert settle(0.05, 0.05, unlabeled=700) == 700  # labels of all rows leave nothing open
-    assert settle(0.05, 0.05, unlabeled=10**7) is None
-    assert settle(0.05, 0.05, finite=False) is None
+    assert settle(0.05, 0.0005, unlabeled=10**9, finite=False) == pytest.approx(5000, rel=0.5)
     assert settle(0.0, 0.05, labeled=0) is None
     assert settle(0.0, 0.05, unlabeled=3) == 3
 
