@@ -11,8 +11,9 @@ less than there are where labels alone take a lucky sample at its word. f1 is 2 
 share q, and is worth what q is. For any other metric n is what there is, times the ratio of the
 variances, labels alone over posterior.
 
-Of these very rows ("sample") the uncertainty ends when all are labelled, and the worth of a nearly
-complete set of labels is without bound; labels alone speak of the population.
+Of these very rows ("sample", "expected") nothing is open when all are labelled: n labels of a
+denominator of N rows leave the variance p (1 - p) / n (1 - n / N). So there the number is n / (1 +
+n / N), which is below N.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def effective_labels(result: Assessment, name: str) -> Effective:
     alone = result.labels.get(name)
     if alone is None or name in settings.label_free:
         return Effective(labels, own, ratio, ("no label is needed to know it",) * len(own))
+    rows = denominator_rows(metric, result.table, result.counts, settings.target)
     reasons: list[str | None] = []
     for index, group in enumerate(result.groups):
         estimate = result.metric(name, group)
@@ -78,25 +80,50 @@ def effective_labels(result: Assessment, name: str) -> Effective:
         width = alone.high[index] - alone.low[index]
         if width > 0.0:
             ratio[index] = (high - low) / width
-        worth = share_labels(metric, estimate.mean, estimate.sd, settings.labels_only_prior)
+        prior, size = settings.labels_only_prior, float(rows[index])
+        worth = share_labels(metric, estimate.mean, estimate.sd, prior, size)
         if worth is None:
-            worth = float(own[index] * (alone.sd[index] / estimate.sd) ** 2)
-        labels[index] = min(max(worth, 0.0), MOST)
+            worth = _bounded(float(own[index] * (alone.sd[index] / estimate.sd) ** 2), size)
+        labels[index] = worth
         if np.isnan(labels[index]) or np.isnan(ratio[index]):
             nothing = "labels alone have no standard deviation"
             reasons[index] = alone.reason[index] or nothing
     return Effective(labels, own, ratio, tuple(reasons))
 
 
+def denominator_rows(metric: Metric, table: ScoreTable, counts: Floats, target: str) -> Floats:
+    """Rows in the denominator of a metric, labelled and not: the posterior mean, float64 (group,).
+
+    counts: draws (chain, draw, group, predicted, label). Of a metric that is no share all rows of
+    the group. Infinite for the target "population".
+    """
+    weight, rows = (table.sums(column).sum(axis=(1, 2)) for column in ("weight", "rows"))
+    if target == "population":
+        return np.full(len(rows), np.inf)
+    if metric.name != "f1" and not is_share(metric):
+        return np.asarray(rows)
+    means = counts.mean(axis=(0, 1)).reshape(len(rows), 4)
+    return np.asarray(means[:, denominators(metric)[0]].sum(axis=1) / weight * rows)
+
+
 def share_labels(
-    metric: Metric, mean: float, sd: float, prior: tuple[float, float]
+    metric: Metric, mean: float, sd: float, prior: tuple[float, float], rows: float
 ) -> float | None:
-    """Return n of a share with a posterior of some mean and sd; None for what is no share."""
+    """Return the worth of a posterior of a share with some mean and sd, of `rows` rows in all.
+
+    None for what is no share. `rows` may be infinite.
+    """
     if metric.name == "f1":  # of q = f1 / (2 - f1)
         mean, sd = mean / (2.0 - mean), 2.0 * sd / (2.0 - mean) ** 2
     elif not is_share(metric):
         return None
-    return mean * (1.0 - mean) / (sd * sd) - (sum(prior) + 1.0)
+    return _bounded(mean * (1.0 - mean) / (sd * sd) - (sum(prior) + 1.0), rows)
+
+
+def _bounded(worth: float, rows: float) -> float:
+    """The number of labels that leaves as little open in `rows` rows as n do without an end."""
+    worth = min(max(worth, 0.0), MOST)
+    return worth / (1.0 + worth / rows) if rows > 0.0 else 0.0
 
 
 def own_labels(metric: Metric, table: ScoreTable) -> Floats:

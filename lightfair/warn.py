@@ -13,7 +13,7 @@ import numpy as np
 from .compare import UNDEFINED_LIMIT
 from .diagnostics import Gate
 from .drift import drift_notes
-from .effective import in_denominator, share_labels
+from .effective import denominator_rows, in_denominator, share_labels
 from .metrics import LABEL_FREE, Metric
 from .model import Floats
 from .prediction_powered import PredictionPowered, disagreement, powered_difference
@@ -96,6 +96,8 @@ def few_labels(
     theta: dict[str, Floats],
     table: ScoreTable,
     prior: tuple[float, float],
+    drawn: Floats,
+    target: str,
 ) -> list[Note]:
     """Say which metrics have few labelled rows in their denominator, or none: a note, or none.
 
@@ -111,6 +113,10 @@ def few_labels(
         Draws of them, (chain, draw, group).
     prior
         Of the labels-only answer.
+    drawn
+        Draws of the confusion counts, (chain, draw, group, predicted, label).
+    target
+        As in `assess`.
     """
     every = table.sums("rows")
     rows = every[..., :UNLABELLED]
@@ -123,12 +129,14 @@ def few_labels(
         if metric.label_free or counts is None:
             continue
         draws = theta[metric.name]
+        size = denominator_rows(metric, table, drawn, target)
         for group in np.flatnonzero(some & (counts < FEW)).tolist():
             seen = draws[..., group]
             seen = seen[~np.isnan(seen)]
             share = math.nan
             if seen.size and seen.std() > 0.0:
-                worth = share_labels(metric, float(seen.mean()), float(seen.std()), prior)
+                mean, sd = float(seen.mean()), float(seen.std())
+                worth = share_labels(metric, mean, sd, prior, float(size[group]))
                 if worth is not None:
                     share = 1.0 - counts[group] / worth if worth > counts[group] else 0.0
             key = (group, metric.lack)
@@ -142,10 +150,10 @@ def few_labels(
         names = " and ".join(name for name, _ in found[group, lack])
         rests = "rests" if len(found[group, lack]) == 1 else "rest"
         share = _largest(found[group, lack])
-        size = "" if share < 0.005 else f" to {share:.0%}"
+        extent = "" if share < 0.005 else f" to {share:.0%}"
         places.append(
             f"{table.groups[group]} has {_counted(own[group, lack], lack)}, so its {names} {rests} "
-            f"on the prior and other labels{size}"
+            f"on the prior and other labels{extent}"
         )
     more = f" (the worst {NAMED} of {len(found)})" if len(found) > NAMED else ""
     return [Note("few_labels", f"few labels{more}: {'; '.join(places)}; label more rows there")]

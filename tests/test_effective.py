@@ -41,14 +41,14 @@ def result():
 def test_a_beta_posterior_is_worth_its_labels(n, hits):
     prior = (1.0, 1.0)
     beta = lf.beta_binomial(np.array(hits * 1.0), np.array((n - hits) * 1.0), prior=prior)
-    worth = share_labels(as_metric("tpr"), float(beta.mean), float(beta.sd), prior)
+    worth = share_labels(as_metric("tpr"), float(beta.mean), float(beta.sd), prior, np.inf)
     assert worth == pytest.approx(n, rel=1e-12)
 
 
 def test_f1_is_worth_what_its_share_is():
     q, sd = 0.6, 0.001  # small, so that f1 is straight in q
     f1 = 2 * q / (1 + q)
-    worth = share_labels(as_metric("f1"), f1, sd * 2 / (1 + q) ** 2, (1.0, 1.0))
+    worth = share_labels(as_metric("f1"), f1, sd * 2 / (1 + q) ** 2, (1.0, 1.0), np.inf)
     assert worth == pytest.approx(q * (1 - q) / sd**2 - 3, rel=1e-9)
 
 
@@ -60,7 +60,9 @@ def test_f1_is_worth_what_its_share_is():
 def test_which_metrics_are_shares(name, share):
     metric = as_metric(name)
     assert is_share(metric) == share
-    assert (share_labels(metric, 0.5, 0.1, (1.0, 1.0)) is None) == (not share and name != "f1")
+    assert (share_labels(metric, 0.5, 0.1, (1.0, 1.0), np.inf) is None) == (
+        not share and name != "f1"
+    )
     assert is_share(cost(fp=1, fn=1))
 
 
@@ -93,7 +95,9 @@ def test_worth_and_width_are_in_the_values_and_the_text(result):
     for index, entry in enumerate(groups):
         estimate = result.metric("tpr", entry["name"])
         p, sd = estimate.mean, estimate.sd
-        assert entry["effective_labels"] == pytest.approx(p * (1 - p) / sd**2 - 3)
+        positives = result.counts[:, :, index, :, 1].sum(axis=-1).mean()
+        endless = p * (1 - p) / sd**2 - 3
+        assert entry["effective_labels"] == pytest.approx(1 / (1 / endless + 1 / positives))
         low, high = entry["labels_only"]["interval"]
         ours = entry["interval"][1] - entry["interval"][0]
         assert entry["width_ratio"] == pytest.approx(ours / (high - low))
@@ -119,7 +123,9 @@ def test_what_is_no_share_is_worth_its_labels_times_the_variances(result, name):
     for index, group in enumerate(result.groups):
         assert found.own[index] == known[index]["labeled"]
         sd = result.metric(name, group).sd
-        assert found.labels[index] == pytest.approx(found.own[index] * (alone.sd[index] / sd) ** 2)
+        endless = found.own[index] * (alone.sd[index] / sd) ** 2
+        rows = known[index]["rows"]
+        assert found.labels[index] == pytest.approx(1 / (1 / endless + 1 / rows))
 
 
 def test_fully_labelled_groups_have_no_worth():

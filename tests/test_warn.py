@@ -294,7 +294,14 @@ def test_what_is_worth_no_more_than_its_labels_rests_on_the_prior_to_no_share():
     """A uniform posterior is worth 0 labels, fewer than the one there is."""
     table = lf.score_table(build([1, 0, -1, -1], [0.9, 0.7, 0.2, 0.4], ["A"] * 4))
     draws = np.linspace(0.0, 1.0, 101).reshape(1, 101, 1)
-    (note,) = few_labels((as_metric("tpr"),), {"tpr": draws}, table, (1.0, 1.0))
+    (note,) = few_labels(
+        (as_metric("tpr"),),
+        {"tpr": draws},
+        table,
+        (1.0, 1.0),
+        np.zeros((1, 1, len(table.groups), 2, 2)),
+        "population",
+    )
     assert note.message == (
         "few labels: A has 1 labeled positive row, so its tpr rests on the prior and other labels; "
         "label more rows there"
