@@ -195,6 +195,11 @@ def tails(prob: float) -> list[float]:
     return [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)]
 
 
+def direction_level(prob: float) -> float:
+    """Probability of a direction from which the central interval of mass `prob` excludes 0."""
+    return 0.5 * (1.0 + prob)
+
+
 def check_prob(prob: float) -> float:
     """Raise ValueError unless prob lies in (0, 1)."""
     if not lies_in(prob, 0.0, 1.0):

@@ -234,7 +234,8 @@ def gap_line(result: Assessment, name: str) -> str:
         f"  largest gap {number(gap.median)} [{number(low)}, {number(high)}], "
         f"P(<{epsilon:g}) {probability(gap.prob_within(epsilon))}",
         f"likeliest {_pair_name(gap.which)} ({probability(gap.prob_which)})",
-        f"sd between groups {number(spread.median)}, below {number(spread.upper(prob))}",
+        f"sd between groups {number(spread.median)}, {100 * prob:g} % below "
+        f"{number(spread.upper(prob))}",
     ]
     if gap.left_out:
         parts.append(f"without {', '.join(gap.left_out)}, undefined")

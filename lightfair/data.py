@@ -508,6 +508,8 @@ def _cuts(threshold: Any) -> float | dict[str, float]:
             )
         return float(value)
 
+    if getattr(threshold, "ndim", None) == 0:  # an array of one number
+        threshold = threshold.item()
     if not isinstance(threshold, Mapping):
         return check("threshold", threshold)
     cuts: dict[str, float] = {}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._version import __version__
-from .compare import Estimate
+from .compare import Estimate, direction_level
 from .report import aligned, counted, number, one_line, plain, probability, summary, target_line
 from .table import UNLABELLED
 
@@ -93,7 +93,7 @@ def sentence(result: ModelComparison, metric: str, first: str, second: str, grou
     also = ""
     if (same := gain.prob_equal()) >= 0.001:
         also = f", the same with probability {probability(same)}"
-    if chance < result.settings.prob:
+    if chance < direction_level(result.settings.prob):
         fairer = probability(gain.prob_greater(0.0))
         return (
             f"{what}: neither {first} nor {second} is clearly closer to 0, P({second} fairer) "
@@ -119,7 +119,7 @@ def accuracy_sentence(result: ModelComparison, first: str, second: str) -> str:
         for group in result.groups
     )
     each = f"; by group: {chances}" if len(result.groups) > 1 else ""
-    if gain.prob_greater(0.0) < result.settings.prob and not gain.exact:
+    if gain.prob_greater(0.0) < direction_level(result.settings.prob) and not gain.exact:
         chance = probability(gain.prob_greater(0.0))
         return (
             f"neither {first} nor {second} is clearly more accurate, P({better} more accurate) "

@@ -13,7 +13,7 @@ import numpy as np
 
 from ._version import __version__
 from .bands import collapsed
-from .compare import Estimate, tails
+from .compare import Estimate, direction_level, tails
 from .effective import effective_labels, worth_line
 from .misfit import typical_rate, worth_sentence
 from .prediction_powered import powered_difference
@@ -195,7 +195,7 @@ def probability(value: float | None, *, exact: bool = False) -> str:
 def sentence(result: Assessment, metric: str, group: str, reference: str) -> str:
     """Say the direction of a difference, its size and the probability of the direction.
 
-    A direction whose probability is below that of the intervals is not said as a finding.
+    A direction is a finding where the interval lies on one side of 0 (`compare.direction_level`).
     """
     estimate = result.difference(metric, group, reference)
     pair = f"{metric} for {group} against {reference}"
@@ -222,7 +222,8 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
     same = ""
     if chances["the same"] >= 0.001:
         same = f", the same with probability {probability(chances['the same'])}"
-    if chances[word] < result.settings.prob:
+    prob = result.settings.prob
+    if chances[word] < (prob if word == "the same" else direction_level(prob)):
         higher = probability(chances["higher"])
         return f"{pair}: no direction is clear, P(higher) {higher}{same}: {size}."
     also = "" if word == "the same" else same

@@ -475,7 +475,7 @@ def test_more_than_two_groups_have_one_line_for_each_metric(trio):
         f"  largest gap {number(gap.median)} [{number(low)}, {number(high)}], "
         f"P(<0.05) {probability(gap.prob_within(0.05))}; likeliest {' minus '.join(gap.which)} "
         f"({probability(gap.prob_which)}); sd between groups {number(spread.median)}, "
-        f"below {number(spread.upper(0.95))}"
+        f"95 % below {number(spread.upper(0.95))}"
     )
     assert lines[2].endswith("(exact)")
 
@@ -490,12 +490,13 @@ def test_two_groups_have_no_such_line(result):
         (0.56, "tpr for B against A: no direction is clear, P(higher) 0.560: "),
         (0.94, "tpr for B against A: no direction is clear, P(higher) 0.940: "),
         (0.06, "tpr for B against A: no direction is clear, P(higher) 0.060: "),
-        (0.95, "tpr is higher for B than for A with probability 0.950: "),
+        (0.97, "tpr for B against A: no direction is clear, P(higher) 0.970: "),
+        (0.98, "tpr is higher for B than for A with probability 0.980: "),
         (0.02, "tpr is lower for B than for A with probability 0.980: "),
     ],
 )
 def test_a_direction_is_said_where_it_is_clear(result, share, said):
-    """F34."""
+    """F34, F17: where the interval beside it is on one side of 0."""
     draws = np.full((1, 100, 2), 0.5)
     draws[0, :, 1] = np.where(np.arange(100) < round(100 * share), 0.6, 0.4)
     known = replace(result, theta={"tpr": draws})

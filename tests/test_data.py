@@ -508,3 +508,9 @@ def test_decisions(y_pred):
 def test_bad_decisions_and_weights(options, message):
     with pytest.raises(ValueError, match=message):
         door(**options)
+
+
+def test_a_threshold_may_be_an_array_of_one_number():
+    rows = [0, 1, -1], [0.2, 0.8, 0.4]
+    data = score_data(*rows, sensitive_features=list("aab"), threshold=np.array(0.4))
+    assert data.threshold == 0.4 and data.predicted.tolist() == [False, True, True]
