@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from dataclasses import replace
 from typing import Any
+
+from .arguments import check_output, rows_of, seed_of, settings_of, table_of, threshold_of
+from .options import add_common, add_rows
+from .progress import progress_line
 
 HEADER = "row,label_prob"
 OPTIONS = {  # arguments of the library that are given otherwise on the command line
@@ -33,8 +36,6 @@ EPILOG = """examples:
 
 def add_parser(commands: Any) -> None:
     """Add the command to the parser of the command line."""
-    from .cli import _add_common, _add_rows
-
     parser = commands.add_parser(
         "plan",
         help="how many more labels a narrow interval takes, and which",
@@ -43,7 +44,7 @@ def add_parser(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    _add_rows(parser)
+    add_rows(parser)
     plan = parser.add_argument_group("the plan")
     plan.add_argument("--width", type=float, default=0.05, help="of the interval to reach (0.05)")
     plan.add_argument("--within", type=float, help="a difference below it is small (epsilon)")
@@ -67,7 +68,7 @@ def add_parser(commands: Any) -> None:
     choice.add_argument(
         "--explore", type=float, default=0.1, help="share of chances that is the same for all (0.1)"
     )
-    _add_common(parser)
+    add_common(parser, judged=False)
     parser.set_defaults(command=plan_files)
 
 
@@ -124,47 +125,32 @@ def _planned(arguments: argparse.Namespace) -> str:
 
 def _assessed(arguments: argparse.Namespace) -> tuple[Any, Any]:
     """The assessment of all files and, where rows are to be chosen, the rows."""
-    from . import cli
     from .assessing import assess_table
 
-    for name in ("check", "simultaneous"):
-        if getattr(arguments, name, None):
-            raise ValueError(f"--{name} is for assess; leave it out")
     if arguments.metric and len(arguments.metric) > 1:
         raise ValueError(f"--metric must name one metric to plan for; got {len(arguments.metric)}")
-    if isinstance(cli._threshold(arguments.threshold), (list, str)):
+    if isinstance(threshold_of(arguments), (list, str)):
         raise ValueError("--threshold must be one threshold, or one for each group, in a plan")
     arguments.metric = arguments.metric or ["tpr"]
-    seed = cli._seed(arguments.seed)
-    settings = cli._settings(arguments)
-    progress = cli._progress()
+    seed = seed_of(arguments)
+    settings = settings_of(arguments)
+    progress = progress_line()
     if arguments.choose is None:
         if arguments.output is not None:
             raise ValueError("--output is for the rows to label; give --choose, too")
-        table = cli._gathered(arguments, progress)
+        table = table_of(arguments, progress)
         settings = replace(settings, clip=table.clip)
         return assess_table(table, settings, rng=seed, progress=progress), None
     if arguments.output is None:
         raise ValueError("--choose needs --output, the file for the rows to label")
     if arguments.missing == "drop":
         raise ValueError("--choose needs the numbers of rows; drop rows first, or --missing group")
-    _check_output(arguments.output)
-    data = cli._all_rows(arguments, "--choose", settings.clip)
+    check_output(arguments.output, HEADER.encode(), "list of rows")
+    data = rows_of(arguments, "--choose", settings.clip)
     from .gather import score_table
 
     table = score_table(data, clip=settings.clip)
     return assess_table(table, settings, rng=seed, progress=progress), data
-
-
-def _check_output(path: str) -> None:
-    """A list of rows to label may be written over, anything else is likely data."""
-    from .stored import check_target
-
-    target = check_target(path)
-    if os.path.isfile(target) and os.path.getsize(target):
-        with open(target, "rb") as file:
-            if file.read(len(HEADER)) != HEADER.encode():
-                raise ValueError(f"{path} is there and is no list of rows; it would be overwritten")
 
 
 def _write(path: str, chosen: Any) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import _Progress, main
+from lightfair.cli import main
+from lightfair.progress import Progress
 
 COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
 QUICK = ["--draws", "4", "--warmup", "10"]
@@ -359,7 +360,7 @@ def test_labels_of_several_files_are_subsampled(path, halves, ask):
 
 def test_a_line_on_a_terminal_while_reading():
     stream = io.StringIO()
-    progress = _Progress(stream)
+    progress = Progress(stream)
     progress.read(10)
     progress.clear()
     assert stream.getvalue() == ""

@@ -117,8 +117,6 @@ def test_rows_to_label_are_written(rows, path, tmp_path, capsys):
         (["--choose", "5", "--output", "x", "--missing", "drop"], "--choose needs the numbers"),
         (["--threshold", "0.3", "--threshold", "0.5"], "--threshold must be one threshold"),
         (["--threshold", "all"], "--threshold must be one threshold"),
-        (["--check", "tpr<=0.05"], "--check is for assess"),
-        (["--simultaneous"], "--simultaneous is for assess"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(
@@ -130,6 +128,20 @@ def test_what_is_wrong_is_said_in_one_sentence(
     assert message in error
     assert error.count("\n") == 1
     assert error.startswith("lightfair: error: ")
+
+
+@pytest.mark.parametrize("option", [["--check", "tpr<=0.05"], ["--simultaneous"]])
+def test_options_of_reports_alone_are_no_options_of_plans(path, option, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["plan", path, *COLUMNS, *FAST, *option])
+    out, error = capsys.readouterr()
+    assert (stop.value.code, out) == (2, "")
+    assert error.count("\n") == 1
+    assert error.startswith(f"lightfair: error: unrecognized arguments: {' '.join(option)};")
+    for command, listed in (("plan", False), ("assess", True)):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        assert (f"{option[0]} " in capsys.readouterr().out.replace("\n", " ")) == listed
 
 
 def test_data_are_not_written_over(path, capsys):

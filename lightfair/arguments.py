@@ -1,0 +1,222 @@
+"""Arguments: what the options of the command line ask of the library.
+
+Each function takes the parsed arguments and gives what they mean: settings, columns, a table. What
+is wrong with them is a ValueError that names the option; `sentence` says errors of the library in
+the words of the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any
+
+from .progress import Progress, progress_line
+
+ROWS = (  # arguments that say how rows are read
+    "label",
+    "score",
+    "group",
+    "pred",
+    "weight",
+    "label_prob",
+    "positive_label",
+    "unlabeled",
+    "missing",
+)
+OPTIONS = {  # how an argument of the library is given on the command line
+    "positive_label=": "--positive-label ",
+    "unlabeled=": "--unlabeled ",
+    "pass decisions as y_pred=": "pass decisions as --pred",
+    'missing="': "--missing ",
+    'drop" or': "drop or",
+    'group"': "group",
+    "rows are read by summarize, given the names of their columns": (
+        "give --label, --score and --group"
+    ),
+    "; see load_table": "",
+    "; a metric of your own is a lightfair.Metric": "",
+    "pass the levels as a tuple": 'write them as "LEVEL, LEVEL=NUMBER"',
+    "Prior.mu_a_sd": "--alpha times a scale of the prior",
+}
+
+
+def table_of(arguments: argparse.Namespace, progress: Progress | None) -> Any:
+    """The table of all files."""
+    from .summary import gather_tables
+
+    columns, door = columns_of(arguments), door_of(arguments)
+    table = gather_tables(
+        sources_of(arguments),
+        columns,
+        door,
+        clip=arguments.clip,
+        progress=None if progress is None else progress.read,
+    )
+    if progress is not None:
+        progress.clear()
+    if not door.rows:
+        given = [f"--{name.replace('_', '-')}" for name in ROWS if getattr(arguments, name)]
+        if given:
+            raise ValueError(f"no FILE holds rows, only tables; leave out {', '.join(given)}")
+        one = arguments.threshold is not None and arguments.threshold != ["all"]
+        if one and not door.several and door.cuts != table.threshold:
+            raise ValueError(
+                f"--threshold must be that of the tables, {table.threshold}, or be left out; "
+                "decisions are made where a table is built"
+            )
+    return table
+
+
+def rows_of(arguments: argparse.Namespace, option: str, clip: float) -> Any:
+    """Read all rows into memory, for an option that looks at them one by one."""
+    from .summary import read_rows
+
+    columns = columns_of(arguments)
+    if columns is None:
+        raise ValueError(f"{option} needs rows: give --label, --score and --group")
+    progress = progress_line()
+    data = read_rows(
+        sources_of(arguments),
+        columns,
+        door_of(arguments),
+        clip=clip,
+        progress=None if progress is None else progress.read,
+    )
+    if progress is not None:
+        progress.clear()
+    return data
+
+
+def settings_of(arguments: argparse.Namespace) -> Any:
+    """The settings of an assessment; the clip is that of rows."""
+    from .metrics import DEFAULT_METRICS
+    from .model import Prior
+    from .settings import Settings
+
+    return Settings(
+        metrics=arguments.metric or DEFAULT_METRICS,
+        reference=arguments.reference,
+        family=arguments.family,
+        hierarchical=arguments.hierarchical,
+        prior=Prior().scaled(arguments.alpha),
+        trust=arguments.trust,
+        target=arguments.target,
+        prob=arguments.prob,
+        epsilon=arguments.epsilon,
+        simultaneous=getattr(arguments, "simultaneous", False),
+        checks=getattr(arguments, "check", None) or (),
+        clip=0.01 if arguments.clip is None else arguments.clip,
+        chains=arguments.chains,
+        draws=arguments.draws,
+        warmup=arguments.warmup,
+        thresholds="all" if getattr(arguments, "threshold", None) == ["all"] else None,
+    )
+
+
+def columns_of(arguments: argparse.Namespace) -> Any:
+    """The columns that rows are read from; None where none is named."""
+    from .reading import Columns
+
+    given = {name: getattr(arguments, name) for name in ("label", "score", "group")}
+    if not any(given.values()):
+        return None
+    absent = [f"--{name}" for name, value in given.items() if not value]
+    if absent:
+        raise ValueError(
+            f"rows need --label, --score and --group; got no {' and no '.join(absent)}"
+        )
+    columns = Columns(
+        arguments.label,
+        arguments.score,
+        tuple(arguments.group),
+        arguments.pred,
+        arguments.weight,
+        arguments.label_prob,
+    )
+    columns.names  # noqa: B018, checks them
+    return columns
+
+
+def door_of(arguments: argparse.Namespace) -> Any:
+    """How rows are checked and decided on."""
+    from .data import Door
+
+    threshold = threshold_of(arguments)
+    return Door(
+        threshold=0.5 if threshold == "all" else threshold,
+        decided=arguments.pred is not None,
+        positive_label=arguments.positive_label,
+        unlabeled=arguments.unlabeled,
+        missing=arguments.missing or "raise",
+    )
+
+
+def sources_of(arguments: argparse.Namespace) -> list[Any]:
+    """The files, standard input for -; none may be given twice."""
+    paths = arguments.file
+    names = [os.path.realpath(path) if path != "-" else path for path in paths]
+    twice = [path for path, name in zip(paths, names, strict=True) if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is given twice; its rows would count twice")
+    if "-" in paths and sys.stdin is None:
+        raise ValueError("standard input is closed; give the name of a file instead of -")
+    return [sys.stdin.buffer if path == "-" else path for path in paths]
+
+
+def seed_of(arguments: argparse.Namespace) -> int:
+    """The seed, at least 0."""
+    if arguments.seed < 0:
+        raise ValueError(f"--seed must be at least 0; got {arguments.seed}")
+    return int(arguments.seed)
+
+
+def threshold_of(arguments: argparse.Namespace) -> Any:
+    """One number for all groups, several, "all", or GROUP=NUMBER for each."""
+    values: list[str] | None = arguments.threshold
+    if values is None:
+        return 0.5
+    if values == ["all"]:
+        return "all"
+    pairs = [value.rpartition("=") for value in values]
+    named = [bool(middle) for _, middle, _ in pairs]
+    if any(named) and not all(named):
+        raise ValueError("--threshold takes numbers, or GROUP=NUMBER for every group")
+    if len(values) > 1 and not any(named):
+        return [_number(value) for value in values]
+    found = {}
+    for name, _, text in pairs:
+        if name in found:
+            raise ValueError(f"--threshold names {name} twice")
+        found[name] = _number(text)
+    return found[""] if list(found) == [""] else found
+
+
+def check_output(path: str, begins: bytes = b"{", kind: str = "table") -> None:
+    """A file that begins as this one may be written over, anything else is likely data."""
+    from .stored import check_target
+
+    target = check_target(path)
+    if os.path.isfile(target) and os.path.getsize(target):
+        with open(target, "rb") as file:
+            if file.read(len(begins)) != begins:
+                raise ValueError(f"{path} is there and is no {kind}; it would be overwritten")
+
+
+def sentence(error: Exception) -> str:
+    """An error in one sentence, in the words of the command line."""
+    if isinstance(error, OSError) and error.strerror and error.filename:
+        return f"{error.filename}: {error.strerror.lower()}"
+    text = " ".join(str(error).split())
+    for argument, option in OPTIONS.items():
+        text = text.replace(argument, option)
+    return text.replace(" ;", ";").rstrip()
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        hint = "; all stands alone" if text == "all" else ""
+        raise ValueError(f"--threshold must be a number in (0, 1); got {text!r}{hint}") from None
