@@ -8,8 +8,9 @@ import numpy as np
 
 from .evidence import Evidence
 from .groups import Parts
-from .sampler import Chains, Draws, Progress, take_draws, warm_up
+from .sampler import Chains, Draws, take_draws, warm_up
 from .scales import Scales
+from .schedule import Progress
 
 if TYPE_CHECKING:
     from .nested_sampler import NestedChains, NestedDraws

@@ -7,7 +7,6 @@ form.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,12 +18,9 @@ from .model import Floats
 from .nested import Nesting, draw, expand_nested, marginal, shift_shapes
 from .nested_moves import ROUNDS, Accepted, Candidates, Noise, State, Step, make_noise, propose
 from .nested_moves import sweep as one_sweep
-from .sampler import ADAPT_EVERY, REFITS
+from .sampler import BLOCK
+from .schedule import Progress, drawn, longer, warmed
 from .surrogate import Surrogate, refit, walk_shape
-
-BLOCK = 1_000_000  # numbers in the largest array of noise or proposals made at once
-
-Progress = Callable[[int, int], None]
 
 
 class NestedDraws(NamedTuple):
@@ -68,21 +64,7 @@ def warm_up(
 ) -> NestedChains:
     """Start chains and warm them up; arguments as in `sampler.warm_up`."""
     now = _begin(evidence, nest, chains, rng)
-    refits = {warmup * (i + 1) // (REFITS + 1) for i in range(REFITS)}
-    history: list[State] = []
-    done = 0
-    for mark in sorted(refits | set(range(ADAPT_EVERY, warmup, ADAPT_EVERY)) | {warmup}):
-        if mark == done:
-            continue
-        now, kept = _run(now, mark - done)
-        history.append(kept)
-        now = now._replace(step=_adapted(now.step, now.accepted))
-        if mark in refits:
-            now = _refitted(now, _joined(history))
-        done = mark
-        if progress is not None:
-            progress(done, warmup)
-    return now
+    return warmed(now, warmup, _run, _adapted, _refitted, progress)
 
 
 def take_draws(
@@ -93,18 +75,9 @@ def take_draws(
     sets, count = chains.state.value.shape
     per_sweep = sets * count * ROUNDS * len(chains.nest.scales.own) * 2 * (groups + rows)
     size = 2 * max(1, BLOCK // (2 * per_sweep))  # moves come in two forms, in turn
-    parts: list[State] = []
-    rates: list[Accepted] = []
-    for first in range(0, draws, size):
-        block = min(size, draws - first)
-        chains, kept = _run(chains, block)
-        parts.append(kept)
-        rates.append(Accepted(*(block / draws * rate for rate in chains.accepted)))
-        if progress is not None:
-            progress(first + block, draws)
-    total = Accepted(*(np.asarray(sum(rate)) for rate in zip(*rates, strict=True)))
+    chains, parts = drawn(chains, draws, size, _run, progress)
     kept = _joined(parts)
-    return chains._replace(accepted=total), NestedDraws(kept.psi, kept.eta, kept.sigma)
+    return chains, NestedDraws(kept.psi, kept.eta, kept.sigma)
 
 
 def _begin(
@@ -126,21 +99,20 @@ def _begin(
     return NestedChains(state, evidence, nest, surrogate, step, nothing, rng, jit)
 
 
-def _adapted(step: Step, rate: Accepted) -> Step:
-    """Lengthen steps that are accepted too often, shorten those that are not (0.3 and 0.4)."""
-    return Step(
-        step.psi * np.exp(np.clip(2.0 * (rate.psi - 0.3), -0.7, 0.7)),
-        step.eta * np.exp(np.clip(2.0 * (rate.eta - 0.3), -0.7, 0.7)),
-        step.sigma * np.exp(np.clip(2.0 * (rate.sigma - 0.4), -0.7, 0.7)),
-    )
+def _adapted(chains: NestedChains) -> NestedChains:
+    """Chains with the steps that their rates of acceptance ask for."""
+    step, rate = chains.step, chains.accepted
+    psi, eta = longer(step.psi, rate.psi, 0.3), longer(step.eta, rate.eta, 0.3)
+    return chains._replace(step=Step(psi, eta, longer(step.sigma, rate.sigma, 0.4)))
 
 
-def _refitted(chains: NestedChains, history: State) -> NestedChains:
+def _refitted(chains: NestedChains, history: list[State]) -> NestedChains:
     """Refit the surrogate to the latter half of the states met so far."""
-    length = history.value.shape[2]
+    every = _joined(history)
+    length = every.value.shape[2]
     recent = [
         part[:, :, length // 2 :].reshape(len(part), -1, *part.shape[3:])
-        for part in (history.psi, history.sigma, history.loglik)
+        for part in (every.psi, every.sigma, every.loglik)
     ]
     surrogate = refit(chains.surrogate, *recent)
     value = marginal(chains.state.sigma, surrogate, chains.nest).value

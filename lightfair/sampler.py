@@ -7,7 +7,6 @@ surrogate; draws adapt nothing. A kept draw is the state after a sweep.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,14 +17,11 @@ from .evidence import Evidence, loglik
 from .model import Floats
 from .moves import propose, sweep
 from .scales import Scales
+from .schedule import Progress, drawn, longer, warmed
 from .state import ROUNDS, Accepted, Candidates, Noise, State, Step, make_noise, pack, unpack
 from .surrogate import Surrogate, draw, expand, level, marginal, refit, shift_shape, walk_shape
 
-ADAPT_EVERY = 10  # sweeps of warm-up between two looks at the acceptance rates
-REFITS = 4  # refits of the surrogate, spread evenly over the first 4/5 of warm-up
 BLOCK = 1_000_000  # numbers in the largest array of noise or proposals made at once
-
-Progress = Callable[[int, int], None]
 
 
 class Draws(NamedTuple):
@@ -72,21 +68,7 @@ def warm_up(
         Belongs to the chains from here on.
     """
     now = _begin(evidence, scales, chains, rng)
-    refits = {warmup * (i + 1) // (REFITS + 1) for i in range(REFITS)}
-    history: list[Floats] = []
-    done = 0
-    for mark in sorted(refits | set(range(ADAPT_EVERY, warmup, ADAPT_EVERY)) | {warmup}):
-        if mark == done:
-            continue
-        now, kept = _run(now, mark - done)
-        history.append(kept)
-        now = now._replace(step=_adapted(now.step, now.accepted))
-        if mark in refits:
-            now = _refitted(now, np.concatenate(history, axis=2))
-        done = mark
-        if progress is not None:
-            progress(done, warmup)
-    return now
+    return warmed(now, warmup, _run, _adapted, _refitted, progress)
 
 
 def take_draws(
@@ -101,18 +83,9 @@ def take_draws(
     per_round = len(chains.scales.own) * (2 * groups + 3)
     pairs = max(1, BLOCK // (2 * sets * count * ROUNDS * per_round))
     size = 2 * pairs  # moves come in two forms, in turn
-    parts: list[Floats] = []
-    rates: list[Accepted] = []
-    for first in range(0, draws, size):
-        block = min(size, draws - first)
-        chains, kept = _run(chains, block)
-        parts.append(kept)
-        rates.append(Accepted(*(block / draws * rate for rate in chains.accepted)))
-        if progress is not None:
-            progress(first + block, draws)
-    total = Accepted(*(np.asarray(sum(rate)) for rate in zip(*rates, strict=True)))
+    chains, parts = drawn(chains, draws, size, _run, progress)
     state = unpack(np.concatenate(parts, axis=2), groups, chains.scales)
-    return chains._replace(accepted=total), Draws(state.psi, state.mu, state.sigma)
+    return chains, Draws(state.psi, state.mu, state.sigma)
 
 
 def _begin(evidence: Evidence, scales: Scales, chains: int, rng: np.random.Generator) -> Chains:
@@ -134,19 +107,18 @@ def _begin(evidence: Evidence, scales: Scales, chains: int, rng: np.random.Gener
     return Chains(packed, evidence, scales, surrogate, step, nothing, rng, jit)
 
 
-def _adapted(step: Step, rate: Accepted) -> Step:
-    """Lengthen steps that are accepted too often, shorten those that are not (0.3 and 0.4)."""
-    return Step(
-        step.psi * np.exp(np.clip(2.0 * (rate.psi - 0.3), -0.7, 0.7)),
-        step.shift * np.exp(np.clip(2.0 * (rate.shift - 0.3), -0.7, 0.7)),
-        step.sigma * np.exp(np.clip(2.0 * (rate.sigma - 0.4), -0.7, 0.7)),
-    )
+def _adapted(chains: Chains) -> Chains:
+    """Chains with the steps that their rates of acceptance ask for."""
+    step, rate = chains.step, chains.accepted
+    psi, shift = longer(step.psi, rate.psi, 0.3), longer(step.shift, rate.shift, 0.3)
+    return chains._replace(step=Step(psi, shift, longer(step.sigma, rate.sigma, 0.4)))
 
 
-def _refitted(chains: Chains, history: Floats) -> Chains:
+def _refitted(chains: Chains, history: list[Floats]) -> Chains:
     """Refit the surrogate to the latter half of the states met so far."""
-    sets, _, length, width = history.shape
-    recent = history[:, :, length // 2 :].reshape(sets, -1, width)
+    every = np.concatenate(history, axis=2)
+    sets, _, length, width = every.shape
+    recent = every[:, :, length // 2 :].reshape(sets, -1, width)
     groups, scales = chains.evidence.groups, chains.scales
     met = unpack(recent, groups, scales)
     surrogate = refit(chains.surrogate, met.psi, met.sigma, met.loglik)
