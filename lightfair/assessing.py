@@ -25,7 +25,7 @@ from .misfit import misfit_check, misfit_notes
 from .model import Floats, Prior
 from .posterior import Progress, draw_posterior
 from .prediction_powered import prediction_powered
-from .settings import Settings
+from .settings import Settings, check_rng
 from .table import ScoreTable
 from .trust import Trust
 from .warn import coarse_interval, data_warnings, disagreements, few_labels, result_warnings
@@ -312,11 +312,5 @@ def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Flo
 
 def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
     """Independent generators: sampler, imputation, labels-only simulation, misfit, labels."""
-    plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
-    if rng is not None and not plain:
-        raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")
-    try:
-        source = np.random.default_rng(rng)
-    except ValueError as error:
-        raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
+    source = check_rng(rng)
     return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=5)]

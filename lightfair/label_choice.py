@@ -36,7 +36,8 @@ from .data import Door, ScoreData
 from .forecast import BIN_CELLS, Bins, Outlook, noise, outlook
 from .model import Floats, logit_of
 from .places import cell_of, region_of
-from .plan_aim import planned_contrasts, seeded
+from .plan_aim import planned_contrasts
+from .settings import check_rng
 from .table import Ints
 from .wording import list_values, show
 
@@ -182,7 +183,7 @@ def choose_rows(
     few = np.linspace(0.0, size - 1.0, min(DECIDING, size)).round().astype(np.int64)
     ahead = outlook(result, metric, few, groups=inside)
     of = _bin_of(result, ahead.bins, data, unlabelled, number)
-    stream = seeded(rng)
+    stream = check_rng(rng)
     room = np.bincount(of, minlength=len(ahead.bins.rows)).astype(np.float64)
     chance = np.full(len(of), n / len(of))
     if method != "random":

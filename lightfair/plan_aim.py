@@ -196,13 +196,3 @@ def rows_of(result: Assessment) -> tuple[Ints, Ints]:
     """Labelled and unlabelled rows of each group."""
     rows = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
     return rows[:, :UNLABELLED].sum(axis=1), rows[:, UNLABELLED]
-
-
-def seeded(rng: int | np.random.Generator | None) -> np.random.Generator:
-    """Return a generator; raise ValueError unless rng is a seed, a generator or None."""
-    plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
-    if (rng is not None and not plain) or (isinstance(rng, (int, np.integer)) and rng < 0):
-        raise ValueError(
-            f"rng must be a seed of at least 0, a numpy Generator or None; got {rng!r}"
-        )
-    return np.random.default_rng(rng)

@@ -30,10 +30,10 @@ from .plan_aim import (
     looked_at,
     planned_pairs,
     rows_of,
-    seeded,
     shares_of,
 )
 from .refits import refitted_widths
+from .settings import check_rng
 from .table import Ints
 from .verdict import BORDER, LIKELY, two_digits
 from .wording import lies_in
@@ -191,7 +191,7 @@ def plan_labels(
     whole = isinstance(refits, (int, np.integer)) and not isinstance(refits, bool)
     if not whole or refits == 1 or refits < 0:
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
-    stream = seeded(rng)
+    stream = check_rng(rng)
     aim = aim_at(result, metric, planned_pairs(result, group, reference), prob)
     forecast = Curve(
         outlook(result, metric, groups=looked_at(result, aim.groups)),

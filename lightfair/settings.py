@@ -215,6 +215,17 @@ def _checked_prior(hierarchical: Any) -> bool | str:
     raise ValueError(f'hierarchical must be True, False or "{NESTED}"; got {hierarchical!r}')
 
 
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return the generator that `rng` asks for; raise ValueError where it is no seed nor one."""
+    plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
+    if rng is not None and not plain:
+        raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")
+    try:
+        return np.random.default_rng(rng)
+    except ValueError as error:
+        raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
+
+
 def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
