@@ -9,7 +9,17 @@ import numpy as np
 
 from ._version import __version__
 from .compare import Estimate, direction_level
-from .report import aligned, counted, number, one_line, plain, probability, summary, target_line
+from .report import (
+    aligned,
+    counted,
+    number,
+    one_line,
+    plain,
+    probability,
+    shown,
+    summary,
+    target_line,
+)
 from .table import UNLABELLED
 
 if TYPE_CHECKING:
@@ -283,6 +293,7 @@ def _cut(cut: Any) -> str:
 
 def _metric_text(result: ModelComparison, name: str) -> list[str]:
     """A table of groups and gaps by models and pairs of models, and sentences."""
+    prob = result.settings.prob
     pairs = list(itertools.combinations(result.models, 2))
     titles = [f"{second} minus {first}" for first, second in pairs]
     rows = [[name, *result.models, *titles]]
@@ -290,9 +301,9 @@ def _metric_text(result: ModelComparison, name: str) -> list[str]:
         rows.append(
             [
                 f"  {ALL if group is None else group}",
-                *(_shown(result, result.metric(m, name, group)) for m in result.models),
+                *(shown(result.metric(m, name, group), prob, why=True) for m in result.models),
                 *(
-                    _shown(result, result.metric_difference(name, second, first, group))
+                    shown(result.metric_difference(name, second, first, group), prob, why=True)
                     for first, second in pairs
                 ),
             ]
@@ -302,30 +313,21 @@ def _metric_text(result: ModelComparison, name: str) -> list[str]:
     base = result.settings.reference
     compared: list[Any] = [g for g in result.groups if g != base]
     rows.append([f"  minus {base}", *[""] * (len(rows[0]) - 1)])
-    shown: list[Any] = [*compared, None] if len(compared) > 1 else compared
-    for group in shown:
+    gaps: list[Any] = [*compared, None] if len(compared) > 1 else compared
+    for group in gaps:
         rows.append(
             [
                 f"  {'largest gap' if group is None else group}",
-                *(_shown(result, result.gap(m, name, group)) for m in result.models),
+                *(shown(result.gap(m, name, group), prob, why=True) for m in result.models),
                 *(
-                    _shown(result, result.gap_difference(name, second, first, group))
+                    shown(result.gap_difference(name, second, first, group), prob, why=True)
                     for first, second in pairs
                 ),
             ]
         )
-    told = shown if len(compared) <= SAID else [None]
+    told = gaps if len(compared) <= SAID else [None]
     said = [f"  {sentence(result, name, *pair, group)}" for pair in pairs for group in told]
     return [*aligned(rows), *said]
-
-
-def _shown(result: ModelComparison, estimate: Estimate) -> str:
-    if estimate.reason is not None:
-        return f"- ({estimate.reason})"
-    if estimate.exact:
-        return f"{number(estimate.mean)} (exact)"
-    low, high = estimate.interval(result.settings.prob)
-    return f"{number(estimate.mean)} [{number(low)}, {number(high)}]"
 
 
 def _tail(result: ModelComparison) -> list[str]:

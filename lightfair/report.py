@@ -431,6 +431,13 @@ def with_interval(entry: dict[str, Any]) -> str:
     return f"{number(entry['mean'])} [{number(low)}, {number(high)}]"
 
 
+def shown(estimate: Estimate | None, prob: float, *, why: bool = False) -> str:
+    """The same of an estimate, or none; `why` it is undefined only where that is asked for."""
+    if estimate is None or (estimate.reason is not None and not why):
+        return "-"
+    return with_interval(summary(estimate, prob))
+
+
 def _bare(entry: dict[str, Any]) -> str:
     """An interval, a fact, or a dash; the reason is in the values."""
     if entry["interval"] is None:

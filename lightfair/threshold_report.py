@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .compare import Estimate
-from .report import aligned, number, one_line, plain, probability, summary
+from .report import aligned, number, one_line, plain, probability, shown, summary
 from .thresholds import ThresholdCurve
 
 if TYPE_CHECKING:
@@ -107,11 +107,14 @@ def _few(
     gaps = [curve.difference(name, group) for group in others]
     rows = [head]
     for cut in cuts:
-        row = [f"  {cut:.4g}", *(_shown(result, estimates[cut]) for estimates in groups)]
+        row = [
+            f"  {cut:.4g}",
+            *(shown(estimates[cut], result.settings.prob) for estimates in groups),
+        ]
         for estimates in gaps:
             near = estimates[cut].prob_within(result.settings.epsilon)
             row += [
-                _shown(result, estimates[cut]),
+                shown(estimates[cut], result.settings.prob),
                 probability(near, exact=estimates[cut].exact),
             ]
         rows.append(row)
@@ -139,14 +142,5 @@ def _many(
         for end in ends:
             row += [result.groups[end], number(mean[end])]
         near = probability(gap.prob_within(epsilon), exact=exact)
-        rows.append([*row, _shown(result, gap), near])
+        rows.append([*row, shown(gap, result.settings.prob), near])
     return rows
-
-
-def _shown(result: Assessment, estimate: Estimate) -> str:
-    if estimate.reason is not None:
-        return "-"
-    if estimate.exact:
-        return f"{number(estimate.mean)} (exact)"
-    low, high = estimate.interval(result.settings.prob)
-    return f"{number(estimate.mean)} [{number(low)}, {number(high)}]"

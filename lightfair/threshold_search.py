@@ -161,22 +161,14 @@ class FoundThresholds:
         }
 
     def __str__(self) -> str:
-        from .report import aligned, number, one_line, probability
-
-        def shown(estimate: Estimate | None) -> str:
-            if estimate is None or estimate.reason is not None:
-                return "-"
-            if estimate.exact:
-                return f"{number(estimate.mean)} (exact)"
-            low, high = estimate.interval(self.prob)
-            return f"{number(estimate.mean)} [{number(low)}, {number(high)}]"
+        from .report import aligned, number, one_line, probability, shown
 
         if self.target is not None:
             head = f"thresholds at which {self.metric} is {self.target:g}"
         else:
             at = "" if self.own is None else f" at {self.own:g}"
             head = f"thresholds at which {self.metric} is that of {self.reference}{at}"
-            head += f", {shown(self.wanted)}"
+            head += f", {shown(self.wanted, self.prob)}"
         gap = f"P(|gap|<{self.epsilon:g})"
         rows = [["group", "threshold", "no crossing", "recommended", "gap there", gap]]
         for one in self.groups:
@@ -191,7 +183,14 @@ class FoundThresholds:
             if one.gap is not None:
                 near = probability(one.gap.prob_within(self.epsilon), exact=one.gap.exact)
             rows.append(
-                [one.group, between, none, number(one.recommended, 4), shown(one.gap), near]
+                [
+                    one.group,
+                    between,
+                    none,
+                    number(one.recommended, 4),
+                    shown(one.gap, self.prob),
+                    near,
+                ]
             )
         lines = [one_line(head), *aligned(rows, 8), RULE]
         if all(one.crossing is None for one in self.groups):
