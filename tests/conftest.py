@@ -14,6 +14,7 @@ import pytest  # noqa: E402
 from cases import CASES  # noqa: E402
 
 import lightfair as lf  # noqa: E402
+from lightfair._jit import available  # noqa: E402
 
 PACKAGE = Path(lf.__file__).parent
 
@@ -28,6 +29,14 @@ def rows():
 def scales(request):
     """The prior of the curve alone, and that of a curve with deviations."""
     return CASES[request.param]
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """Compile where that is possible, for modules that make many fits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LIGHTFAIR_JIT", "1" if available() else "0")
+        yield
 
 
 @pytest.fixture

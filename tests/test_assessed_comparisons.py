@@ -8,31 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from asking import QUICK, ask
 
 import lightfair as lf
-from lightfair._jit import available
 from lightfair.compare import Gap
 from lightfair.metrics import Metric, theta
 from lightfair.report import number, probability, sentence
 
-QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
+pytestmark = pytest.mark.usefixtures("compiled")
+
 ENOUGH = {"draws": 400, "warmup": 200}  # to converge
 THREE = ["tpr", "fpr", "selection_rate"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def fast():
-    """Compile where that is possible: these tests make many fits."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LIGHTFAIR_JIT", "1" if available() else "0")
-        yield
-
-
-def ask(rows, **options):
-    options = {**QUICK, **options}
-    y, s = (options.pop(name, getattr(rows, name)) for name in ("y_true", "y_score"))
-    group = options.pop("group", rows.group)
-    return lf.assess(y, s, sensitive_features=group, **options)
 
 
 def three(rows):
@@ -41,12 +27,12 @@ def three(rows):
 
 
 @pytest.fixture(scope="module")
-def result(rows, fast):
+def result(rows, compiled):
     return ask(rows, rng=1)
 
 
 @pytest.fixture(scope="module")
-def trio(rows, fast):
+def trio(rows, compiled):
     return ask(rows, group=three(rows), metrics=[*THREE, "auc"], simultaneous=True, **ENOUGH)
 
 

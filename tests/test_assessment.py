@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from asking import QUICK, ask, codes
 
 import lightfair as lf
 from lightfair._jit import available
@@ -22,28 +23,10 @@ from lightfair.model import FAMILIES
 from lightfair.posterior import MAX_DRAWS
 from lightfair.settings import Settings
 
-QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
+pytestmark = pytest.mark.usefixtures("compiled")
+
 NAN = float("nan")
 FIGURES = [0.5805658853972643, 0.0791086031367863, 0.142744997288206]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def fast():
-    """Compile where that is possible: these tests make many fits."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LIGHTFAIR_JIT", "1" if available() else "0")
-        yield
-
-
-def ask(rows, **options):
-    options = {**QUICK, **options}
-    y, s = (options.pop(name, getattr(rows, name)) for name in ("y_true", "y_score"))
-    group = options.pop("group", rows.group)
-    return lf.assess(y, s, sensitive_features=group, **options)
-
-
-def codes(result):
-    return [note.code for note in result.warnings]
 
 
 def as_json(result):
@@ -69,7 +52,7 @@ def by_group(rows, predicted):
 
 
 @pytest.fixture(scope="module")
-def result(rows, fast):
+def result(rows, compiled):
     return ask(rows, rng=1)
 
 

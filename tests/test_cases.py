@@ -17,23 +17,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import QUICKEST as QUICK
+from asking import ask_quickly as ask
+from asking import codes
 
 import lightfair as lf
 from lightfair.cli import main
 
-QUICK = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
 FAST = ["--chains", "4", "--draws", "10", "--warmup", "30"]
-
-
-def ask(rows, **options):
-    options = {**QUICK, **options}
-    y, s = (options.pop(name, getattr(rows, name)) for name in ("y_true", "y_score"))
-    group = options.pop("group", rows.group)
-    return lf.assess(y, s, sensitive_features=group, **options)
-
-
-def codes(result):
-    return [note.code for note in result.warnings]
 
 
 def message(result, code):

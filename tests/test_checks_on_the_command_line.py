@@ -9,20 +9,13 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair._jit import available
 from lightfair.cli import main
+
+pytestmark = pytest.mark.usefixtures("compiled")
 
 COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
 FAST = ["--chains", "4", "--draws", "400", "--warmup", "200"]
 RATES = {"A": 0.5, "B": 0.52, "C": 0.7}  # of rows with a score above 0.5
-
-
-@pytest.fixture(autouse=True, scope="module")
-def fast():
-    """Compile where that is possible: these tests make many fits."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LIGHTFAIR_JIT", "1" if available() else "0")
-        yield
 
 
 @pytest.fixture(scope="module")

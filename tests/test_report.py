@@ -6,20 +6,11 @@ import re
 
 import numpy as np
 import pytest
+from asking import ask_quickly as ask
 
-import lightfair as lf
 from lightfair.imputation import TARGETS
 from lightfair.metrics import METRICS
 from lightfair.report import number, probability, sentence
-
-QUICK = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
-
-
-def ask(rows, **options):
-    options = {**QUICK, **options}
-    y, s = (options.pop(name, getattr(rows, name)) for name in ("y_true", "y_score"))
-    group = options.pop("group", rows.group)
-    return lf.assess(y, s, sensitive_features=group, **options)
 
 
 @pytest.fixture(scope="module")
