@@ -30,6 +30,17 @@ def smaller_tail_misses(a, b, x, p):
     return np.abs(found / wanted - 1.0)
 
 
+def quantile_of_t(df, p):
+    """t^2 / (df + t^2) is Beta(1/2, df/2): by scipy's quantiles of the beta.
+
+    The stdtrit of scipy 1.12 is off in the ninth digit.
+    """
+    beyond = 2.0 * np.minimum(p, 1.0 - p)
+    within = special.betainccinv(0.5, 0.5 * df, beyond)
+    rest = special.betaincinv(0.5 * df, 0.5, beyond)
+    return np.copysign(np.sqrt(df * within / rest), p - 0.5)
+
+
 # the normal distribution
 
 
@@ -169,8 +180,8 @@ def test_stdtrit(low, high):
     df = spread(low, high, len(P))
     t = stdtrit(df, P)
     np.testing.assert_allclose(stdtr(df, t), P, rtol=1e-13)
-    central = (df > 0.5) & (np.abs(P - 0.5) > 1e-6)  # elsewhere that one has fewer digits
-    np.testing.assert_allclose(t[central], special.stdtrit(df, P)[central], rtol=1e-11)
+    digits = np.abs(P - 0.5) > 1e-6  # nearer, p itself has too few
+    np.testing.assert_allclose(t[digits], quantile_of_t(df, P)[digits], rtol=1e-12)
 
 
 def test_stdtr():
@@ -220,7 +231,8 @@ def test_edges_of_t():
     p = [1.0, 0.5, -0.1, 1.1, NAN]
     for df in (1.0, 30.0, INF, 0.0, -1.0, NAN):
         np.testing.assert_array_equal(stdtr(df, t), special.stdtr(df, t))
-        np.testing.assert_array_equal(stdtrit(df, p), special.stdtrit(df, p))
+        known = [INF, 0.0] if df > 0.0 else [NAN, NAN]
+        np.testing.assert_array_equal(stdtrit(df, p), [*known, NAN, NAN, NAN])
     assert stdtrit(3.0, 0.0) == -INF
     # The tail of Cauchy's is 1 / (pi |t|); quantiles beyond the largest number are infinite.
     assert stdtr(1.0, -1e200) == pytest.approx(1e-200 / np.pi, rel=1e-12)
