@@ -195,7 +195,7 @@ def threshold_of(arguments: argparse.Namespace) -> Any:
 
 def check_output(path: str, begins: bytes = b"{", kind: str = "table") -> None:
     """A file that begins as this one may be written over, anything else is likely data."""
-    from .stored import check_target
+    from .writing import check_target
 
     target = check_target(path)
     if os.path.isfile(target) and os.path.getsize(target):

@@ -35,7 +35,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
@@ -47,6 +46,7 @@ from .groups import Parts, group_names
 from .model import Floats, sigmoid
 from .table import CELL_WIDTH, UNLABELLED, Cells, Ints, Points, ScoreTable, check_clip, clip_bounds
 from .wording import list_values, show
+from .writing import write_text
 
 FORMAT = "lightfair.table"
 VERSION = 1
@@ -108,43 +108,7 @@ def to_text(table: ScoreTable) -> str:
 
 def save(table: ScoreTable, path: str | os.PathLike[str]) -> None:
     """Write a table to a file; until all is written a file of that name stays as it was."""
-    target = check_target(path)
-    text = to_text(table)
-    try:
-        _write(target, text)
-    except OSError as error:  # it names no file, or the one that is moved
-        raise OSError(error.errno, error.strerror, target) from error
-
-
-def _write(target: str, text: str) -> None:
-    if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
-        with open(target, "w", encoding="utf-8") as file:
-            file.write(text)
-        return
-    mode = os.stat(target).st_mode & 0o777 if os.path.exists(target) else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=os.path.dirname(target), prefix=".", suffix=".part")
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def check_target(path: str | os.PathLike[str]) -> str:
-    """Return where a file is to be written; its folder must be there, and it no folder."""
-    if not os.fspath(path):
-        raise ValueError("the file to write must have a name; got none")
-    target = os.path.realpath(path)
-    if not os.path.isdir(os.path.dirname(target)):
-        raise ValueError(f"{os.path.dirname(target)} is not a folder; make it first")
-    if os.path.isdir(target):
-        raise ValueError(f"{os.fspath(path)} is a folder; give the name of a file")
-    return target
+    write_text(path, to_text(table))
 
 
 def load_table(path: str | os.PathLike[str]) -> ScoreTable:
@@ -254,12 +218,6 @@ def _columns(part: Points | Cells) -> dict[str, list[Any]]:
         name: (column.astype(np.int64) if name in WHOLE else column).tolist()
         for name, column in zip(part._fields, part, strict=True)
     }
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _refuse_constant(name: str) -> NoReturn:
