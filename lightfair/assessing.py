@@ -138,10 +138,13 @@ def assess(
     Examples
     --------
     >>> import lightfair as lf
-    >>> rows = lf.simulate(rows=2000, labeled=50, rng=1)
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
-    >>> bool(-1 < result.difference("tpr", "B", "A").mean < 1)
-    True
+    >>> delta = result.difference("tpr", "B", "A")
+    >>> print("{:.2f} [{:.2f}, {:.2f}]".format(delta.mean, *delta.interval(0.95)))
+    0.11 [0.01, 0.21]
+    >>> print(f"{delta.prob_greater(0):.2f} {delta.prob_within(0.05):.2f}")
+    0.99 0.12
     """
     rows = {
         "y_score": y_score,

@@ -50,7 +50,8 @@ def parse_check(text: Any) -> Check:
 
     Examples
     --------
-    >>> parse_check("selection_rate ratio >= 0.8")
+    >>> import lightfair as lf
+    >>> lf.parse_check("selection_rate ratio >= 0.8")
     Check(metric='selection_rate', within=0.8, relation='ratio')
     """
     if isinstance(text, Check):

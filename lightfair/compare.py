@@ -33,6 +33,16 @@ class Estimate:
         Whether the number is a fact of the rows: there is nothing to be unsure of.
     left_out : tuple of str
         Groups that are not in the number, as it is undefined with them.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> import numpy as np
+    >>> delta = lf.Estimate(np.array([[0.1, 0.3, -0.1, 0.2]]))
+    >>> print(f"{delta.mean:.3f}", delta.prob_greater(0), delta.prob_within(0.15))
+    0.125 0.75 0.5
+    >>> lf.Estimate(np.array([[np.nan, 0.5]]), lack="positive labels").reason
+    'no positive labels in 50% of the draws'
     """
 
     draws: Floats
@@ -116,6 +126,16 @@ class Gap:
         than not, or the name of a metric; empty where that has no meaning.
     prob_which : float
         The probability of that; NaN where `which` is empty.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> import numpy as np
+    >>> gap = lf.Gap(np.array([[0.01, 0.02, 0.04, 0.1]]))
+    >>> gap.median, gap.prob_within(0.05)
+    (0.03, 0.75)
+    >>> gap.upper(0.75) < 0.06
+    True
     """
 
     draws: Floats

@@ -70,6 +70,17 @@ class Pair:
     prob_largest : float
         Probability that no pair has a larger absolute difference, ties split evenly; NaN where the
         difference is undefined.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> pair = result.pairs("tpr")[0]
+    >>> pair.group, pair.reference, pair.prob_largest
+    ('B', 'A', 1.0)
+    >>> pair.estimate.mean == result.difference("tpr", "B", "A").mean
+    True
     """
 
     by: ByGroup

@@ -53,8 +53,10 @@ def beta_binomial(
 
     Examples
     --------
-    >>> round(float(beta_binomial(np.array(8.0), np.array(2.0)).mean), 3)
-    0.75
+    >>> import lightfair as lf
+    >>> eight_of_ten = lf.beta_binomial(8.0, 2.0)
+    >>> print(f"{eight_of_ten.mean:.2f} [{eight_of_ten.low:.2f}, {eight_of_ten.high:.2f}]")
+    0.75 [0.48, 0.94]
     """
     a, b = prior[0] + np.asarray(successes), prior[1] + np.asarray(failures)
     total = a + b

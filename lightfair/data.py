@@ -99,6 +99,19 @@ class ScoreData:
         Several thresholds, as given; else ().
     band : int16 array, shape (n,), or None
         With `cuts`, how many of them are at most the row's score.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> data = lf.score_data(
+    ...     [1, 0, None],
+    ...     [0.9, 0.2, 0.7],
+    ...     sensitive_features={"sex": ["F", "M", "M"], "race": ["x", "x", "y"]},
+    ... )
+    >>> data.groups, data.predicted.tolist()
+    (('F, x', 'M, x', 'M, y'), [True, False, True])
+    >>> data.empty_groups
+    ('F, y',)
     """
 
     label: NDArray[np.int8]
@@ -170,7 +183,8 @@ def score_data(
 
     Examples
     --------
-    >>> data = score_data([1, 0, None], [0.9, 0.2, 0.5], sensitive_features=["b", "a", "a"])
+    >>> import lightfair as lf
+    >>> data = lf.score_data([1, 0, None], [0.9, 0.2, 0.5], sensitive_features=["b", "a", "a"])
     >>> data.label.tolist(), data.groups, data.group.tolist()
     ([1, 0, -1], ('a', 'b'), [1, 0, 0])
     >>> data.notes[0].code, data.counts.ties

@@ -199,6 +199,14 @@ def gelman_rubin(x: ArrayLike) -> Floats:
     ndarray of float, shape (...)
         NaN where constant or with fewer than two chains or draws; inf where a draw is not finite
         or every chain is stuck.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> import numpy as np
+    >>> draws = np.random.default_rng(0).normal(size=(4, 500))
+    >>> print(f"{lf.gelman_rubin(draws):.2f}, {lf.gelman_rubin(draws + np.arange(4)[:, None]):.1f}")
+    1.00, 1.6
     """
     draws = _open(x)
     _, chains, count = draws.values.shape

@@ -95,6 +95,13 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
     ------
     ValueError
         If clip is out of range, or 0 while a score is exactly 0 or 1: its logit is infinite.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> data = lf.score_data([1, 0, None], [0.9, 0.2, 0.5], sensitive_features=["b", "a", "a"])
+    >>> lf.score_table(data)
+    <ScoreTable: 3 rows, 2 labeled; 2 groups by group; clip 0.01>
     """
     return gather(data, clip)
 

@@ -64,6 +64,22 @@ class LabelChoice:
         and is chosen with chance q now had a chance of 1 - (1 - p) (1 - q) in all.
     method : str
     explore : float
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> choice = lf.choose_labels(
+    ...     result,
+    ...     20,
+    ...     y_score=rows.y_score,
+    ...     sensitive_features=rows.group,
+    ...     y_true=rows.y_true,
+    ...     rng=1,
+    ... )
+    >>> choice.rows.shape, bool((choice.prob == choice.every_prob[choice.rows]).all())
+    ((20,), True)
     """
 
     rows: Ints
@@ -123,6 +139,24 @@ def choose_labels(
     ------
     ValueError
         If an argument breaks its rule, or a row is not one of the unlabelled rows of `result`.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> choice = lf.choose_labels(
+    ...     result,
+    ...     20,
+    ...     y_score=rows.y_score,
+    ...     sensitive_features=rows.group,
+    ...     y_true=rows.y_true,
+    ...     rng=1,
+    ... )
+    >>> len(choice.rows), bool(choice.prob.min() > 0)
+    (20, True)
+    >>> round(float(choice.every_prob.sum()), 6)  # the expected number of rows
+    20.0
     """
     if result.table.threshold is None and y_pred is None:
         raise ValueError("y_pred must be given: the assessment was given decisions, no threshold")

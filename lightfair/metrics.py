@@ -94,9 +94,14 @@ class Metric:
 
     Examples
     --------
-    >>> missed = Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
-    >>> round(float(theta(missed, [[50, 10], [5, 30]])), 4)
-    0.1053
+    >>> import lightfair as lf
+    >>> missed = lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
+    >>> rows = lf.simulate(rows=500, labeled=500, rng=1)
+    >>> result = lf.assess(
+    ...     rows.y_true, rows.y_score, sensitive_features=rows.group, metrics=missed, rng=1
+    ... )
+    >>> print(f"{result.metric('missed', 'A').mean:.4f}")
+    0.2470
     """
 
     name: str
@@ -205,8 +210,11 @@ def cost(*, fp: float, fn: float) -> Metric:
 
     Examples
     --------
-    >>> five = cost(fp=1, fn=5)
-    >>> five.name, round(float(theta(five, [[50, 10], [5, 30]])), 4)
+    Of 95 rows 5 are false positives and 10 false negatives.
+
+    >>> import lightfair as lf
+    >>> five = lf.cost(fp=1, fn=5)
+    >>> five.name, round(float(five.function(tp=30.0, fp=5.0, fn=10.0, tn=50.0)), 4)
     ('cost(fp=1,fn=5)', 0.5789)
     """
     for name, value in (("fp", fp), ("fn", fn)):

@@ -39,6 +39,14 @@ class Prior:
     `mu_*_sd` is the scale of the common location of the groups, `sigma_*_sd` the scale of the
     spread between them. The defaults are those of the paper. The scales of a and b are in units of
     log a and log b, the scales of c in log odds.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> lf.Prior().scaled(2).mu_c_sd
+    4.0
+    >>> lf.Prior(sigma_c_sd=0.5).spread_sd.tolist()
+    [0.15, 0.15, 0.5]
     """
 
     mu_a_sd: float = 0.4
@@ -82,6 +90,12 @@ def llo_prior() -> Prior:
     """Return the scales that the paper's authors released for their LLO model.
 
     log a has 0.4 and 0.15 as above; c has 2.0 and 0.70. Use with `family="llo"`.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> lf.llo_prior().sigma_c_sd
+    0.7
     """
     return replace(Prior(), sigma_c_sd=0.70)
 
@@ -149,9 +163,10 @@ def calibrate(score: Any, a: Any = 1.0, b: Any = 1.0, c: Any = 0.0) -> Floats:
 
     Examples
     --------
-    >>> print(calibrate(0.3).round(3))
+    >>> import lightfair as lf
+    >>> print(lf.calibrate(0.3).round(3))
     0.3
-    >>> print(calibrate(0.3, a=2, b=0.5).round(3))
+    >>> print(lf.calibrate(0.3, a=2, b=0.5).round(3))
     0.097
     """
     score = np.asarray(score, dtype=np.float64)

@@ -56,6 +56,19 @@ class Posterior:
     effects, effect_sd : dict of str to float64 array, or None
         Under the nested prior, for each attribute with two levels or more, what a level adds to mu,
         (chain, draw, level, 3), levels sorted by name, and the scale of these, (chain, draw, 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> curves = result.posterior
+    >>> curves.phi.shape, curves.mu.shape, curves.omega.shape
+    ((16, 200, 2, 3), (16, 200, 3), (16, 200))
+    >>> log_a, log_b, c = curves.phi[:, :, 0].mean(axis=(0, 1))  # the curve of group A
+    >>> print(lf.calibrate(0.5, *np.exp([log_a, log_b]), c).round(1))
+    0.7
     """
 
     phi: Floats

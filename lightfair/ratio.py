@@ -39,6 +39,14 @@ class Ratio:
         Share of draws in which the denominator is 0.
     zero_by_zero : float
         Share of draws in which both numbers are 0.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> import numpy as np
+    >>> ratio = lf.Ratio(np.array([[0.5, 1.0, 2.0, 1.0]]))
+    >>> ratio.median, ratio.geometric_mean, ratio.prob_within(0.8)
+    (1.0, 1.0, 0.5)
     """
 
     draws: Floats

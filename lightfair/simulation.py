@@ -41,6 +41,15 @@ def simulate(
         Rows in all, and labelled rows; labeled is at most rows.
     rng
         Seed or generator.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=1000, labeled=20, rng=1)
+    >>> rows.y_score.shape, sorted(set(rows.group.tolist()))
+    ((1000,), ['A', 'B'])
+    >>> int((rows.y_true == rows.y_true).sum())  # the others are NaN
+    20
     """
     if not 0 <= labeled <= rows or rows < 1:
         raise ValueError(f"labeled must lie in [0, rows]; got labeled={labeled!r}, rows={rows!r}")

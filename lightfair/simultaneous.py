@@ -52,6 +52,19 @@ class Simultaneous:
     median, low, high : float64 array, shape (cell,)
     left_out : dict of Cell to str
         The other differences, and why.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> both = result.simultaneous()
+    >>> [cell.metric for cell in both.cells]
+    ['accuracy', 'tpr', 'fpr']
+    >>> [(cell.metric, why) for cell, why in both.left_out.items()]
+    [('selection_rate', 'known exactly')]
+    >>> print("{:.2f} to {:.2f}".format(*both.interval("tpr", "B")))
+    -0.01 to 0.23
     """
 
     prob: float

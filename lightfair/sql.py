@@ -185,8 +185,14 @@ def sql_query(
 
     Examples
     --------
-    >>> query = sql_query(dialect="duckdb", table="lake.scores", y_true="label", y_score="score",
-    ...                   sensitive_features=["race", "sex"])
+    >>> import lightfair as lf
+    >>> query = lf.sql_query(
+    ...     dialect="duckdb",
+    ...     table="lake.scores",
+    ...     y_true="label",
+    ...     y_score="score",
+    ...     sensitive_features=["race", "sex"],
+    ... )
     >>> 'FROM "lake"."scores"' in query
     True
     """

@@ -118,6 +118,18 @@ def load_table(path: str | os.PathLike[str]) -> ScoreTable:
     ------
     ValueError
         If the file holds no table, or one that cannot be; the message begins with its name.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import lightfair as lf
+    >>> data = lf.score_data([1, 0, None], [0.9, 0.2, 0.5], sensitive_features=["b", "a", "a"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "table.json")
+    ...     lf.score_table(data).save(path)
+    ...     table = lf.load_table(path)
+    >>> table.rows, table.groups
+    (3, ('a', 'b'))
     """
     from .reading import pieces
 

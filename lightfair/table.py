@@ -115,6 +115,19 @@ class ScoreTable:
     cuts : tuple of float
         Where rows are kept apart by several thresholds (`bands`), those, the first being
         `threshold`; else (). Then the last attribute is hidden, the band of the score.
+
+    Examples
+    --------
+    The methods go on from these lines. Tables of parts add up to the table of all rows.
+
+    >>> import json
+    >>> import lightfair as lf
+    >>> january = {"y": [1, None], "s": [0.9, 0.2], "g": ["a", "b"]}
+    >>> february = {"y": [0, None], "s": [0.4, 0.7], "g": ["b", "b"]}
+    >>> names = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
+    >>> table = lf.summarize(january, **names) + lf.summarize(february, **names)
+    >>> table
+    <ScoreTable: 4 rows, 2 labeled; 2 groups by g; clip 0.01>
     """
 
     groups: tuple[str, ...]
@@ -159,6 +172,19 @@ class ScoreTable:
         ------
         ValueError
             If rows are not such a result, or the data break a rule of `score_data`.
+
+        Examples
+        --------
+        What a database may answer: three rows at one score. `sql` has a whole example.
+
+        >>> terms = {"clip": 0.01, "threshold": 0.5, "attributes": ["race"], "weighted": False}
+        >>> terms |= {"positive_label": None, "unlabeled": None, "missing": "raise"}
+        >>> point = {"terms": json.dumps(terms), "predicted": 1, "threshold": 0.5, "kind": "point"}
+        >>> point |= {"label": 1, "level_1": "a", "point": 0.9, "row_count": 3, "row_total": 3}
+        >>> point |= {"clipped": 0, "ties": 0, "lowest": 0.9}
+        >>> empty = dict.fromkeys(["cell", "power1", "power2", "power3"])
+        >>> lf.ScoreTable.from_rows([point | empty])
+        <ScoreTable: 3 rows, 3 labeled; 1 groups by race; clip 0.01>
         """
         from .rows import table_from_rows
 
@@ -250,20 +276,43 @@ class ScoreTable:
         )
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the table to a file, as JSON; a file of that name is replaced when all is done."""
+        """Write the table to a file, as JSON; a file of that name is replaced when all is done.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "table.json")
+        ...     table.save(path)
+        ...     lf.load_table(path).rows
+        4
+        """
         from .stored import save
 
         save(self, path)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the table as plain values, ready for JSON; the keys are those of `stored`."""
+        """Return the table as plain values, ready for JSON; the keys are those of `stored`.
+
+        Examples
+        --------
+        >>> values = table.to_dict()
+        >>> values["format"], values["groups"]
+        ('lightfair.table', [['a'], ['b']])
+        """
         from .stored import to_dict
 
         return to_dict(self)
 
     @classmethod
     def from_dict(cls, values: Any) -> ScoreTable:
-        """Return the table that `to_dict` gave; what is wrong with the values is an error."""
+        """Return the table that `to_dict` gave; what is wrong with the values is an error.
+
+        Examples
+        --------
+        >>> lf.ScoreTable.from_dict(table.to_dict()).groups
+        ('a', 'b')
+        """
         from .stored import from_dict
 
         return from_dict(values)
@@ -272,6 +321,11 @@ class ScoreTable:
         """Sum rows, weight or weight_sq by stratum: float64 (group, predicted, label).
 
         Labels are in the order 0, 1, unlabelled.
+
+        Examples
+        --------
+        >>> table.sums("rows").tolist()
+        [[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]]]
         """
         total = np.zeros(len(self.groups) * 6)
         for parts in (self.points, self.cells):
@@ -283,6 +337,11 @@ class ScoreTable:
 
         Where rows were chosen for labelling with known probabilities a row weighs as many as it
         stands for, weight / probability; in a group with all rows labelled nothing was chosen.
+
+        Examples
+        --------
+        >>> table.labelled_sums()[0].tolist()
+        [[[0.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 0.0]]]
         """
         weight, weight_sq = (self.sums(c)[..., :UNLABELLED] for c in ("weight", "weight_sq"))
         if self.design is None:
@@ -294,11 +353,23 @@ class ScoreTable:
         )
 
     def bounds(self) -> Floats:
-        """Return the logits of the clipping bounds, float64 (2,); infinite without clipping."""
+        """Return the logits of the clipping bounds, float64 (2,); infinite without clipping.
+
+        Examples
+        --------
+        >>> table.bounds().round(2).tolist()
+        [-4.6, 4.6]
+        """
         return clip_bounds(self.clip)
 
     def nodes(self) -> Nodes:
-        """Return the nodes of all strata, sorted by stratum."""
+        """Return the nodes of all strata, sorted by stratum.
+
+        Examples
+        --------
+        >>> table.nodes().weight.tolist()
+        [1.0, 1.0, 1.0, 1.0]
+        """
         labelled = self.points.stratum % 3 != UNLABELLED
         ratio = _ratio(self.points.weight_sq, self.points.weight)
         exact = Nodes(

@@ -56,6 +56,19 @@ class ThresholdCurve:
     labelled : bool array, shape (group,)
         Whether all rows of the group have labels.
     settings : Settings
+
+    Examples
+    --------
+    The methods go on from here.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(
+    ...     rows.y_true, rows.y_score, sensitive_features=rows.group, threshold=[0.5, 0.7], rng=1
+    ... )
+    >>> curve = result.thresholds()
+    >>> curve.thresholds.tolist()
+    [0.5, 0.7]
     """
 
     thresholds: Floats
@@ -68,11 +81,22 @@ class ThresholdCurve:
         """Return draws of a metric of counts: float64 (chain, draw, threshold, group).
 
         NaN where it is undefined, such as ppv where no score reaches the threshold.
+
+        Examples
+        --------
+        >>> curve.draws("tpr").shape
+        (16, 200, 2, 2)
         """
         return theta(self._metric(metric), self._counts(slice(None)))
 
     def metric(self, metric: str | Metric, group: Any) -> dict[float, Estimate]:
-        """Return the estimate of a metric in a group at each threshold."""
+        """Return the estimate of a metric in a group at each threshold.
+
+        Examples
+        --------
+        >>> {cut: round(tpr.mean, 2) for cut, tpr in curve.metric("tpr", "A").items()}
+        {0.5: 0.64, 0.7: 0.35}
+        """
         at = self._index(group)
         return self._estimates(metric, self._draws(metric, at), at)
 
@@ -82,13 +106,24 @@ class ThresholdCurve:
         """Return metric in `group` minus metric in `reference`, both at each threshold.
 
         The default reference is that of the assessment.
+
+        Examples
+        --------
+        >>> {cut: round(delta.mean, 2) for cut, delta in curve.difference("tpr", "B").items()}
+        {0.5: 0.11, 0.7: 0.18}
         """
         at, base = self._index(group), self._index(self._reference(reference))
         delta = self._draws(metric, at) - self._draws(metric, base)
         return self._estimates(metric, np.where(np.abs(delta) < ROUNDING, 0.0, delta), at, base)
 
     def at(self, threshold: float) -> AtThreshold:
-        """Return what the curve says at one of its thresholds."""
+        """Return what the curve says at one of its thresholds.
+
+        Examples
+        --------
+        >>> curve.at(0.5).difference("tpr", "B").mean == curve.difference("tpr", "B")[0.5].mean
+        True
+        """
         place = np.flatnonzero(self.thresholds == threshold)
         if not place.size:
             near = self.thresholds[np.argsort(np.abs(self.thresholds - threshold))[:2]]
@@ -121,6 +156,12 @@ class ThresholdCurve:
         Returns
         -------
         mean, low, high: float64 (threshold,), NaN where the number is undefined.
+
+        Examples
+        --------
+        >>> mean, low, high = curve.band("tpr", "B", "A", simultaneous=True)
+        >>> bool((low < mean).all() and (mean < high).all())
+        True
         """
         if reference is None:
             found = self.metric(metric, group)

@@ -75,6 +75,17 @@ class Trust:
     omega_sd and tau_sd are the scales of omega and tau: small means that the curve is trusted. They
     were chosen by the coverage of intervals on real scores (bench/COVERAGE.md). mass_sd is how far
     the log odds of a mass of scores at a clipping bound may be from -3.5 or 3.5.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=500, labeled=50, rng=1)
+    >>> closer = lf.Trust(omega_sd=0.2, tau_sd=0.1)
+    >>> result = lf.assess(
+    ...     rows.y_true, rows.y_score, sensitive_features=rows.group, trust=closer, rng=1
+    ... )
+    >>> bool(0 < result.posterior.omega.mean() < 0.3)
+    True
     """
 
     omega_sd: float = 0.4

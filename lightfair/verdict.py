@@ -103,6 +103,17 @@ class Verdict:
         Groups without rows: they have no verdict.
     beyond : Beyond or None
         What fails: the surest of the directions beyond the limit; None where nothing fails.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> verdict = result.check("selection_rate", within=0.01)
+    >>> verdict.status, verdict.exact, verdict.beyond.higher
+    ('fail', True, 'B')
+    >>> print(verdict.sentence)
+    selection_rate<=0.01: fail; not B and A within 0.01, known exactly.
     """
 
     check: Check

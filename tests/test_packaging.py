@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import doctest
 import importlib
 import inspect
 import os
@@ -141,13 +140,6 @@ def test_dir_and_unknown_names():
 
 def test_version_is_the_only_one():
     assert importlib.import_module("lightfair._version").__version__ == lf.__version__
-
-
-@pytest.mark.parametrize("module", sorted(set(MODULES) - {"__init__", "__main__"}))
-def test_doctests(module):
-    if module in COMPILED and not available():
-        pytest.skip("numba is absent")
-    assert doctest.testmod(importlib.import_module(f"lightfair.{module}")).failed == 0
 
 
 # a copy

@@ -1,0 +1,155 @@
+"""Docstrings: their examples run as a reader would run them, and every public name has one.
+
+The examples of a public name, and of a method, need nothing but Python: those of a method go on
+from the first lines of its class, up to the first output. Those of other names go on from their
+module. First lines that are the same in several places are run once.
+
+Numbers that are drawn may differ from machine to machine; they must be near those shown.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import re
+
+import pytest
+from conftest import PACKAGE
+
+import lightfair as lf
+from lightfair._jit import available
+
+MODULES = sorted(
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    for path in PACKAGE.rglob("*.py")
+    if path.stem != "__main__"
+)
+COMPILED = {"lightfair._gather", "lightfair._kernels", "lightfair.compiled"}
+PUBLIC = sorted(set(lf.__all__) - {"__version__", "METRICS", "CRITERIA"})
+WITH_METHODS = ("Assessment", "LabelPlan", "ModelComparison", "ScoreTable", "ThresholdCurve")
+NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+class Near(doctest.OutputChecker):
+    """Text must be equal up to spaces; numbers are near: 0.03 or, of whole ones, 30 % away."""
+
+    def check_output(self, want, got, optionflags):
+        if super().check_output(want, got, optionflags):
+            return True
+        if NUMBER.sub("#", want).split() != NUMBER.sub("#", got).split():
+            return False
+        pairs = zip(NUMBER.findall(want), NUMBER.findall(got), strict=True)
+        return all(map(self.near, *zip(*pairs, strict=True)))
+
+    @staticmethod
+    def near(want, got):
+        a, b = (float(text.replace(",", "")) for text in (want, got))
+        return abs(a - b) <= (0.03 if "." in want or "e" in want else 0.3 * abs(a))
+
+
+def first_lines(test):
+    """The examples of a docstring before the first that prints."""
+    for at, example in enumerate(test.examples):
+        if example.want:
+            return test.examples[:at]
+    return test.examples
+
+
+class Runner:
+    """Runs the examples of docstrings."""
+
+    def __init__(self):
+        self.begun = {}
+
+    def begin(self, examples, module=None):
+        """The names that first lines define, where no more is known than the names of a module."""
+        names = {} if module is None else dict(vars(module))
+        key = (module,)
+        for example in examples:
+            key = (*key, example.source)
+            if key not in self.begun:
+                exec(compile(example.source, "<first lines>", "exec"), names)
+                self.begun[key] = names
+            names = dict(self.begun[key])
+        return names
+
+    def run(self, test, module, before=()):
+        """Run the examples of a docstring, after the first lines of the one that it goes on from.
+
+        Returns what failed, as text.
+        """
+        if not before:
+            before = first_lines(test)
+            test.examples = test.examples[len(before) :]
+        test.globs = self.begin(before, module)
+        said = []
+        runner = doctest.DocTestRunner(Near(), verbose=False, optionflags=doctest.ELLIPSIS)
+        with contextlib.redirect_stdout(None):
+            failed = runner.run(test, out=said.append, clear_globs=False).failed
+        assert bool(failed) == bool(said)
+        return "".join(said)
+
+
+@pytest.fixture(scope="module")
+def runner():
+    return Runner()
+
+
+def docstrings_of(module):
+    """The docstrings of a module that have examples, by name."""
+    found = doctest.DocTestFinder(exclude_empty=True).find(module, module.__name__, module)
+    return {test.name: test for test in found if test.examples}
+
+
+def is_public(name):
+    """Whether a name of a module is that of the package, or of a method of such."""
+    parts = name.split(".")
+    homes = [f"{lf.__name__}.{home}" for home, names in lf._HOMES.items() if {*parts} & {*names}]
+    return any(name.startswith(f"{home}.") for home in homes)
+
+
+def imported(module):
+    if module in COMPILED and not available():
+        pytest.skip("numba is absent")
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        pytest.skip(f"{error.name} is not installed")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_run_and_print_what_they_show(module, runner):
+    home = imported(module)
+    tests = docstrings_of(home)
+    head = first_lines(tests[module]) if module in tests else []
+    starts = {name: first_lines(test) for name, test in tests.items()}
+    for name, test in tests.items():
+        owner = name.rpartition(".")[0]
+        if name == module:
+            said = runner.run(test, None)
+        elif owner in starts and owner != module:
+            said = runner.run(test, None, starts[owner])
+        elif is_public(name):
+            said = runner.run(test, None)
+        else:
+            said = runner.run(test, home, head)
+        assert not said, said
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_name_has_an_example(name):
+    assert ">>>" in inspect.getdoc(getattr(lf, name))
+
+
+@pytest.mark.parametrize("name", WITH_METHODS)
+def test_every_public_method_has_an_example(name):
+    cls = getattr(lf, name)
+    methods = {
+        key: value
+        for key, value in vars(cls).items()
+        if not key.startswith("_") and (inspect.isfunction(value) or isinstance(value, classmethod))
+    }
+    assert methods
+    assert not [key for key, value in methods.items() if ">>>" not in (value.__doc__ or "")]
