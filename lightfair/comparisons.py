@@ -7,6 +7,19 @@ in which one is undefined are undefined draws of the result.
 The largest gap is that between the highest and the lowest metric, draw by draw. It is biased
 upward: with equal groups it is positive in every draw. Hence the pairs beside it, with their signs,
 and for each the probability that it is the one with the largest gap.
+
+All that an `Assessment` can be asked about a metric, draw by draw, so that an interval, a
+probability and a mean are of one quantity::
+
+    result.difference("tpr", "B", "A")        # mean, interval, prob_greater, prob_within
+    result.ratio("tpr", "B", "A")             # of zero, too; prob_within(0.8): four fifths
+    result.pairs("tpr")                       # all pairs, each with P(it is the largest gap)
+    result.largest_gap("tpr")                 # highest minus lowest group
+    result.between_group_sd("tpr")            # standard deviation between groups (`between`)
+    result.against_rest("tpr", "B")           # the other groups, weighted by their rows
+    result.against_overall("tpr", "B")        # the metric of all rows
+    result.criterion("equalized_odds", "B", "A")    # by name (`criteria`)
+    result.simultaneous()                     # intervals that hold at once (`simultaneous`)
 """
 
 from __future__ import annotations

@@ -16,7 +16,8 @@ that of its stratum, n_j of m_j, mixed with a share `explore` of one chance for 
 and n rows are chosen by systematic sampling, which has exactly these chances. Every row can be
 chosen, and its chance is known: so the design can be undone where labels are counted without a
 model. The chances depend on nothing but group, predicted class, score and the posterior so far: so
-the posterior may ignore them.
+the posterior may ignore them. Where labels are counted without a model they matter: when the labels
+are there, give the chances as `label_prob=` (`--label-prob COL`).
 
 Inside a stratum all rows have one chance, though narrow bins would promise more. The model has a
 level of its own in each region, so that labels at random in it get the region right where the curve

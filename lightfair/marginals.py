@@ -2,7 +2,12 @@
 
 The groups of a result are crossings of its attributes: "Female, Black". The marginal of "Female" is
 the metric of the rows of all groups of that level, its counts pooled draw by draw: the true
-positives of all of them over their positives. It is no mean of the groups' metrics.
+positives of all of them over their positives. It is no mean of the groups' metrics. A combination
+without rows is listed as empty, and has no part in it::
+
+    result = lf.assess(y, score, sensitive_features={"sex": sex, "race": race})
+    result.marginal("tpr", "sex", "Female")              # of all women
+    result.marginal_difference("tpr", "sex", "Female")   # minus the level with most rows
 """
 
 from __future__ import annotations

@@ -15,7 +15,12 @@ second arguments are standard deviations; the authors' program, too, passes 1 / 
 Deviations from the curve, region by region of the scores, may be added to the log odds (`trust`).
 
 Three families. `beta` is the curve above. `llo` (linear in log odds) sets a = b, so that the log
-odds are c + a logit(s). `temperature` sets a = b and c = 0.
+odds are c + a logit(s). `temperature` sets a = b and c = 0. `hierarchical=False` shares nothing
+between groups.
+
+Where the paper's text and its authors' program differ: scores are clipped to [0.01, 0.99] for the
+curve, as in the program (`clip=0` for the text); log odds are not capped (`log_odds_cap=15` for the
+program); a score equal to the threshold is positive, as in the text.
 """
 
 from __future__ import annotations

@@ -3,6 +3,13 @@
 Chains start apart, warm up and are then drawn from. The moves are those of `moves`, in NumPy, or of
 their compiled twins (`compiled`); both give the same draws. Warm-up adapts step sizes and the
 surrogate; draws adapt nothing. A kept draw is the state after a sweep.
+
+NumPy runs small fits, in 16 short chains; those that would take it more than three seconds get 4
+long ones and are compiled with numba, to the same draws. `LIGHTFAIR_JIT=1` compiles small ones,
+too: after the first fit of a process they are several times faster. `LIGHTFAIR_JIT=0` compiles
+nothing. Sampling stops when R-hat is at most 1.01 and bulk and tail effective sample sizes are at
+least 400 for every parameter and every reported number. If that is not reached within 8 times the
+draws, the report says so.
 """
 
 from __future__ import annotations

@@ -4,7 +4,16 @@ A table needs of the rows only counts and sums per stratum and cell, so a databa
 
     lightfair sql --dialect duckdb --table scores --score score --label label --group race
 
-prints one statement, and `ScoreTable.from_rows` takes the rows of its result. Each of them is a
+prints one statement, with the options of `lightfair assess` about rows, and `ScoreTable.from_rows`
+takes the rows of its result, some thousand, however many the table has. On DuckDB a table may also
+be a file (`--table scores.parquet`). On Spark, with the query written in Python::
+
+    query = lf.sql_query(dialect="spark", table="scores", y_true="label", y_score="score",
+                         sensitive_features=["race", "age"], threshold=0.4)
+    table = lf.ScoreTable.from_rows(spark.sql(query).collect())
+
+The table is that of `summarize` on the same rows. NULL labels are unlabelled, scores and weights
+are cast to double, levels of groups are named as Python names them. Each row of the result is a
 point (a score and its counts), a cell (counts, and sums of powers of the logit), or a fault: rows
 without a score, or whose score or weight is out of range. Nothing is filtered: `from_rows` says
 what is wrong. Labels, groups and decisions leave the database as they are, so that the rules for

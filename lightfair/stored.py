@@ -28,6 +28,10 @@ or, where rows were kept apart by several thresholds,
 A stratum is (group * 2 + predicted) * 3 + label, where label is 0, 1, or 2 for unlabelled; `Points`
 and `Cells` of `table` say what the columns are. Both are sorted. Floats are written so that they
 are read back as the same numbers. Unknown keys are errors: another layout is another version.
+
+There are no identifiers in a table, only names of groups; but few rows are few: one that is alone
+in its group, or in its cell, is there with its score, decision and label. Share tables with small
+groups as you would share the rows.
 """
 
 from __future__ import annotations

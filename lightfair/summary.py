@@ -5,6 +5,32 @@
 The table is that of all rows in one piece, and so are the rules: what depends on all rows, such as
 that there are two classes, or what -1 means where only 1 stands beside it, is judged at the end.
 Rows whose label is -1 are kept apart until then. Of several faults the first in the file is named.
+
+On the command line a FILE is CSV, gzipped or not, Parquet or Arrow, told apart by its content, or a
+table. Files of any size are read, each where it lies, and added up::
+
+    lightfair summarize january.csv.gz --score score --label label --group sex -o january.json
+    lightfair summarize february.parquet --score score --label label --group sex -o february.json
+    lightfair summarize january.json february.json -o year.json
+    lightfair assess year.json --metric tpr
+
+From Python, where rows may also be open binary files and iterables of data frames, such as
+`pandas.read_csv(..., chunksize=100_000)`::
+
+    table = lf.summarize("scores.parquet", y_true="label", y_score="score",
+                         sensitive_features="sex")
+    table = table + lf.load_table("january.json")   # same clip, attributes and thresholds
+    lf.assess(table, metrics="tpr")
+    table.save("year.json")
+
+Tables of parts add, so Dask, or whatever runs functions where the rows are, folds them::
+
+    names = {"y_true": "label", "y_score": "score", "sensitive_features": ["race"]}
+    table = dask.bag.from_sequence(files).map(lf.summarize, **names).fold(operator.add).compute()
+
+Parquet and Arrow need pyarrow, the extra `parquet`. Memory: a CSV of one million rows took 59 MB
+more than the imports, a CSV.gz of five million 60 MB, a Parquet file of five million 140 MB.
+`--subsample-labels`, which hides labels row by row, holds all rows in memory.
 """
 
 from __future__ import annotations

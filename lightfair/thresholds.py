@@ -9,6 +9,22 @@ The rows are in the slots of a table (`slots`): distinct scores, which any thres
 exactly, and cells, which it must not cut. It does not cut them if it was given to `score_data`,
 `summarize` or `assess`, which keep rows apart by it (`bands`), or if it is on the edge of cells, as
 those of "all" are. An edge counts as hit within 1e-9 of the log odds.
+
+`lf.assess(..., threshold=[0.5, 0.3, 0.7])`, or `--threshold 0.5 --threshold 0.3`, gives a report
+about the first that ends with all of them; "all" compares a grid of at most 64.
+`result.thresholds([...])` gives the curve afterwards. One threshold for each group is a mapping:
+`threshold={"A": 0.5, "B": 0.6}`, `--threshold A=0.5 --threshold B=0.6`.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(
+    ...     rows.y_true, rows.y_score, sensitive_features=rows.group, threshold=[0.5, 0.7], rng=1
+    ... )
+    >>> curve = result.thresholds()
+    >>> for cut, delta in curve.difference("tpr", "B", "A").items():
+    ...     print(f"{cut} {delta.mean:.2f} {delta.prob_within(0.05):.2f}")
+    0.5 0.11 0.12
+    0.7 0.18 0.00
 """
 
 from __future__ import annotations

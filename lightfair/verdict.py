@@ -19,6 +19,14 @@ How many labels would probably settle it is the smallest number with which that 
 80 %. Between two groups `planning` forecasts it. Else draws are taken for the truth, and the draws
 that there are are moved towards it and narrowed as the mean and the spread of a normal posterior
 would be, with a variance that falls as 1 / labels.
+
+On the command line verdicts are on top of the report and in the exit code: 0 where all pass, 1
+where one fails, 3 where none fails and one lacks evidence::
+
+    lightfair assess scores.csv --score score --label label --group sex \\
+        --check "tpr<=0.05" --check "selection_rate ratio>=0.8"
+
+From Python: `assess(..., checks=[...])` and `result.checks`, or `result.check("tpr<=0.05")`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,32 @@
 """Warnings: what a reader must know before believing a number.
 
-Each is a Note: a stable code for programs and a sentence for people. Nothing here changes a result.
+Each is a Note: a stable code for programs and a sentence for people, with a way out. Nothing here
+changes a result. The codes, here and elsewhere:
+
+    no_labels, unlabeled_group      no label at all, or none in a group
+    one_class, one_class_group      labels of one class only
+    few_labels                      fewer than 5 labelled rows in the denominator of a metric that
+                                    was asked for; with the share of what is known that comes from
+                                    the prior and other labels, 1 - own / effective labels
+    label_drift                     labelled rows have other scores than unlabelled ones of their
+                                    group: two rank tests, level 0.01 for all groups together;
+                                    silent where label_prob is given
+    label_prob                      labels alone were weighted by the chance of being labelled
+    reversed_scores                 positives score lower than negatives
+    clipped_scores                  more than 5 % of the scores are clipped
+    misfit, disagreement            labels against the model's predictions, and against
+                                    prediction-powered estimates
+    few_disagreements               few labels in rows on which models differ (`paired`)
+    partly_undefined                a metric is undefined in some draws
+    coarse_interval                 too few draws for the mass of the intervals
+    not_converged                   the chains are apart
+    ties_with_threshold             scores equal to the threshold, counted as positive
+    merged_levels                   different values of one name, made one level
+    alike_levels                    levels whose names differ in case or spaces only
+    blank_levels                    levels that read as missing
+    real_valued_group               an attribute most of whose levels have one row
+    empty_groups                    combinations of levels without rows
+    dropped_rows, missing_as_group  rows without a group, dropped or a group of their own
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ import lightfair as lf
 from lightfair._jit import available
 
 MODULES = sorted(
-    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
     for path in PACKAGE.rglob("*.py")
     if path.stem != "__main__"
 )
