@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .hints import hint
 from .model import Floats
 from .wording import lies_in
 
@@ -192,6 +193,33 @@ SCORE_METRICS = (  # of `score_metrics`, which is imported where one is asked fo
     "average_score",
 )
 METRICS: tuple[str, ...] = (*COUNT_METRICS, *SCORE_METRICS)
+OTHER_WORDS = {  # of other libraries and fields, for what they are called here
+    "recall": "tpr",
+    "sensitivity": "tpr",
+    "hit_rate": "tpr",
+    "true_positive_rate": "tpr",
+    "equal_opportunity": "tpr",
+    "false_positive_rate": "fpr",
+    "fall_out": "fpr",
+    "specificity": "tnr",
+    "true_negative_rate": "tnr",
+    "false_negative_rate": "fnr",
+    "miss_rate": "fnr",
+    "precision": "ppv",
+    "positive_predictive_value": "ppv",
+    "negative_predictive_value": "npv",
+    "fdr": "false_discovery_rate",
+    "acceptance_rate": "selection_rate",
+    "positive_rate": "selection_rate",
+    "demographic_parity": "selection_rate",
+    "statistical_parity": "selection_rate",
+    "prevalence": "base_rate",
+    "f1_score": "f1",
+    "roc_auc": "auc",
+    "auroc": "auc",
+    "brier_score": "brier",
+    "calibration_error": "ece",
+}
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr", "selection_rate")
 _COST = re.compile(r"cost\(\s*fp\s*=([^,()]+),\s*fn\s*=([^,()]+)\)")
 
@@ -263,8 +291,9 @@ def as_metric(given: str | Metric) -> Metric:
             f"metrics must be names or lightfair.Metric values; got the function {name}; "
             'wrap it: lightfair.Metric("name", function)'
         )
+    meant = hint(given, METRICS, OTHER_WORDS) if isinstance(given, str) else ""
     raise ValueError(
-        f"unknown metric {given!r}; known: {', '.join(METRICS)}, "
+        f"unknown metric {given!r}{meant}; known: {', '.join(METRICS)}, "
         "cost(fp=NUMBER,fn=NUMBER); a metric of your own is a lightfair.Metric"
     )
 

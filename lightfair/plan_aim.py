@@ -14,6 +14,7 @@ import numpy as np
 
 from .compare import Estimate
 from .forecast import Outlook, expected_sd, forecast_width
+from .hints import hint
 from .model import Floats
 from .table import UNLABELLED, Ints
 from .wording import level_name, lies_in, show
@@ -105,7 +106,9 @@ def planned_pairs(result: Assessment, group: Any, reference: Any) -> list[tuple[
         name = level_name(value)
         if name not in names:
             listed = ", ".join(map(show, names))
-            raise ValueError(f"{what} must be one of the groups {listed}; got {name!r}")
+            raise ValueError(
+                f"{what} must be one of the groups {listed}; got {name!r}{hint(name, names)}"
+            )
         return names.index(name)
 
     if len(names) == 1:

@@ -15,6 +15,7 @@ from .conjugate import check_prior
 from .criteria import CRITERIA
 from .effort import DRAWS, NESTED_RUN, usual, usual_warmup
 from .groups import crossed
+from .hints import hint
 from .imputation import TARGETS
 from .metrics import DEFAULT_METRICS, Metric, as_metric, is_built_in, resolve_metrics
 from .model import FAMILIES, Prior
@@ -109,7 +110,7 @@ class Settings:
             if reference not in table.groups:
                 raise ValueError(
                     f"reference must be one of the groups {', '.join(map(show, table.groups))}; "
-                    f"got {reference!r}"
+                    f"got {reference!r}{hint(reference, table.groups)}"
                 )
         elif len(table.groups) > 1:
             reference = table.groups[int(np.argmax(table.sums("rows").sum(axis=(1, 2))))]

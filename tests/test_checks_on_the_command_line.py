@@ -132,7 +132,7 @@ def test_the_demo_can_be_checked(capsys):
         ("tpr", 'a check must be a metric, <= and a limit, as in "tpr<=0.05" or "selection_rate'),
         ("tpr>=0.05", 'a difference is checked with <=, as in "tpr<=0.05"'),
         ("tpr<=five", "the limit of a check must be a number, as in "),
-        ("tpx<=0.1", "check tpx<=0.1: unknown metric 'tpx'; known: accuracy, tpr, "),
+        ("tpx<=0.1", "check tpx<=0.1: unknown metric 'tpx' (did you mean 'tpr'?); known: "),
         ("tpr<=2", "within must be below 1, the range of tpr; got 2"),
         ("tpr ratio>=80", "within must lie in (0, 1) for a ratio; got 80.0 for tpr"),
     ],

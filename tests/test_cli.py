@@ -523,7 +523,7 @@ def test_a_missing_column_lists_those_that_exist(path, fail):
         (["--prob", "95"], "prob must lie in (0, 1); got 95.0; 0.95 is 95 %"),
         (["--prob", "x"], "--prob: invalid float value: 'x'"),
         (["--epsilon", "0"], "epsilon must lie in (0, 1)"),
-        (["--metric", "recall"], "unknown metric 'recall'; known: accuracy, tpr"),
+        (["--metric", "recall"], "unknown metric 'recall' (did you mean 'tpr'?); known: accuracy, tpr"),
         (["--reference", "C"], "reference must be one of the groups "),
         (["--family", "platt"], "family must be one of beta, llo, temperature"),
         (["--target", "all"], "target must be one of expected, sample, population"),

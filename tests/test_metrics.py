@@ -144,7 +144,7 @@ def test_successes_over_both_is_the_metric(name):
 def test_check_metrics():
     assert check_metrics("tpr") == ("tpr",)
     assert check_metrics(["tpr", "fpr", "tpr"]) == ("tpr", "fpr")
-    with pytest.raises(ValueError, match="unknown metric 'recall'; known: accuracy, tpr, fpr"):
+    with pytest.raises(ValueError, match="unknown metric 'recall' .*; known: accuracy, tpr, fpr"):
         check_metrics(["tpr", "recall"])
     with pytest.raises(ValueError, match="unknown metric .*balanced_accuracy"):
         check_metrics("TPR")

@@ -549,7 +549,7 @@ def test_a_function_that_fails_is_named(rows, metric, message):
         ([Metric("auc", raising)], "must not have the name of a built-in; got 'auc'"),
         ([Metric("cost(fp=1,fn=5)", raising)], "must not have the name of a built-in"),
         ([Metric("x", raising), Metric("x", changing)], "two metrics have the name 'x'"),
-        ("recall", r"unknown metric 'recall'; known: accuracy, .*average_score, cost\(fp"),
+        ("recall", r"unknown metric 'recall' .*; known: accuracy, .*average_score, cost\(fp"),
         ([3], "unknown metric 3; known"),
         ("cost(fp=1)", r"unknown metric 'cost\(fp=1\)'"),
         ("cost(fp=x,fn=1)", r"costs must be numbers, as in cost\(fp=1,fn=5\)"),
