@@ -361,6 +361,44 @@ class Assessment:
 
         return to_dict(self)
 
+    def to_csv(self, *, spreadsheet: bool = False) -> str:
+        """Return every number in a row of its own, as CSV; see `lightfair.tidy`.
+
+        Examples
+        --------
+        >>> result.to_csv().split(",")[:4]
+        ['quantity', 'metric', 'group', 'reference']
+        """
+        from .tidy import to_csv
+
+        return to_csv(self, spreadsheet=spreadsheet)
+
+    def to_dataframe(self, library: str | None = None) -> Any:
+        """Return the same rows as a data frame of pandas or polars; see `frames`.
+
+        Examples
+        --------
+        >>> frame = result.to_dataframe("pandas")
+        >>> list(frame.columns[:4])
+        ['quantity', 'metric', 'group', 'reference']
+        """
+        from .frames import to_dataframe
+
+        return to_dataframe(self, library)
+
+    def to_arviz(self, *, as_dict: bool = False) -> Any:
+        """Return the draws for ArviZ: as its own data, or without it as a dict; see `arviz_data`.
+
+        Examples
+        --------
+        >>> data = result.to_arviz(as_dict=True)
+        >>> data["posterior"]["tpr"].shape, data["dims"]["tpr"], data["coords"]["group"]
+        ((16, 200, 2), ['group'], ['A', 'B'])
+        """
+        from .arviz_data import to_arviz
+
+        return to_arviz(self, as_dict=as_dict)
+
     def __str__(self) -> str:
         from .report import to_text
 

@@ -162,6 +162,31 @@ class ModelComparison:
 
         return to_dict(self)
 
+    def to_csv(self, *, spreadsheet: bool = False) -> str:
+        """Return every number in a row of its own, as CSV; see `lightfair.tidy`.
+
+        Examples
+        --------
+        >>> found.to_csv().split(",")[:4]
+        ['quantity', 'metric', 'model', 'than']
+        """
+        from .tidy import to_csv
+
+        return to_csv(self, spreadsheet=spreadsheet)
+
+    def to_dataframe(self, library: str | None = None) -> Any:
+        """Return the same rows as a data frame of pandas or polars; see `frames`.
+
+        Examples
+        --------
+        >>> frame = found.to_dataframe("pandas")
+        >>> list(frame.columns[:4])
+        ['quantity', 'metric', 'model', 'than']
+        """
+        from .frames import to_dataframe
+
+        return to_dataframe(self, library)
+
     def __str__(self) -> str:
         from .paired_report import to_text
 
