@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import numba
@@ -27,7 +28,31 @@ def _jit(function: F) -> F:
         compiled: F = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # "no locator available": nowhere to write a cache
         compiled = numba.njit(**options)(function)
+    else:
+        _forgive(compiled._cache)  # type: ignore[attr-defined]
     return compiled
+
+
+def _forgive(cache: Any) -> None:
+    """Let a cache that cannot be read or written be one that is not there.
+
+    numba raises what it meets: a file cut short, a full disk. What was cut short is written anew.
+    """
+    load, save = cache.load_overload, cache.save_overload
+
+    def forgiving_load(*arguments: Any) -> Any:
+        try:
+            return load(*arguments)
+        except Exception:  # unpickling raises any
+            with suppress(Exception):
+                cache.flush()
+            return None
+
+    def forgiving_save(*arguments: Any) -> None:
+        with suppress(Exception):
+            save(*arguments)
+
+    cache.load_overload, cache.save_overload = forgiving_load, forgiving_save
 
 
 @_jit

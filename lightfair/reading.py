@@ -4,21 +4,29 @@ A source is a path, an open binary file, a frame, or an iterable of these. What 
 bytes tell, whatever its name: gzip, Parquet, an Arrow file or stream, a table of this package;
 anything else is CSV. Each byte is read once, so that a pipe will do; Parquet and Arrow files, which
 are read from their end, are copied to disk from a pipe.
+
+CSV is UTF-8, or UTF-16 or UTF-32 with a byte order mark. The cells of a line are separated by
+commas, semicolons, tabs or bars: by that of which the header has the columns that are asked for.
+Where it is no comma, scores and probabilities may have decimal commas.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
 import os
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 from importlib import import_module
+from itertools import chain, repeat
 from operator import itemgetter
 from typing import IO, Any, NamedTuple
 
@@ -26,10 +34,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import frame_columns
+from .hints import hint
 from .wording import show
 
 CHUNK_ROWS = 131_072
-UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # labels that say that there is none
+UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # cells that say that there is no value
+SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+LONGEST_LINE = 1 << 24  # bytes; what has longer lines is no CSV, and would have to be held
+LONGEST_TABLE = 1 << 30  # bytes
+LISTED = 20  # names of columns that an error lists
 HEAD = 8  # bytes that tell what a file is
 KINDS = {  # first bytes
     b"\x1f\x8b": "gzip",
@@ -44,8 +57,15 @@ KINDS = {  # first bytes
     b"\xfd7zXZ": "an xz file",
     b"ORC": "an ORC file",
     b"SQLite": "an SQLite database",
+    b"\xd0\xcf\x11\xe0": "an Excel sheet of before 2007",
+    b"%PDF": "a PDF file",
+    b"\xff\xfe\x00\x00": "UTF-32",  # ahead of UTF-16, whose mark it begins with
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
 }
 READABLE = ("gzip", "Parquet", "Arrow", "Arrow stream")
+RECODED = ("UTF-16", "UTF-32")
 
 
 class Columns(NamedTuple):
@@ -132,8 +152,14 @@ def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -
             )
 
 
-def numbers(name: str, column: Sequence[str], first: int = 0) -> NDArray[np.float64]:
-    """Turn text into float64, empty text into NaN; name the first cell that is not a number."""
+def numbers(
+    name: str, column: Sequence[str], first: int = 0, *, decimal_comma: bool = False
+) -> NDArray[np.float64]:
+    """Turn text into float64; name the first cell that is not a number.
+
+    Text that says that there is no value, such as none or NA, is NaN. With `decimal_comma` 0,5 is a
+    number, too.
+    """
     if "_" not in "".join(column):  # Python reads 0_1 as 1
         try:
             return np.fromiter(map(float, column), np.float64, len(column))
@@ -141,8 +167,11 @@ def numbers(name: str, column: Sequence[str], first: int = 0) -> NDArray[np.floa
             pass
     values = np.empty(len(column))
     for row, text in enumerate(column):
+        number = text.replace("_", "?").strip()
+        if decimal_comma and "." not in number:
+            number = number.replace(",", ".")
         try:
-            values[row] = float(text.replace("_", "?")) if text.strip() else np.nan
+            values[row] = np.nan if number.lower() in UNLABELED else float(number)
         except ValueError:
             raise ValueError(
                 f"column {name} must hold numbers; got {show(text)} at row {first + row}; write "
@@ -180,9 +209,19 @@ def _of_frame(where: str, chunk: Any, names: list[str]) -> dict[str, Any]:
 def _check_names(where: str, header: Sequence[str], names: Sequence[str]) -> None:
     for name in names:
         if header.count(name) != 1:
-            how = "no column" if name not in header else "more than one column"
-            hint = "; cells must be separated by commas" if len(header) == 1 else ""
-            raise ValueError(f"{where} has {how} {name}; its columns are {', '.join(header)}{hint}")
+            how = f"no column {name}{hint(name, header)}"
+            if name in header:
+                how = f"more than one column {name}"
+            listed = ", ".join(header[:LISTED])
+            if len(header) > LISTED:
+                listed += f" and {len(header) - LISTED:,} more"
+            marks = f"; cells must be separated by {_marks()}" if len(header) == 1 else ""
+            raise ValueError(f"{where} has {how}; its columns are {listed}{marks}")
+
+
+def _marks() -> str:
+    *others, last = SEPARATORS.values()
+    return f"{', '.join(others)} or {last}"
 
 
 def _file_pieces(
@@ -197,6 +236,7 @@ def _file_pieces(
             raw: Any = stack.enter_context(open(where, "rb"))
         else:
             raw, where = source, str(getattr(source, "name", "source"))
+        before = _state(raw)
         head = _Head(raw, where)
         kind = head.kind
         if kind == "gzip":
@@ -204,6 +244,9 @@ def _file_pieces(
             kind = head.kind
             if kind == "gzip":
                 raise ValueError(f"{where} was gzipped twice; gunzip it once")
+        if kind in RECODED:
+            head = _Head(_Recoded(head, where, kind), where)
+            kind = head.kind
         if kind not in (*READABLE, "", "table"):
             raise ValueError(f"{where} is {kind}; give CSV, CSV.gz, Parquet or Arrow")
         if kind == "table":
@@ -228,6 +271,8 @@ def _file_pieces(
         for chunk in chunks:
             some = True
             yield Piece(file, where, chunk)
+        if _state(raw) != before:
+            raise ValueError(f"{where} changed while it was read; read a copy that stays as it is")
         if not some:
             raise ValueError(f"{where} has a header but no rows")
 
@@ -269,6 +314,83 @@ class _Head(io.RawIOBase):
         return got
 
 
+class _Recoded(io.RawIOBase):
+    """Text of another encoding than UTF-8, as UTF-8."""
+
+    def __init__(self, file: _Head, where: str, encoding: str) -> None:
+        self.file = file
+        self.where = where
+        self.encoding = encoding
+        self.decoder = codecs.getincrementaldecoder(encoding)()
+        self.text = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        more = True
+        while more and not self.text:
+            block = self.file.read(1 << 16) or b""
+            more = bool(block)
+            try:
+                self.text = self.decoder.decode(block, final=not more).encode()
+            except UnicodeDecodeError as error:
+                raise ValueError(
+                    f"{self.where} begins as {self.encoding} text and is none: {error.reason}; "
+                    "save it as UTF-8"
+                ) from error
+        got, self.text = self.text[: len(buffer)], self.text[len(buffer) :]
+        buffer[: len(got)] = got
+        return len(got)
+
+
+class _Lines(io.RawIOBase):
+    """UTF-8 text, of which no line is too long, and without null bytes."""
+
+    def __init__(self, file: _Head, where: str) -> None:
+        self.file = file
+        self.where = where
+        self.line = 1  # that of the next byte
+        self.length = 0  # bytes of it that were read
+        self.last = b""  # the byte before
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = self.file.readinto(buffer)
+        block = bytes(buffer[:size])
+        null = block.find(b"\0")
+        if null >= 0:
+            line = self.line + _line_ends(self.last + block[:null]) - _line_ends(self.last)
+            raise ValueError(
+                f"{self.where} holds a null byte, in line {line}; save it as UTF-8 text"
+            )
+        self.line += _line_ends(self.last + block) - _line_ends(self.last)
+        self.last = block[-1:] or self.last
+        start = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
+        self.length = size - start + (0 if start else self.length)
+        if self.length > LONGEST_LINE:
+            raise ValueError(
+                f"{self.where} has more than {LONGEST_LINE:,} bytes in line {self.line}; a CSV "
+                "file has a line for each row"
+            )
+        return size
+
+
+def _line_ends(block: bytes) -> int:
+    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
+
+
+def _state(file: Any) -> tuple[int, int] | None:
+    """What tells that a file was written to: its size and time; None for what is no plain file."""
+    try:
+        found = os.fstat(file.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+
+
 def _is_plain(file: Any) -> bool:
     """Whether a file is read from anywhere at no cost."""
     return isinstance(file, (io.BufferedReader, io.FileIO, io.BytesIO)) and file.seekable()
@@ -283,29 +405,39 @@ def _on_disk(head: _Head, stack: ExitStack) -> IO[bytes]:
 
 
 def _text(where: str, head: _Head) -> str:
+    text = io.BufferedReader(head).read(LONGEST_TABLE + 1)
+    if len(text) > LONGEST_TABLE:
+        raise ValueError(f"{where} begins as a table and has more than {LONGEST_TABLE:,} bytes")
     try:
-        return io.BufferedReader(head).read().decode("utf-8-sig")
+        return text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise _not_text(where, error) from error
 
 
-def _not_text(where: str, error: UnicodeDecodeError) -> ValueError:
-    return ValueError(f"{where} is not UTF-8 text: {error.reason}; save it as UTF-8")
+def _not_text(where: str, error: UnicodeDecodeError, lines: int = 0) -> ValueError:
+    """Name the line; `lines` of them came before what was decoded in vain."""
+    line = 1 + lines + _line_ends(error.object[: error.start])
+    return ValueError(
+        f"{where} is not UTF-8 text: {error.reason}, in line {line}; save it as UTF-8, or recode "
+        "it, if it is Latin-1 with iconv -f latin1 -t utf-8"
+    )
 
 
 def _csv_chunks(
     where: str, head: _Head, columns: Columns, chunk_rows: int
 ) -> Iterator[dict[str, Any]]:
-    lines = io.TextIOWrapper(io.BufferedReader(head, 1 << 17), encoding="utf-8-sig", newline="")
-    reader, first = csv.reader(lines, strict=True), 0
+    checked = io.BufferedReader(_Lines(head, where), 1 << 17)
+    lines = io.TextIOWrapper(checked, encoding="utf-8-sig", newline="")
+    reader, first = None, 0
     try:
-        for cells in _cells(where, reader, columns.names, chunk_rows):
+        reader, header = _opened(where, lines, columns.names)
+        loose = reader.dialect.delimiter != ","
+        for cells in _cells(where, reader, header, columns.names, chunk_rows):
             chunk: dict[str, Any] = {}
             for name, column in cells.items():
-                if name == columns.label_prob:  # of rows without a label it may be missing
-                    column = [text * (text.lower() not in UNLABELED) for text in column]
                 if name in columns.numeric:
-                    chunk[name] = numbers(name, column, first)
+                    comma = loose and name in (columns.y_score, columns.label_prob)
+                    chunk[name] = numbers(name, column, first, decimal_comma=comma)
                 elif name == columns.y_true:
                     label = {text: text * (text.lower() not in UNLABELED) for text in set(column)}
                     chunk[name] = [*map(label.__getitem__, column)]
@@ -314,29 +446,47 @@ def _csv_chunks(
             first += len(chunk[columns.y_true])
             yield chunk
     except UnicodeDecodeError as error:
-        raise _not_text(where, error) from error
+        raise _not_text(where, error, reader.line_num if reader else 0) from error
     except csv.Error as error:
+        at = f", at line {reader.line_num}" if reader else " in its header"
         raise ValueError(
-            f"{where} is not CSV: {error}, at line {reader.line_num}; look for a quote that is not "
-            f"closed, from row {first} on"
+            f"{where} is not CSV: {error}{at}; look for a quote that is not closed, from row "
+            f"{first} on"
         ) from error
 
 
+def _opened(where: str, lines: Iterable[str], names: Sequence[str]) -> tuple[Any, list[str]]:
+    """A reader of the rows of a CSV file, and its header, trimmed; blank lines before are none."""
+    lines, blank, first = iter(lines), 0, ""
+    for first in lines:
+        if first.strip():
+            break
+        blank += 1
+    if not first.strip():
+        raise ValueError(f"{where} is empty; it must have a header line and rows")
+    reader = partial(csv.reader, skipinitialspace=True)
+    headers = {}  # of a quote that is closed in a later line this is the beginning
+    for mark in SEPARATORS:
+        headers[mark] = [name.strip() for name in next(reader([first], delimiter=mark))]
+    fits = (mark for mark, header in headers.items() if set(names) <= set(header))
+    most = max(headers, key=lambda mark: len(headers[mark]))
+    every = chain(repeat("\n", blank), [first], lines)
+    rows = reader(every, delimiter=next(fits, most), strict=True)
+    header = [name.strip() for name in next(line for line in rows if line)]
+    _check_names(where, header, names)
+    return rows, header
+
+
 def _cells(
-    where: str, reader: Any, names: Sequence[str], chunk_rows: int
+    where: str, reader: Any, header: list[str], names: Sequence[str], chunk_rows: int
 ) -> Iterator[dict[str, list[str]]]:
     """Read cells of some columns of a CSV file, trimmed."""
-    header = next(reader, None)
-    if header is None:
-        raise ValueError(f"{where} is empty; it must have a header line and rows")
-    header = [name.strip() for name in header]
-    _check_names(where, header, names)
     pick, width = itemgetter(*map(header.index, names)), len(header)
     while True:
         rows = []
         for line in reader:
             if len(line) != width:
-                if not line:
+                if not any(map(str.strip, line)) and len(line) < 2:
                     continue
                 raise ValueError(
                     f"{where} must have as many cells in each line as in its header, {width}; "

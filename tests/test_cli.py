@@ -394,7 +394,7 @@ def test_a_line_on_a_terminal_while_reading():
         ),
         ("y,s,g\n1,.5,A,9\n", "as many cells in each line as in its header, 3; got 4 in line 2"),
         ("y,s,g,s\n1,.5,A,.6\n", "has more than one column s; its columns are y, s, g, s"),
-        ("y;s;g\n1;.5;A\n", "its columns are y;s;g; cells must be separated by"),
+        ("y:s:g\n1:.5:A\n", "its columns are y:s:g; cells must be separated by"),
         ('y,s,g\n1,.5,"A\n0,.5,B\n', "unexpected end of data"),
         (b"\x89PNG\r\n\x1a\n\xff\xfe\x00\x01", "is not UTF-8 text"),
         ("y,s,g\n1,.5,größer\n".encode("latin-1"), "is not UTF-8 text"),

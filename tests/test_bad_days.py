@@ -1,0 +1,406 @@
+"""Bad days: files as they come, caches cut short, full disks, Ctrl-C: a result, or one sentence."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import resource
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import PACKAGE
+
+import lightfair as lf
+from lightfair import reading
+from lightfair._jit import available
+
+NAMES = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
+COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
+ROWS = "y,s,g\n1,0.9,A\n0,0.2,A\n,0.3,B\n1,0.7,B\n"
+needs_numba = pytest.mark.skipif(not available(), reason="numba is absent")
+
+
+def summary(content, **options):
+    return lf.summarize(io.BytesIO(content), **NAMES, **options).to_dict()
+
+
+# what is read, and as what
+
+SAME = {  # the table of ROWS
+    "a byte order mark": b"\xef\xbb\xbf" + ROWS.encode(),
+    "UTF-16": ROWS.encode("utf-16"),
+    "UTF-16, big end first": b"\xfe\xff" + ROWS.encode("utf-16-be"),
+    "UTF-32": ROWS.encode("utf-32"),
+    "UTF-16, gzipped": gzip.compress(ROWS.encode("utf-16")),
+    "semicolons": ROWS.replace(",", ";").encode(),
+    "semicolons, decimal commas": ROWS.replace(",", ";").replace(".", ",").encode(),
+    "tabs": ROWS.replace(",", "\t").encode(),
+    "tabs, UTF-16": ROWS.replace(",", "\t").encode("utf-16"),
+    "bars": ROWS.replace(",", "|").encode(),
+    "quotes": b'"y","s","g"\n"1","0.9","A"\n"0","0.2","A"\n"","0.3","B"\n"1","0.7","B"\n',
+    "quotes after blanks": b'y, s, "g"\n1, 0.9, "A"\n0, 0.2, A\n, 0.3, "B"\n1, 0.7, B\n',
+    "CRLF": ROWS.replace("\n", "\r\n").encode(),
+    "CR": ROWS.replace("\n", "\r").encode(),
+    "line ends of all kinds": b"y,s,g\r\n1,0.9,A\n0,0.2,A\r,0.3,B\n1,0.7,B",
+    "blank lines": b"\n \n" + ROWS.replace("\n", "\n\n").encode() + b"\n   \n\t\n",
+    "labels NA, NaN, None, null": ROWS.replace("\n,", "\nNone,").encode(),
+    "other columns twice": b"y,x,s,x,g\n1,,0.9,,A\n0,,0.2,,A\n,,0.3,,B\n1,,0.7,,B\n",
+    "a column without a name": b",y,s,g\n0,1,0.9,A\n1,0,0.2,A\n2,,0.3,B\n3,1,0.7,B\n",
+    "newlines in another column": b'y,s,g,"n\nn"\n1,0.9,A,"a\n\nb"\n0,0.2,A,\n,0.3,B,\n1,0.7,B,x\n',
+    "a line of many bytes": (ROWS.replace("g\n", "g,t\n", 1).replace("A\n", "A,t\n")).replace(
+        "B\n", f"B,{'t' * 130_000}\n"
+    ),
+    "zeros after gzip": gzip.compress(ROWS.encode()) + bytes(100),
+}
+
+
+@pytest.mark.parametrize("chunk_rows", [1, 100])
+@pytest.mark.parametrize("content", SAME.values(), ids=SAME)
+def test_what_is_read_as_the_same_rows(content, chunk_rows):
+    content = content if isinstance(content, bytes) else content.encode()
+    assert summary(content, chunk_rows=chunk_rows) == summary(ROWS.encode())
+
+
+@pytest.mark.parametrize(
+    "cell, name",
+    [
+        ("größer", "größer"),
+        ("日本", "日本"),
+        ('"a, b"', "a, b"),
+        ('"say ""a"""', 'say "a"'),
+        ('"two\nlines"', "two\nlines"),
+        ("nan", "nan"),
+        ("1.0", "1.0"),
+        ("\x1b[31m", "\x1b[31m"),
+    ],
+)
+def test_groups_keep_their_names(cell, name):
+    assert [name] in summary(ROWS.replace("A", cell).encode())["groups"]
+
+
+# what is refused
+
+REFUSED = {
+    "Latin-1": (
+        ROWS.replace("B", "größer").encode("latin-1"),
+        "UTF-8 text: invalid start byte, in line 4; save it as UTF-8, or recode it, if it is Lat",
+    ),
+    "Latin-1, CR": (ROWS.replace("B", "größer").replace("\n", "\r").encode("latin-1"), "line 4;"),
+    "Latin-1, far down": (ROWS.encode() + b"1,0.1,A\n" * 99_999 + b"1,0.1,\xf6\n", "line 100005;"),
+    "Latin-1, in the header": (b"y,s,g\xf6\n1,0.5,a\n", "line 1;"),
+    "UTF-8 cut short": (ROWS.encode() + b"1,0.5,\xc3", "unexpected end of data, in line 6;"),
+    "UTF-16 without its mark": (ROWS.encode("utf-16-le"), "holds a null byte, in line 1; save it"),
+    "UTF-16 cut short": (ROWS.encode("utf-16")[:-1], "begins as UTF-16 text and is none: trunc"),
+    "null bytes": (ROWS.encode() + b"\n\n\0\0\0", "holds a null byte, in line 8; save it as UTF-8"),
+    "a null byte in a name": (ROWS.replace("B", "B\0").encode(), "holds a null byte, in line 4;"),
+    "a name twice": (b"y,s,g,g\n1,0.9,A,B\n", "more than one column g; its columns are y, s, g, g"),
+    "names in capitals": (b"Y,S,G\n1,0.9,A\n", "has no column y.*; its columns are Y, S, G"),
+    "names in single quotes": (b"'y','s','g'\n1,0.9,A\n", "has no column y.*; its columns are 'y'"),
+    "another separator": (b"y:s:g\n1:0.9:A\n", "cells must be separated by commas, semicolons, ta"),
+    "a page": (b"<!DOCTYPE html>\n<html></html>\n", "has no column y"),
+    "labels of mixed type": (
+        ROWS.replace("0,0.2", "no,0.2").encode(),
+        "y_true must hold 0 and 1, or say which value is positive; got '1', 'no'; pass positive",
+    ),
+    "a label that says unknown": (
+        ROWS.replace("\n,0.3", "\nunknown,0.3").encode(),
+        "y_true must hold two classes; got 3 values: '0', '1', 'unknown'; name those that mean",
+    ),
+    "scores of mixed type": (ROWS.replace("0.7", "high").encode(), "numbers; got 'high' at row 3"),
+    "a score that says NA": (
+        ROWS.replace("0.7", "NA").encode(),
+        r"1 missing value \(row 3\); drop",
+    ),
+    "a score that says None": (ROWS.replace("0.7", "None").encode(), r"missing value \(row 3\)"),
+    "a score that says nan": (ROWS.replace("0.7", "nan").encode(), r"missing value \(row 3\)"),
+    "percent": (ROWS.replace("0.7", "70 %").encode(), "got '70 %' at row 3; write them as 0.25"),
+    "decimal commas": (ROWS.replace("0.7", '"0,7"').encode(), "got '0,7' at row 3; write them as"),
+    "thousands": (ROWS.replace("0.7", '"1,000.5"').encode(), "got '1,000.5' at row 3"),
+    "thousands, semicolons": (ROWS.replace(",", ";").replace("0.7", "1,000.5").encode(), "1,000.5"),
+    "underscores": (ROWS.replace("0.7", "0_7").encode(), "got '0_7' at row 3"),
+    "short lines": (ROWS.encode() + b"1,0.5\n", "cells in each line as in its header, 3; got 2 in"),
+    "long lines": (ROWS.encode() + b"1,0.5,A,\n", "as in its header, 3; got 4 in line 6"),
+    "empty cells": (ROWS.encode() + b",,\n", r"y_score has 1 missing value \(row 4\)"),
+    "nothing": (b"", "is empty; it must have a header line and rows"),
+    "a byte order mark alone": (b"\xef\xbb\xbf", "is empty; it must have a header line and rows"),
+    "blank lines alone": (b"\n\r\n  \n", "is empty; it must have a header line and rows"),
+    "a header alone": (b"y,s,g", "has a header but no rows"),
+    "a header and blank lines": (b"y,s,g\n\n\n", "has a header but no rows"),
+    "a quote that stays open": (
+        ROWS.encode() + b'1,0.5,"A\n',
+        "is not CSV: .* at line 6; look for",
+    ),
+    "an open quote, many lines": (b'y,s,g\n1,0.5,"A\n' + b"1,0.5,A\n" * 30_000, "look for a quote"),
+    "an open quote in the header": (b'y,s,"g\n1,0.5,A\n', "is not CSV: .* in its header; look for"),
+    "text behind a quote": (ROWS.encode() + b'1,0.5,"A"B\n', "is not CSV: "),
+    "a cell of many bytes": (
+        ROWS.encode() + b"1,0.5," + b"A" * 200_000,
+        "is not CSV: field larger",
+    ),
+    "gzip cut short": (gzip.compress(ROWS.encode())[:-9], "is not a whole gzip file"),
+    "the head of gzip": (b"\x1f\x8b\x08", "is not a whole gzip file"),
+    "gzip of nothing": (gzip.compress(b""), "is empty; it must have a header line and rows"),
+    "gzip of gzip": (gzip.compress(gzip.compress(ROWS.encode())), "was gzipped twice; gunzip it"),
+    "gzip and other bytes": (gzip.compress(ROWS.encode()) + b"bytes", "is not a whole gzip file"),
+    "lines of JSON": (b'{"y": 1, "s": 0.5}\n{"y": 0, "s": 0.5}\n', "holds a table, not rows"),
+    "an old Excel sheet": (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "is an Excel sheet of before 2007;",
+    ),
+    "a PDF file": (b"%PDF-1.4\n\xe2\xe3", "is a PDF file; give CSV"),
+}
+
+
+@pytest.mark.parametrize("content, message", REFUSED.values(), ids=REFUSED)
+def test_what_is_refused(content, message):
+    with pytest.raises(ValueError, match=message) as raised:
+        summary(content)
+    assert str(raised.value).startswith(("source ", "y_", "column ")), raised.value
+    assert "\n" not in str(raised.value)
+
+
+def test_a_weight_may_not_have_a_decimal_comma():
+    """1,000 may be 1 and may be 1000."""
+    content = b"y;s;g;w\n1;0,9;A;1,000\n0;0,2;A;2\n"
+    with pytest.raises(ValueError, match="column w must hold numbers; got '1,000' at row 0"):
+        summary(content, sample_weight="w")
+
+
+def test_cells_separated_by_commas_that_hold_semicolons():
+    content = b"y,s,g\n1,0.9,A;B\n0,0.2,C\n"
+    assert summary(content)["groups"] == [["A;B"], ["C"]]
+
+
+# lines that do not end
+
+
+class Endless(io.RawIOBase):
+    """A file of as many bytes as are asked for."""
+
+    name = "endless.csv"
+
+    def __init__(self, head, block):
+        self.rest, self.block, self.size = head, block, 0
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        while len(self.rest) < len(buffer):
+            self.rest += self.block * (1 + len(buffer) // len(self.block))
+        buffer[:], self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
+        self.size += len(buffer)
+        return len(buffer)
+
+
+@pytest.mark.parametrize(
+    "head, block, message",
+    [
+        (b"", b"x", r"endless.csv has more than 16,777,216 bytes in line 1; a CSV file has a line"),
+        (b"y,s,g\n1,0.5,A\n", b"x,", "endless.csv has more than 16,777,216 bytes in line 3; a CSV"),
+        (b"y,s,g\n", b"\0", "endless.csv holds a null byte, in line 2"),
+        (b"y,s,g\r1,0.5,A\r1,0.5,", b'"x""', "has more than 16,777,216 bytes in line 3;"),
+        (b'{"format": ', b"[", "begins as a table and has more than 20,000,000 bytes"),
+    ],
+)
+def test_a_line_without_end_is_not_held(head, block, message, monkeypatch):
+    monkeypatch.setattr(reading, "LONGEST_TABLE", 20_000_000)
+    source = Endless(head, block)
+    with pytest.raises(ValueError, match=message):
+        lf.summarize(source, **NAMES)
+    assert source.size < 2 * reading.LONGEST_LINE
+
+
+# files that are no files of rows
+
+
+def test_a_folder_and_an_absent_file(tmp_path):
+    with pytest.raises(ValueError, match=f"{tmp_path} is a folder; give a CSV file"):
+        lf.summarize(tmp_path, **NAMES)
+    with pytest.raises(FileNotFoundError):
+        lf.summarize(tmp_path / "absent.csv", **NAMES)
+
+
+def test_a_file_that_may_not_be_read(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(ROWS)
+    path.chmod(0)
+    user = os.geteuid()
+    if user == 0:  # may read everything
+        tmp_path.chmod(0o755)
+        os.seteuid(65534)
+    try:
+        with pytest.raises(PermissionError):
+            lf.summarize(path, **NAMES)
+    finally:
+        os.seteuid(user)
+
+
+def test_a_fifo(tmp_path):
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_text, args=[ROWS])
+    writer.start()
+    assert lf.summarize(path, **NAMES).to_dict() == summary(ROWS.encode())
+    writer.join()
+
+
+@pytest.mark.parametrize("how", ["grows", "shrinks", "is written anew"])
+def test_a_file_that_changes_while_it_is_read(how, tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text(ROWS + "1,0.5,A\n" * 100_000)
+
+    def change(rows):
+        if how == "grows":
+            with open(path, "a") as file:
+                file.write("1,0.5,A\n")
+        elif how == "shrinks":
+            os.truncate(path, 500_000)
+        else:
+            path.write_text(path.read_text().replace("0.5", "0.6"))
+
+    with pytest.raises(
+        ValueError, match="rows.csv changed while it was read; read a copy|cells in"
+    ):
+        lf.summarize(path, **NAMES, chunk_rows=50_000, progress=change)
+
+
+def test_a_file_that_is_replaced_while_it_is_read(tmp_path):
+    """The one that was opened is read to its end."""
+    path, other = tmp_path / "rows.csv", tmp_path / "other.csv"
+    content = ROWS + "1,0.5,A\n" * 1000
+    path.write_text(content)
+
+    def change(rows):
+        other.write_text("nothing")
+        os.replace(other, path)
+
+    got = lf.summarize(path, **NAMES, chunk_rows=100, progress=change)
+    assert got.to_dict() == summary(content.encode())
+
+
+# compiled functions that were kept
+
+
+@pytest.fixture
+def kernel(tmp_path, monkeypatch):
+    """Make a compiled function anew, of a cache in a folder of its own; and the folder."""
+    numba = pytest.importorskip("numba")
+    from lightfair import _kernels
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+
+    def make():
+        return _kernels._jit(_kernels._cholesky.py_func)
+
+    return make, tmp_path
+
+
+def factor(function):
+    matrix = np.array([[[4.0, 2.0], [2.0, 3.0]]])
+    value = function(matrix, 0, 2)
+    assert value == pytest.approx(0.5 * np.log(8.0))
+    return sum(function.stats.cache_hits.values())
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def zeros(path):
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+@needs_numba
+@pytest.mark.parametrize("kind", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize(
+    "spoil", [cut, zeros, lambda path: path.write_bytes(b""), lambda path: path.unlink()]
+)
+def test_a_spoilt_cache_is_compiled_anew_and_written_anew(kind, spoil, kernel):
+    make, folder = kernel
+    assert factor(make()) == 0
+    (path,) = folder.rglob(kind)
+    spoil(path)
+    assert factor(make()) == 0
+    assert factor(make()) == 1
+
+
+@needs_numba
+def test_a_cache_folder_that_is_full(kernel):
+    make, folder = kernel
+    with full_disk():
+        assert factor(make()) == 0
+    assert not list(folder.rglob("*.nbc"))
+    assert factor(make()) == 0
+    assert factor(make()) == 1
+
+
+@needs_numba
+def test_a_cache_folder_that_cannot_be(kernel, monkeypatch):
+    numba = pytest.importorskip("numba")
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "/dev/null/cache")
+    factor(kernel[0]())  # another folder is found, or none
+
+
+@pytest.mark.parametrize("home", ["/dev/null", "/proc/1", ""])
+def test_a_home_that_cannot_be_written(home, child_env):
+    env = {**child_env, "HOME": home, "XDG_CACHE_HOME": home, "TMPDIR": home}
+    done = command(env, "demo", "--rows", "300", "--labeled", "30", "--draws", "4", "--warmup", "9")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# disks that are full
+
+
+class full_disk:
+    """Every file that is written in this process has no room."""
+
+    def __enter__(self):
+        self.before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, self.before[1]))
+
+    def __exit__(self, *_):
+        resource.setrlimit(resource.RLIMIT_FSIZE, self.before)
+
+
+def test_a_table_that_has_no_room_leaves_the_old_one(tmp_path):
+    path = tmp_path / "table.json"
+    one, two = (
+        lf.summarize(io.BytesIO(text.encode()), **NAMES) for text in (ROWS, ROWS + ROWS[6:])
+    )
+    one.save(path)
+    before = path.read_bytes()
+    with full_disk(), pytest.raises(OSError, match="table.json"):
+        two.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["table.json"]
+
+
+# being stopped
+
+
+def command(env, *arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-W", "error", "-m", "lightfair", *arguments],
+        env=env,
+        cwd=PACKAGE.parent,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        **options,
+    )
+
+
+@pytest.mark.skipif(not Path("/bin/sh").exists(), reason="no shell")
+@pytest.mark.parametrize("arguments", ["--help", "assess --help", "demo --rows 300 --draws 4"])
+def test_a_reader_that_goes_away(arguments, child_env):
+    line = f"'{sys.executable}' -W error -m lightfair {arguments} | true"
+    done = subprocess.run(
+        ["/bin/sh", "-c", line], env=child_env, capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
