@@ -194,7 +194,8 @@ def with_checked(checks: tuple[Check, ...], metrics: tuple[Metric, ...]) -> tupl
                 metric = known[name] if name in known else as_metric(name)
             except ValueError as error:
                 raise ValueError(
-                    f"check {check.text}: {error}; or a criterion: {', '.join(CRITERIA)}"
+                    f"check {check.text}: {error}; or a criterion{hint(name, CRITERIA)}: "
+                    f"{', '.join(CRITERIA)}"
                 ) from None
             check_range(check, name, metric.bounds)
             known.setdefault(metric.name, metric)
