@@ -152,6 +152,30 @@ def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -
             )
 
 
+def header(path: str | os.PathLike[str]) -> list[str]:
+    """Return the names of the columns of a file of rows; none of a file that holds a table.
+
+    Raises ValueError, OSError or ImportError where it cannot be read.
+    """
+    with ExitStack() as stack:
+        raw, head, where = _begun(path, stack)
+        if head.kind == "table":
+            return []
+        if head.kind == "":
+            try:
+                return _opened(where, _text_lines(head, where), ())[1]
+            except csv.Error as error:
+                raise ValueError(f"{where} is not CSV: {error} in its header") from error
+        if head.kind == "Arrow stream":
+            opened = _pyarrow("pyarrow.ipc").open_stream(io.BufferedReader(head))
+            return list(opened.schema.names)
+        whole = raw if head.file is raw and _is_plain(raw) else _on_disk(head, stack)
+        whole.seek(0)
+        if head.kind == "Parquet":
+            return list(_pyarrow("pyarrow.parquet").read_schema(whole).names)
+        return list(_pyarrow("pyarrow.ipc").open_file(whole).schema.names)
+
+
 def numbers(
     name: str, column: Sequence[str], first: int = 0, *, decimal_comma: bool = False
 ) -> NDArray[np.float64]:
@@ -229,26 +253,8 @@ def _file_pieces(
 ) -> Iterator[Piece]:
     """Open a file, see what it is, read it."""
     with ExitStack() as stack:
-        if isinstance(source, (str, os.PathLike)):
-            where = os.fspath(source)
-            if os.path.isdir(where):
-                raise ValueError(f"{where} is a folder; give a CSV file, or Parquet or Arrow")
-            raw: Any = stack.enter_context(open(where, "rb"))
-        else:
-            raw, where = source, str(getattr(source, "name", "source"))
-        before = _state(raw)
-        head = _Head(raw, where)
-        kind = head.kind
-        if kind == "gzip":
-            head = _Head(gzip.GzipFile(fileobj=io.BufferedReader(head)), where)
-            kind = head.kind
-            if kind == "gzip":
-                raise ValueError(f"{where} was gzipped twice; gunzip it once")
-        if kind in RECODED:
-            head = _Head(_Recoded(head, where, kind), where)
-            kind = head.kind
-        if kind not in (*READABLE, "", "table"):
-            raise ValueError(f"{where} is {kind}; give CSV, CSV.gz, Parquet or Arrow")
+        raw, head, where = _begun(source, stack)
+        before, kind = _state(raw), head.kind
         if kind == "table":
             yield Piece(file, where, None, _text(where, head))
             return
@@ -275,6 +281,27 @@ def _file_pieces(
             raise ValueError(f"{where} changed while it was read; read a copy that stays as it is")
         if not some:
             raise ValueError(f"{where} has a header but no rows")
+
+
+def _begun(source: Any, stack: ExitStack) -> tuple[Any, _Head, str]:
+    """Open a file and see what it is: the file, what is in it from its begin on, and its name."""
+    if isinstance(source, (str, os.PathLike)):
+        where = os.fspath(source)
+        if os.path.isdir(where):
+            raise ValueError(f"{where} is a folder; give a CSV file, or Parquet or Arrow")
+        raw: Any = stack.enter_context(open(where, "rb"))  # noqa: SIM115, the stack closes it
+    else:
+        raw, where = source, str(getattr(source, "name", "source"))
+    head = _Head(raw, where)
+    if head.kind == "gzip":
+        head = _Head(gzip.GzipFile(fileobj=io.BufferedReader(head)), where)
+        if head.kind == "gzip":
+            raise ValueError(f"{where} was gzipped twice; gunzip it once")
+    if head.kind in RECODED:
+        head = _Head(_Recoded(head, where, head.kind), where)
+    if head.kind not in (*READABLE, "", "table"):
+        raise ValueError(f"{where} is {head.kind}; give CSV, CSV.gz, Parquet or Arrow")
+    return raw, head, where
 
 
 class _Head(io.RawIOBase):
@@ -423,11 +450,15 @@ def _not_text(where: str, error: UnicodeDecodeError, lines: int = 0) -> ValueErr
     )
 
 
+def _text_lines(head: _Head, where: str) -> io.TextIOWrapper:
+    checked = io.BufferedReader(_Lines(head, where), 1 << 17)
+    return io.TextIOWrapper(checked, encoding="utf-8-sig", newline="")
+
+
 def _csv_chunks(
     where: str, head: _Head, columns: Columns, chunk_rows: int
 ) -> Iterator[dict[str, Any]]:
-    checked = io.BufferedReader(_Lines(head, where), 1 << 17)
-    lines = io.TextIOWrapper(checked, encoding="utf-8-sig", newline="")
+    lines = _text_lines(head, where)
     reader, first = None, 0
     try:
         reader, header = _opened(where, lines, columns.names)
@@ -468,7 +499,7 @@ def _opened(where: str, lines: Iterable[str], names: Sequence[str]) -> tuple[Any
     headers = {}  # of a quote that is closed in a later line this is the beginning
     for mark in SEPARATORS:
         headers[mark] = [name.strip() for name in next(reader([first], delimiter=mark))]
-    fits = (mark for mark, header in headers.items() if set(names) <= set(header))
+    fits = (mark for mark, header in headers.items() if names and set(names) <= set(header))
     most = max(headers, key=lambda mark: len(headers[mark]))
     every = chain(repeat("\n", blank), [first], lines)
     rows = reader(every, delimiter=next(fits, most), strict=True)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.reading import numbers
+from lightfair.reading import header, numbers
 
 NAMES = {"y_true": "y", "y_score": "s", "sensitive_features": ["g", "h"]}
 
@@ -267,3 +267,43 @@ def test_numbers():
         numbers("s", ["0.5", "x"])
     with pytest.raises(ValueError, match="got 'x' at row 11"):
         numbers("s", ["0.5", "x"], first=10)
+
+
+@pytest.mark.parametrize(
+    "content, names",
+    [
+        (b"id,label\n1,2\n", ["id", "label"]),
+        (b"\xef\xbb\xbfid; label ;x\n1;2;3\n", ["id", "label", "x"]),
+        (gzip.compress(b"\nid\tlabel\n"), ["id", "label"]),
+        ("id,größe\n".encode("utf-16"), ["id", "größe"]),
+        (b'{"format": "lightfair.table"}', []),
+    ],
+)
+def test_the_header_of_a_file(content, names, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    assert header(path) == names
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
+def test_the_header_of_a_columnar_file(kind, tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    table, path = pa.table({"id": [1], "label": [0]}), tmp_path / "file"
+    if kind == "parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    else:
+        make = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
+        with make(str(path), table.schema) as writer:
+            writer.write(table)
+    assert header(path) == ["id", "label"]
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [(b"", "is empty"), (b"PK\x03\x04....", "is a zip file"), (b'"a\n', "is not CSV")],
+)
+def test_no_header(content, message, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        header(path)
