@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .data import ScoreData as ScoreData
     from .data import score_data as score_data
     from .diagnostics import gelman_rubin as gelman_rubin
+    from .estimator import assess_estimator as assess_estimator
     from .gather import score_table as score_table
     from .label_choice import LabelChoice as LabelChoice
     from .label_choice import choose_labels as choose_labels
@@ -52,6 +53,7 @@ _HOMES = {
     "criteria": ("CRITERIA",),
     "data": ("ScoreData", "score_data"),
     "diagnostics": ("gelman_rubin",),
+    "estimator": ("assess_estimator",),
     "gather": ("score_table",),
     "label_choice": ("LabelChoice", "choose_labels"),
     "metrics": ("METRICS", "Metric", "cost"),

@@ -16,6 +16,8 @@ changes a result. The codes, here and elsewhere:
     clipped_scores                  more than 5 % of the scores are clipped
     misfit, disagreement            labels against the model's predictions, and against
                                     prediction-powered estimates
+    own_decisions                   an estimator decides otherwise than from its scores at 0.5
+                                    (`estimator`)
     few_disagreements               few labels in rows on which models differ (`paired`)
     partly_undefined                a metric is undefined in some draws
     coarse_interval                 too few draws for the mass of the intervals
