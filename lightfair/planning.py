@@ -178,8 +178,8 @@ def plan_labels(
     metric : str
         One that was assessed.
     width : float
-        Of the interval of the difference that is to be reached, above 0. With one group, of the
-        interval of its metric.
+        Of the interval of the difference that is to be reached, above 0 and below twice the range
+        of the metric. With one group, of the interval of its metric.
     group, reference
         The difference to plan for. Default: every group against the reference of the assessment, of
         at most 20 groups.
@@ -209,10 +209,14 @@ def plan_labels(
     settings = result.settings
     prob = settings.prob if prob is None else check_prob(prob)
     within = settings.epsilon if within is None else within
-    if not lies_in(within, 0.0, math.inf):
-        raise ValueError(f"within must be above 0; got {within!r}; 0.05 is 5 points of a rate")
-    if not lies_in(width, 0.0, math.inf):
-        raise ValueError(f"width must be above 0; got {width!r}; 0.05 is 5 points of a rate")
+    least, most = settings.metric(metric).bounds
+    span = most - least  # a difference, and half the width of an interval of it, is less
+    for name, value, most in (("within", within, span), ("width", width, 2.0 * span)):
+        if not lies_in(value, 0.0, most):
+            below = "" if math.isinf(most) else f" and below {most:g}"
+            raise ValueError(
+                f"{name} must be above 0{below}; got {value!r}; 0.05 is 5 points of a rate"
+            )
     whole = isinstance(refits, (int, np.integer)) and not isinstance(refits, bool)
     if not whole or refits == 1 or refits < 0:
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
