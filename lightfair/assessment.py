@@ -357,7 +357,7 @@ class Assessment:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment as plain values, ready for JSON; this is what `--json` prints."""
-        from .report import to_dict
+        from .values import to_dict
 
         return to_dict(self)
 
@@ -400,9 +400,10 @@ class Assessment:
         return to_arviz(self, as_dict=as_dict)
 
     def __str__(self) -> str:
-        from .report import to_text
+        from .report import document
+        from .text import render
 
-        return to_text(self)
+        return render(document(self))
 
     def _known(self, metric: str | Metric, *groups: int) -> bool:
         """Whether a metric is a fact of the rows: free of labels, or of groups with all labels."""

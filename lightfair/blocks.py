@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-Role = Literal["plain", "finding", "verdict", "warning"]
+Role = Literal["plain", "finding", "verdict", "warning", "code"]
 
 
 class Cell(NamedTuple):
@@ -27,9 +27,11 @@ class Paragraph:
     Attributes
     ----------
     text : str
-    role : {"plain", "finding", "verdict", "warning"}
+        Of code its lines, divided by newlines.
+    role : {"plain", "finding", "verdict", "warning", "code"}
     mark : str
-        Of a verdict its status, "pass", "fail" or "insufficient"; of a warning its code.
+        Of a verdict its status, "pass", "fail" or "insufficient", which the text does not repeat;
+        of a warning its code.
     """
 
     text: str
@@ -63,6 +65,7 @@ class Section:
         What it is about, such as "verdict", "rows", "tpr", "diagnostics"; figures find their
         place by it.
     title : str
+        Empty where the section needs none.
     blocks : tuple of Paragraph or Table
     """
 

@@ -1,4 +1,4 @@
-"""The report of comparisons and verdicts: plain values for programs, lines of text for people."""
+"""The report of comparisons and verdicts: plain values, words and tables."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .between import between_group_sd
+from .blocks import Cell, Section, Table
 from .compare import Estimate, Gap
 from .comparisons import ByGroup, Pair, against_overall, against_rest, largest_gap, pairs
 from .criteria import CRITERIA
 from .model import Floats
 from .overall import overall_draws
 from .ratio import Ratio, ratio
-from .report import aligned, counted, number, plain, probability, summary
+from .showing import cell_of, chance, counted, interval, number, probability, small
+from .values import plain, summary
 from .verdict import Beyond, PairWithin, Verdict
 
 if TYPE_CHECKING:
@@ -157,28 +159,38 @@ def verdict_values(verdict: Verdict) -> dict[str, Any]:
 
 def verdict_sentence(verdict: Verdict) -> str:
     """Say a verdict, with the probabilities that it rests on."""
-    words = f"{verdict.check.text}: {'; '.join(_verdict_words(verdict))}"
+    status = "insufficient evidence" if verdict.status == "insufficient" else verdict.status
+    known = verdict.exact and verdict.status != "insufficient"
+    because = not known and (verdict.reason is not None or verdict.beyond is not None)
+    return f"{verdict.check.text}: {status}{', ' if because else '; '}{_because(verdict)}."
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Say what a verdict rests on, without its status."""
+    return f"{verdict.check.text}: {_because(verdict)}."
+
+
+def _because(verdict: Verdict) -> str:
+    words = "; ".join(_verdict_words(verdict))
     if verdict.empty_groups:
         words += "; no verdict on groups without rows: " + "; ".join(verdict.empty_groups)
-    return words + "."
+    return words
 
 
 def _verdict_words(verdict: Verdict) -> list[str]:
     worst = verdict.worst
     if verdict.exact and verdict.status == "pass":
-        return ["pass", f"{_gaps(verdict)}, known exactly"]
+        return [f"{_gaps(verdict)}, known exactly"]
     if verdict.exact and verdict.status == "fail" and worst is not None:
-        return ["fail", f"not {_gaps(verdict, worst)}, known exactly"]
-    words = [verdict.status]
-    if verdict.reason is not None:
-        words = [f"insufficient evidence, {verdict.reason}"]
+        return [f"not {_gaps(verdict, worst)}, known exactly"]
+    words = [verdict.reason] if verdict.reason is not None else []
     if verdict.beyond is not None:
-        words = [f"fail, {_beyond(verdict, verdict.beyond)}"]
+        words = [_beyond(verdict, verdict.beyond)]
     if verdict.prob_within is not None:
         words.append(f"{_gaps(verdict)} with probability {probability(verdict.prob_within)}")
     if len(verdict.pairs) > 1 and verdict.status == "insufficient" and worst is not None:
-        chance = probability(worst.prob_within)
-        words.append(f"least likely {worst.group} and {worst.reference}, {chance}")
+        least = probability(worst.prob_within)
+        words.append(f"least likely {worst.group} and {worst.reference}, {least}")
     if verdict.more_labels is not None:
         more = counted(verdict.more_labels, "more label")
         words.append(f"about {more} would probably settle it")
@@ -187,12 +199,12 @@ def _verdict_words(verdict: Verdict) -> list[str]:
 
 def _beyond(verdict: Verdict, found: Beyond) -> str:
     """Say which group is too far above which."""
-    chance = probability(found.prob)
+    prob = probability(found.prob)
     if verdict.relation == "ratio":
         said = f"of {found.lower} is below {verdict.within:g} of that of {found.higher}"
     else:
         said = f"of {found.higher} is above that of {found.lower} by more than {verdict.within:g}"
-    return f"{found.metric} {said} with probability {chance}"
+    return f"{found.metric} {said} with probability {prob}"
 
 
 def _gaps(verdict: Verdict, one: PairWithin | None = None) -> str:
@@ -209,15 +221,64 @@ def _gaps(verdict: Verdict, one: PairWithin | None = None) -> str:
     return f"{said} {near}"
 
 
-def simultaneous_text(result: Assessment) -> list[str]:
+def simultaneous_section(result: Assessment) -> Section:
     """Return the table of intervals that hold at once."""
     found = result.simultaneous()
-    rows = [[f"all at once, {100 * found.prob:g} %", f"minus {result.settings.reference}"]]
-    for cell, low, high in zip(found.cells, found.low, found.high, strict=True):
-        rows.append([f"  {cell.metric} {cell.group}", f"[{number(low)}, {number(high)}]"])
-    for cell, reason in found.left_out.items():
-        rows.append([f"  {cell.metric} {cell.group}", f"- ({reason})"])
-    return aligned(rows)
+    rows = [
+        (Cell(f"{cell.metric} {cell.group}"), Cell(interval(low, high)))
+        for cell, low, high in zip(found.cells, found.low, found.high, strict=True)
+    ]
+    rows += [
+        (Cell(f"{cell.metric} {cell.group}"), Cell("-", reason))
+        for cell, reason in found.left_out.items()
+    ]
+    head = (f"all at once, {100 * found.prob:g} %", f"minus {result.settings.reference}")
+    return Section("simultaneous", "simultaneous intervals", (Table(head, tuple(rows)),))
+
+
+def criteria_section(result: Assessment) -> list[Section]:
+    """Return the table of criteria, where the metrics of one were assessed."""
+    rows = []
+    for name, of in criterion_values(result).items():
+        for entry in of["differences"]:
+            middle = entry["median"] if "median" in entry else entry["mean"]
+            size = cell_of({**entry, "mean": middle})
+            near = chance(entry["prob_within"], entry)
+            named = f"{name}, {entry['group']}"
+            rows.append((Cell(named), Cell(" and ".join(of["metrics"])), size, near))
+    if not rows:
+        return []
+    small_gap = small(result.settings.epsilon)
+    head = ("criterion, group", "metrics", f"minus {result.settings.reference}", small_gap)
+    return [Section("criteria", "criteria", (Table(head, tuple(rows)),))]
+
+
+def ratio_table(result: Assessment, name: str) -> list[Table]:
+    """Return the ratios of a metric to that of the reference, where it has some."""
+    settings, base = result.settings, result.groups.index(str(result.settings.reference))
+    by, least = result.by_group(name), settings.metric(name).bounds[0]
+    if least < 0.0:
+        return []
+    rows = []
+    for at, group in enumerate(result.groups):
+        if at != base:
+            entry = _ratio_entry(by, at, base, least, settings.prob)
+            fifths = chance(entry["prob_four_fifths"], entry)
+            rows.append((Cell(group), _ratio_cell(entry), fifths))
+    head = (f"over {settings.reference}", "ratio", "P(four fifths)")
+    return [Table(head, tuple(rows))]
+
+
+def _ratio_cell(entry: dict[str, Any]) -> Cell:
+    """A median ratio with its interval, whose ends may be infinite."""
+    if entry["interval"] is None:
+        return Cell("-", entry["reason"])
+    low, high = entry["interval"]
+    ends = {"median": entry["median"], "low": low, "high": high}
+    middle, low, high = (
+        "infinite" if name in entry["infinite"] else number(end) for name, end in ends.items()
+    )
+    return Cell(f"{middle} (exact)" if entry["exact"] else f"{middle} [{low}, {high}]")
 
 
 def gap_line(result: Assessment, name: str) -> str:
@@ -225,13 +286,12 @@ def gap_line(result: Assessment, name: str) -> str:
     prob, epsilon = result.settings.prob, result.settings.epsilon
     gap, spread = result.largest_gap(name), result.between_group_sd(name)
     if gap.reason is not None:
-        return f"  largest gap: undefined, {gap.reason}"
+        return f"largest gap: undefined, {gap.reason}"
     if gap.exact:
-        said = f"  largest gap {number(gap.median)}, {_pair_name(gap.which)}"
+        said = f"largest gap {number(gap.median)}, {_pair_name(gap.which)}"
         return f"{said}; sd between groups {number(spread.median)} (exact)"
-    low, high = gap.interval(prob)
     parts = [
-        f"  largest gap {number(gap.median)} [{number(low)}, {number(high)}], "
+        f"largest gap {number(gap.median)} {interval(*gap.interval(prob))}, "
         f"P(<{epsilon:g}) {probability(gap.prob_within(epsilon))}",
         f"likeliest {_pair_name(gap.which)} ({probability(gap.prob_which)})",
         f"sd between groups {number(spread.median)}, {100 * prob:g} % below "

@@ -1,10 +1,13 @@
-"""What a report says of marginals, as text and as plain values; nothing for one attribute."""
+"""What a report says of marginals, as tables and as plain values; nothing for one attribute."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .report import aligned, number, plain, probability, summary, with_interval
+from .blocks import Cell, Table
+from .marginals import margin_levels
+from .showing import cell_of, chance, number, small
+from .values import plain, summary
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -35,27 +38,38 @@ def marginal_values(result: Assessment, metric: str) -> list[dict[str, Any]]:
     return found
 
 
-def marginal_text(result: Assessment, metric: str) -> list[str]:
-    """Return a table with a row for each level of each attribute."""
-    values = marginal_values(result, metric)
-    if not values:
-        return []
-    small = f"P(|.|<{result.settings.epsilon:g})"
-    head = ["  all of", "lightfair", "labeled", "positive", "difference", "P(>0)", small]
-    rows = [head]
-    for margin in values:
+def marginal_table(result: Assessment, metric: str) -> Table:
+    """Return a table with a row for each level of each attribute; see `levels_table`."""
+    head = ("all of", "lightfair", "difference", "P(>0)", small(result.settings.epsilon))
+    rows = []
+    for margin in marginal_values(result, metric):
         differences = {entry["level"]: entry for entry in margin["differences"]}
         for level in margin["levels"]:
-            line = [f"  {margin['attribute']} {level['name']}", with_interval(level)]
-            line += [f"{level[key]:,}" for key in ("labeled", "positives")]
+            row = [Cell(f"{margin['attribute']} {level['name']}"), cell_of(level)]
             delta = differences.get(level["name"])
             if delta is None:
-                line += ["reference" if differences else "", "", ""]
+                row += [Cell("reference" if differences else ""), Cell(""), Cell("")]
             else:
                 exact = delta["exact"]
-                line.append(number(delta["mean"]) if exact else with_interval(delta))
-                line += [
-                    probability(delta[key], exact=exact) for key in ("prob_positive", "prob_within")
-                ]
-            rows.append(line)
-    return aligned(rows)
+                row.append(Cell(number(delta["mean"])) if exact else cell_of(delta))
+                row += [chance(delta[key], delta) for key in ("prob_positive", "prob_within")]
+            rows.append(tuple(row))
+    return Table(head, tuple(rows))
+
+
+def levels_table(result: Assessment) -> Table:
+    """Return the rows of each level of each attribute."""
+    from .report import rows_table
+
+    return rows_table(
+        "all of",
+        {
+            f"{attribute} {level.name}": {
+                "rows": level.rows,
+                "labeled": level.labeled,
+                "positives": level.positives,
+            }
+            for attribute, levels in margin_levels(result.table).items()
+            for level in levels
+        },
+    )

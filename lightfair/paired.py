@@ -188,9 +188,10 @@ class ModelComparison:
         return to_dataframe(self, library)
 
     def __str__(self) -> str:
-        from .paired_report import to_text
+        from .paired_report import document
+        from .text import render
 
-        return to_text(self)
+        return render(document(self))
 
     def _theta(self, model: Any, metric: str, group: Any) -> Floats:
         name = level_name(model)

@@ -1,26 +1,20 @@
-"""The report of a comparison of models: as text for people, and as plain values for programs."""
+"""The report of a comparison of models: as a document for people, plain values for programs."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._version import __version__
+from .blocks import Cell, Document, Paragraph, Section, Table
 from .compare import Estimate, direction_level
-from .report import (
-    aligned,
-    counted,
-    number,
-    one_line,
-    plain,
-    probability,
-    shown,
-    summary,
-    target_line,
-)
+from .report import capitalized, diagnostics_line, rows_table, warnings_section
+from .showing import cell, counted, interval, number, probability, target_line
 from .table import UNLABELLED
+from .values import plain, summary
 
 if TYPE_CHECKING:
     from .paired import ModelComparison
@@ -72,13 +66,27 @@ def to_dict(result: ModelComparison) -> dict[str, Any]:
     }
 
 
-def to_text(result: ModelComparison) -> str:
-    """Return the report."""
-    lines = _head(result)
-    for name in result.settings.metrics:
-        lines += ["", *_metric_text(result, name)]
-    lines += ["", *_tail(result)]
-    return "\n".join(map(one_line, lines))
+def document(
+    result: ModelComparison, *, full: bool = False, command: str | None = None
+) -> Document:
+    """Return the report; `full` and `command` as in `report.document`."""
+    names = result.settings.metrics
+    pairs = list(itertools.combinations(result.models, 2))
+    accuracy = [Paragraph(accuracy_sentence(result, *pair), "finding") for pair in pairs]
+    sections = [_rows_section(result), *(_metric_section(result, name) for name in names)]
+    sections.append(Section("accuracy", "which is more accurate", tuple(accuracy)))
+    gate, chains = result.cells.gate, result.settings.run[0]
+    line = diagnostics_line(gate, chains, result.cells.posterior.phi.shape[1])
+    sections.append(Section("diagnostics", "diagnostics", (Paragraph(line),)))
+    sections += warnings_section(result.warnings)
+    if not full:
+        return Document(f"lightfair {__version__}", tuple(sections))
+    from .provenance import comparison_sections
+
+    told = [one for name in names for one in _findings(result, name)]
+    sections.insert(0, Section("verdict", "verdict", (*told, *accuracy)))
+    sections += comparison_sections(result, command)
+    return Document(f"Fairness of {_listed(result.models)}", capitalized(sections, names))
 
 
 def sentence(result: ModelComparison, metric: str, first: str, second: str, group: Any) -> str:
@@ -123,7 +131,7 @@ def accuracy_sentence(result: ModelComparison, first: str, second: str) -> str:
     better, worse = (second, first) if delta.prob_greater(0.0) >= _less(delta) else (first, second)
     gain = result.metric_difference("accuracy", better, worse)
     low, high = gain.interval(result.settings.prob)
-    size = f"{number(gain.mean)} [{number(low)}, {number(high)}]"
+    size = f"{number(gain.mean)} {interval(low, high)}"
     chances = ", ".join(
         f"{group} {probability(result.prob_more_accurate(better, worse, group))}"
         for group in result.groups
@@ -262,7 +270,7 @@ def _chances(result: ModelComparison, delta: Estimate, word: str) -> dict[str, A
     }
 
 
-def _head(result: ModelComparison) -> list[str]:
+def _rows_section(result: ModelComparison) -> Section:
     data, settings = _data(result), result.settings
     cuts = settings.threshold if isinstance(settings.threshold, dict) else {}
     same = len({str(cut) for cut in cuts.values()}) == 1
@@ -270,19 +278,24 @@ def _head(result: ModelComparison) -> list[str]:
     if not same:
         decided = "thresholds " + ", ".join(f"{m} {_cut(cut)}" for m, cut in cuts.items())
     attributes = " and ".join(result.cells.table.attributes[:-1])
-    lines = [
-        f"lightfair {__version__}",
-        f"models {', '.join(result.models[:-1])} and {result.models[-1]} on the same rows: "
+    said = [
+        f"models {_listed(result.models)} on the same rows: "
         f"{counted(data['rows'], 'row')}, {data['labeled']:,} labeled, {data['unlabeled']:,} "
         f"unlabeled; {counted(len(result.groups), 'group')} by {attributes}; {decided}",
         target_line(settings.target),
     ]
     for pair in data["disagreements"]:
-        lines.append(
+        said.append(
             f"{pair['models'][0]} and {pair['models'][1]} decide differently in "
             f"{counted(pair['rows'], 'row')}, {pair['labeled']:,} of them labeled"
         )
-    return [*lines, f"{100 * settings.prob:g} % credible intervals"]
+    said.append(f"{100 * settings.prob:g} % credible intervals")
+    table = rows_table("group", {group["name"]: group for group in data["groups"]})
+    return Section("rows", "rows", (*map(Paragraph, said), table))
+
+
+def _listed(models: tuple[str, ...]) -> str:
+    return f"{', '.join(models[:-1])} and {models[-1]}"
 
 
 def _cut(cut: Any) -> str:
@@ -291,52 +304,67 @@ def _cut(cut: Any) -> str:
     return f"{cut:g}"
 
 
-def _metric_text(result: ModelComparison, name: str) -> list[str]:
-    """A table of groups and gaps by models and pairs of models, and sentences."""
+def _metric_section(result: ModelComparison, name: str) -> Section:
+    """The metric by group and the gaps by group, of each model and each pair; sentences."""
     prob = result.settings.prob
-    pairs = list(itertools.combinations(result.models, 2))
-    titles = [f"{second} minus {first}" for first, second in pairs]
-    rows = [[name, *result.models, *titles]]
-    for group in (None, *result.groups):
-        rows.append(
-            [
-                f"  {ALL if group is None else group}",
-                *(shown(result.metric(m, name, group), prob, why=True) for m in result.models),
-                *(
-                    shown(result.metric_difference(name, second, first, group), prob, why=True)
-                    for first, second in pairs
-                ),
-            ]
+    groups = (None, *result.groups)
+    blocks = _tables(
+        result,
+        "group",
+        [ALL if group is None else group for group in groups],
+        lambda model, at: cell(result.metric(model, name, groups[at]), prob),
+        lambda one, two, at: cell(result.metric_difference(name, one, two, groups[at]), prob),
+    )
+    if len(result.groups) > 1:
+        gaps = _gaps(result)
+        blocks += _tables(
+            result,
+            f"minus {result.settings.reference}",
+            ["largest gap" if group is None else group for group in gaps],
+            lambda model, at: cell(result.gap(model, name, gaps[at]), prob),
+            lambda one, two, at: cell(result.gap_difference(name, one, two, gaps[at]), prob),
         )
+    return Section(name, name, (*blocks, *_findings(result, name)))
+
+
+def _tables(
+    result: ModelComparison,
+    head: str,
+    names: list[str],
+    of_model: Callable[[str, int], Cell],
+    of_pair: Callable[[str, str, int], Cell],
+) -> list[Paragraph | Table]:
+    """Tables of the models and of their differences, by name; of two models in one."""
+    pairs = [(two, one) for one, two in itertools.combinations(result.models, 2)]
+    places = range(len(names))
+    models = [[of_model(model, at) for model in result.models] for at in places]
+    apart = [[of_pair(*pair, at) for pair in pairs] for at in places]
+    titles = [f"{two} minus {one}" for two, one in pairs]
+    if len(pairs) == 1:
+        models = [[*one, *two] for one, two in zip(models, apart, strict=True)]
+        return [_table((head, *result.models, *titles), names, models)]
+    return [_table((head, *result.models), names, models), _table((head, *titles), names, apart)]
+
+
+def _table(head: tuple[str, ...], names: list[str], cells: list[list[Cell]]) -> Table:
+    return Table(head, tuple((Cell(name), *row) for name, row in zip(names, cells, strict=True)))
+
+
+def _findings(result: ModelComparison, name: str) -> list[Paragraph]:
+    """Which model of two has the smaller gaps; of many groups, the largest gap."""
     if len(result.groups) == 1:
-        return aligned(rows)
-    base = result.settings.reference
-    compared: list[Any] = [g for g in result.groups if g != base]
-    rows.append([f"  minus {base}", *[""] * (len(rows[0]) - 1)])
-    gaps: list[Any] = [*compared, None] if len(compared) > 1 else compared
-    for group in gaps:
-        rows.append(
-            [
-                f"  {'largest gap' if group is None else group}",
-                *(shown(result.gap(m, name, group), prob, why=True) for m in result.models),
-                *(
-                    shown(result.gap_difference(name, second, first, group), prob, why=True)
-                    for first, second in pairs
-                ),
-            ]
-        )
-    told = gaps if len(compared) <= SAID else [None]
-    said = [f"  {sentence(result, name, *pair, group)}" for pair in pairs for group in told]
-    return [*aligned(rows), *said]
-
-
-def _tail(result: ModelComparison) -> list[str]:
-    lines = [
-        accuracy_sentence(result, first, second)
-        for first, second in itertools.combinations(result.models, 2)
+        return []
+    gaps = _gaps(result)
+    told = gaps if len(result.groups) - 1 <= SAID else [None]
+    said = [
+        sentence(result, name, *pair, group)
+        for pair in itertools.combinations(result.models, 2)
+        for group in told
     ]
-    gate = result.cells.gate
-    state = "converged" if gate.ok else "NOT CONVERGED"
-    chains = counted(result.settings.run[0], "chain")
-    lines.append(f"diagnostics: {state}; {chains} of {result.cells.posterior.phi.shape[1]:,} draws")
-    return [*lines, *(f"warning ({note.code}): {note.message}" for note in result.warnings)]
+    return [Paragraph(text, "finding") for text in said]
+
+
+def _gaps(result: ModelComparison) -> list[Any]:
+    """The groups that have a gap; where several have one, also None, for the largest of all."""
+    compared: list[Any] = [g for g in result.groups if g != result.settings.reference]
+    return [*compared, None] if len(compared) > 1 else compared

@@ -1,4 +1,4 @@
-"""What a label plan prints, and its plain values for JSON."""
+"""The report of a label plan: as a document for people, and as plain values for programs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .blocks import Cell, Document, Paragraph, Section, Table
 from .planning import NEXT
-from .report import one_line, plain
+from .values import plain
 
 if TYPE_CHECKING:
     from .planning import Expected, LabelPlan
@@ -48,35 +49,75 @@ def to_dict(plan: LabelPlan) -> dict[str, Any]:
         "steps": steps,
         "labels": {"number": plan.labels, "low": low, "high": high, "reason": plan.reason},
         "next_group": plan.next_group,
+        "refits": plan.refits,
+        "seed": plan.seed,
     }
 
 
-def to_text(plan: LabelPlan) -> str:
-    """Return the report that print shows."""
+def document(plan: LabelPlan, *, full: bool = False, command: str | None = None) -> Document:
+    """Return the report of a plan; `full` and `command` as in `report.document`."""
     known, unknown = int(plan.labeled.sum()), int(plan.unlabeled.sum())
+    verdict = not np.isnan(plan.decisive).all()
+    expected = f"expected width of {100 * plan.prob:g} % intervals"
+    if verdict:
+        expected += f"; chance that a check of differences<={plan.within:g} passes or fails"
     every = plan.of_differences or plan.of_groups
+    blocks: list[Paragraph | Table] = [Paragraph(expected), *_steps(plan, every, verdict)]
+    if len(every) > LISTED:
+        more = f"and {len(every) - LISTED} more that are narrower"
+        blocks.append(_all(plan, every) if full else Paragraph(f"{more}; to_dict() has them"))
+    told = (Paragraph(_number(plan), "finding"), *map(Paragraph, _next(plan)))
+    title = f"Plan for {plan.metric}: {known:,} rows have labels, {unknown:,} can get one"
+    if not full:
+        plain_sections = (Section("plan", "", tuple(blocks)), Section("verdict", "", told))
+        return Document(title, plain_sections)
+    from .provenance import plan_sections
+
+    return Document(
+        title,
+        (
+            Section("verdict", "Verdict", told),
+            Section("plan", "Plan", tuple(blocks)),
+            Section("rows", "Rows", (_groups(plan),)),
+            *plan_sections(plan, command),
+        ),
+    )
+
+
+def _steps(plan: LabelPlan, every: tuple[Expected, ...], verdict: bool) -> list[Table]:
+    """The widest intervals at each number of extra labels."""
     first = [-1.0 if math.isnan(found.width[0]) else found.width[0] for found in every]
     shown = [every[i] for i in np.argsort(-np.array(first), kind="stable")[:LISTED]]
-    names = [_name(found) for found in shown]
-    verdict = not np.isnan(plan.decisive).all()
-    cells = [["extra labels", *names, *["decisive"] * verdict]]
-    for i, number in enumerate(plan.extra.tolist()):
-        chance = "-" if math.isnan(plan.decisive[i]) else f"{plan.decisive[i]:.0%}"
-        cells.append([f"{number:,}", *(_cell(found, i) for found in shown), *[chance] * verdict])
-    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = [
-        f"Plan for {plan.metric}: {known:,} rows have labels, {unknown:,} can get one",
-        "",
-        f"expected width of {100 * plan.prob:g} % intervals"
-        + f"; chance that a check of differences<={plan.within:g} passes or fails" * verdict,
-    ]
-    lines += [
-        "  ".join(f"{cell:>{size}}" for cell, size in zip(row, wide, strict=True)) for row in cells
-    ]
-    if len(every) > LISTED:
-        lines.append(f"and {len(every) - LISTED} more that are narrower; to_dict() has them")
-    lines += ["", _number(plan), *_next(plan)]
-    return "\n".join(map(one_line, lines))
+    rows = []
+    for i, extra in enumerate(plan.extra.tolist()):
+        row = [Cell(f"{extra:,}"), *(_cell(found, i) for found in shown)]
+        if verdict:
+            undecided = math.isnan(plan.decisive[i])
+            row.append(Cell("-" if undecided else f"{plan.decisive[i]:.0%}"))
+        rows.append(tuple(row))
+    head = ("extra labels", *map(_name, shown), *["decisive"] * verdict)
+    return [Table(head, tuple(rows))]
+
+
+def _all(plan: LabelPlan, every: tuple[Expected, ...]) -> Table:
+    """Every interval, by the number of extra labels."""
+    numbers = plan.extra.tolist()
+    rows = tuple(
+        (Cell(_name(found)), *(_cell(found, i) for i in range(len(numbers)))) for found in every
+    )
+    return Table(("with extra labels", *(f"{extra:,}" for extra in numbers)), rows)
+
+
+def _groups(plan: LabelPlan) -> Table:
+    """What labels there are, and what one more does."""
+    rows = []
+    columns = zip(plan.groups, plan.labeled, plan.unlabeled, plan.shrinks, strict=True)
+    for name, known, unknown, shrinks in columns:
+        less = Cell(f"{NEXT * shrinks:.4f}")
+        if math.isnan(shrinks):
+            less = Cell("-", "no row is left to be labeled" if unknown == 0 else "undefined")
+        rows.append((Cell(name), Cell(f"{known:,}"), Cell(f"{unknown:,}"), less))
+    return Table(("group", "labeled", "unlabeled", f"{NEXT} labels narrow by"), tuple(rows))
 
 
 def _number(plan: LabelPlan) -> str:
@@ -113,11 +154,11 @@ def _name(found: Expected) -> str:
     return found.group if found.reference is None else f"{found.group} - {found.reference}"
 
 
-def _cell(found: Expected, at: int) -> str:
+def _cell(found: Expected, at: int) -> Cell:
     if math.isnan(found.width[at]):
-        return "undefined"
+        return Cell("-", found.reason or "undefined")
     error = f" ±{found.mcse[at]:.3f}" if found.mcse[at] > 0.0 else ""
-    return f"{found.width[at]:.3f}{error}"
+    return Cell(f"{found.width[at]:.3f}{error}")
 
 
 def _interval(found: Expected, at: int) -> dict[str, Any]:

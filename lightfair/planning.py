@@ -97,6 +97,10 @@ class LabelPlan:
         unlabelled row.
     next_group : str or None
         The group where that is most.
+    refits : int
+        Data sets fitted for each number of labels.
+    seed : int or None
+        None where it is not known: no rng was given, or a Generator.
     """
 
     metric: str
@@ -117,6 +121,8 @@ class LabelPlan:
     reason: str | None
     shrinks: Floats
     next_group: str | None
+    refits: int
+    seed: int | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON."""
@@ -150,9 +156,10 @@ class LabelPlan:
         return to_dataframe(self, library)
 
     def __str__(self) -> str:
-        from .plan_report import to_text
+        from .plan_report import document
+        from .text import render
 
-        return to_text(self)
+        return render(document(self))
 
 
 def plan_labels(
@@ -271,6 +278,8 @@ def plan_labels(
         reason=_reason(labels, forecast, width),
         shrinks=shrinks,
         next_group=result.groups[int(np.nanargmax(shrinks))] if some.any() else None,
+        refits=int(refits),
+        seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
     )
 
 

@@ -1,195 +1,87 @@
-"""The report: an Assessment as text for people, and as plain values for programs.
+"""The report: an assessment as a document, of sentences and tables, for people.
 
-Both say the same numbers. An undefined number is a dash with a reason in the text, null with a
-`reason` in the values; it is never 0, -1 or NaN.
+`values` has the same numbers for programs. An undefined number is a dash with a reason. Printed is
+the short form; the full one, for those who sign a model off, also says what was assumed and how to
+reproduce it, and has all columns.
 """
 
 from __future__ import annotations
 
-import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ._version import __version__
-from .bands import collapsed
-from .compare import Estimate, direction_level, tails
+from .blocks import Cell, Document, Paragraph, Section, Table
+from .compare import direction_level
 from .effective import effective_labels, worth_line
 from .misfit import typical_rate, worth_sentence
-from .prediction_powered import powered_difference
-from .trust import NOWHERE, worth
+from .showing import (
+    cell_of,
+    chance,
+    counted,
+    interval,
+    number,
+    one_line as one_line,
+    probability,
+    rows_line,
+    small,
+    target_line,
+)
+from .values import counts_of, metric_values
 
 if TYPE_CHECKING:
     from .assessment import Assessment
-    from .table import ScoreTable
+    from .diagnostics import Gate
+    from .verdict import Verdict
+    from .wording import Note
 
-KNOWN = "known without labels"
-TARGET_WORDS = {
-    "expected": "the expected metric of these rows, given the calibration curves",
-    "sample": "the metric these rows would show if all were labeled",
-    "population": "the metric of the population these rows are a sample of",
-}
+Blocks = list[Paragraph | Table]
 
 
-def to_dict(result: Assessment) -> dict[str, Any]:
-    """Return the assessment as plain values; see the README for the keys."""
-    from .comparison_report import comparison_values, criterion_values
-    from .marginal_report import marginal_values
+def document(result: Assessment, *, full: bool = False, command: str | None = None) -> Document:
+    """Return the report.
 
-    verdict = result.gate
-    draws = result.posterior.phi.shape[1]
-    compared = comparison_values(result)
-    return {
-        "version": __version__,
-        "settings": result.settings.to_dict(),
-        "data": _data(result),
-        "metrics": {
-            name: _metric(result, name)
-            | compared[name]
-            | {"marginals": marginal_values(result, name)}
-            for name in result.settings.metrics
-        },
-        "criteria": criterion_values(result),
-        "checks": [verdict.to_dict() for verdict in result.checks],
-        "simultaneous": result.simultaneous().to_dict() if result.settings.simultaneous else None,
-        **_at_thresholds(result),
-        "calibration": _calibration(result),
-        "diagnostics": {
-            "rhat_max": plain(verdict.rhat_max),
-            "ess_bulk_min": plain(verdict.ess_bulk_min),
-            "ess_tail_min": plain(verdict.ess_tail_min),
-            "ok": verdict.ok,
-            "reason": verdict.reason,
-            "draws": draws,
-            "extended": draws > result.settings.run[1],
-        },
-        "warnings": [{"code": note.code, "message": note.message} for note in result.warnings],
-    }
+    Parameters
+    ----------
+    result
+    full
+        Whether to say, besides, what was assumed, when not to trust it and how to reproduce it, and
+        to show all columns.
+    command
+        The command line that made it, for the full form; None: it was a call from Python.
+    """
+    settings = result.settings
+    sections = [*_verdicts(result, full=full), _rows(result)]
+    sections += [_metric(result, name, full=full) for name in settings.metrics]
+    if settings.simultaneous:
+        from .comparison_report import simultaneous_section
 
+        sections.append(simultaneous_section(result))
+    if settings.thresholds is not None:
+        from .threshold_report import threshold_section
 
-def _at_thresholds(result: Assessment) -> dict[str, Any]:
-    """The key "thresholds", where several were asked for."""
-    if result.settings.thresholds is None:
-        return {}
-    from .threshold_report import threshold_values
+        sections.append(threshold_section(result))
+    if full and len(result.groups) > 1:
+        from .comparison_report import criteria_section
 
-    return {"thresholds": threshold_values(result)}
+        sections += criteria_section(result)
+    sections.append(_diagnostics(result))
+    sections += warnings_section(result.warnings)
+    if not full:
+        return Document(f"lightfair {__version__}", tuple(sections))
+    from .provenance import provenance_sections
+
+    title = f"Fairness by {' and '.join(result.table.attributes)}"
+    sections += provenance_sections(result, command)
+    return Document(title, capitalized(sections, settings.metrics))
 
 
-def _calibration(result: Assessment) -> dict[str, Any]:
-    """What was learned of the curve: how far it is to be trusted, and where it misses."""
-    check = result.misfit
-    omega, tau = result.posterior.omega, result.posterior.tau
-    regions = []
-    for index in range(len(check.group)):
-        entry: dict[str, Any] = {
-            "group": result.groups[check.group[index]],
-            "predicted": int(check.predicted[index]),
-            "mass": bool(check.mass[index]),
-            "scores": [plain(check.low[index]), plain(check.high[index])],
-            "score": float(check.score[index]),
-            "labeled": int(check.rows[index]),
-            "positives": int(check.positives[index]),
-            "expected": float(check.expected[index]),
-            "interval": [float(check.expected_low[index]), float(check.expected_high[index])],
-            "p": float(check.p[index]),
-        }
-        regions.append(entry)
-    if omega is None or tau is None:
-        return {
-            "omega": None,
-            "tau": None,
-            "worth": None,
-            "reason": "trust is off",
-            "regions": regions,
-        }
-    labels = worth(omega, tau, typical_rate(check), result.posterior.regions)
-    values: dict[str, Any] = {"omega": omega, "tau": tau, "worth": labels}
-    for name, draws in values.items():
-        if np.isfinite(draws).all():
-            middle, low, high = np.quantile(draws, [0.5, *tails(result.settings.prob)])
-            values[name] = {"median": float(middle), "interval": [float(low), float(high)]}
-        else:
-            values[name] = {"median": None, "interval": None, "reason": NOWHERE}
-    return {**values, "regions": regions}
-
-
-def to_text(result: Assessment) -> str:
-    """Return the report."""
-    lines = _head(result)
-    if result.settings.checks:
-        lines += ["", *(f"check {verdict.sentence}" for verdict in result.checks)]
-    for name in result.settings.metrics:
-        lines += ["", *_metric_text(result, name)]
-        if len(result.table.attributes) > 1:
-            from .marginal_report import marginal_text
-
-            lines += marginal_text(result, name)
-    if result.settings.simultaneous:
-        from .comparison_report import simultaneous_text
-
-        lines += ["", *simultaneous_text(result)]
-    if result.settings.thresholds is not None:
-        from .threshold_report import threshold_text
-
-        lines += threshold_text(result)
-    lines += ["", *_tail(result)]
-    return "\n".join(map(one_line, lines))
-
-
-def one_line(text: str) -> str:
-    """Write characters that are no print, as names from data may hold, as escapes."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def counted(n: int, noun: str) -> str:
-    """Show a count with its noun: 1 row, 2,056 rows."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def rows_line(table: ScoreTable) -> str:
-    """Say what rows a table is of."""
-    threshold, cuts = table.threshold, table.cuts
-    table = collapsed(table)
-    if cuts:
-        decided = "thresholds " + ", ".join(f"{cut:g}" for cut in cuts)
-    elif threshold is None:
-        decided = "decisions given"
-    elif isinstance(threshold, dict):
-        decided = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
-    else:
-        decided = f"threshold {threshold:g}"
-    return one_line(
-        f"{counted(table.rows, 'row')}, {table.labeled:,} labeled, "
-        f"{table.rows - table.labeled:,} unlabeled{', weighted' if table.weighted else ''}; "
-        f"{counted(len(table.groups), 'group')} by {' and '.join(table.attributes)}; {decided}"
+def capitalized(sections: list[Section], metrics: tuple[str, ...]) -> tuple[Section, ...]:
+    """Return sections with titles that begin with a capital; names of metrics stay as they are."""
+    return tuple(
+        one if one.title in metrics else replace(one, title=one.title[:1].upper() + one.title[1:])
+        for one in sections
     )
-
-
-def target_line(target: str) -> str:
-    """Say what is estimated."""
-    return f"target {target}: {TARGET_WORDS[target]}"
-
-
-def number(value: float | None, digits: int = 3) -> str:
-    """Show a number, or a dash for an undefined one; never -0.000."""
-    if value is None or not math.isfinite(value):
-        return "-"
-    text = f"{value:.{digits}f}"
-    return text[1:] if text.startswith("-") and not any(c in "123456789" for c in text) else text
-
-
-def probability(value: float | None, *, exact: bool = False) -> str:
-    """Show a probability; one from draws never as 0 or 1, which draws cannot show."""
-    if value is None or not math.isfinite(value):
-        return "-"
-    if exact:
-        return f"{value:.0f}"
-    if value < 0.001:
-        return "<0.001"
-    return ">0.999" if value > 0.999 else f"{value:.3f}"
 
 
 def sentence(result: Assessment, metric: str, group: str, reference: str) -> str:
@@ -202,7 +94,7 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
     if estimate.reason is not None:
         return f"{pair}: undefined, {estimate.reason}."
     low, high = estimate.interval(result.settings.prob)
-    size = f"{number(estimate.mean)} [{number(low)}, {number(high)}]"
+    size = f"{number(estimate.mean)} {interval(low, high)}"
     chances = {
         "higher": estimate.prob_greater(0.0),
         "lower": float((estimate.defined < 0.0).mean()),
@@ -232,262 +124,182 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
     )
 
 
-def _data(result: Assessment) -> dict[str, Any]:
-    table = result.table
-    groups = []
-    for name, counts, part in zip(table.groups, _counts(result), table.parts, strict=True):
-        parts = dict(zip(table.attributes, part, strict=True))
-        groups.append({"name": name, **counts, "parts": parts})
-    return {
-        "rows": table.rows,
-        "labeled": table.labeled,
-        "unlabeled": table.rows - table.labeled,
-        "clipped": table.clipped,
-        "weighted": table.weighted,
-        "attributes": list(table.attributes),
-        "groups": groups,
-        "empty_groups": list(table.empty_groups),
-    }
+def findings(result: Assessment, name: str) -> list[Paragraph]:
+    """Return what is to be said of the differences in a metric."""
+    if len(result.groups) < 2:
+        return []
+    reference = str(result.settings.reference)
+    others = [group for group in result.groups if group != reference]
+    said = [sentence(result, name, group, reference) for group in others]
+    if len(others) > 1:
+        from .comparison_report import gap_line
+
+        said.append(gap_line(result, name))
+    return [Paragraph(text, "finding") for text in said]
 
 
-def _counts(result: Assessment) -> list[dict[str, int]]:
-    """Rows, labeled rows and positive ones of each group, from the table."""
-    rows = result.table.sums("rows").sum(axis=1)
-    return [
-        {"rows": int(total), "labeled": int(negative + positive), "positives": int(positive)}
-        for total, (negative, positive, _) in zip(rows.sum(axis=1), rows, strict=True)
-    ]
+def warnings_section(notes: tuple[Note, ...]) -> list[Section]:
+    """Return the warnings, where there are any."""
+    if not notes:
+        return []
+    told = tuple(Paragraph(note.message, "warning", note.code) for note in notes)
+    return [Section("warnings", "warnings", told)]
 
 
-def _metric(result: Assessment, name: str) -> dict[str, Any]:
-    lack = result.settings.metric(name).lack
-    exact = name in result.settings.label_free
-    groups = []
-    found = effective_labels(result, name)
-    for index, group in enumerate(result.groups):
-        entry = {"name": group, **summary(result.metric(name, group), result.settings.prob)}
-        entry["effective_labels"] = plain(found.labels[index])
-        entry["width_ratio"] = plain(found.width_ratio[index])
-        if found.reason[index] is not None:
-            entry["effective_reason"] = found.reason[index]
-        entry["labels_only"] = _of_labels(result, name, index)
-        powered = result.prediction_powered[name]
-        entry["prediction_powered"] = _powered(
-            powered.mean[index],
-            powered.low[index],
-            powered.high[index],
-            KNOWN if exact else powered.reason[index],
-        )
-        if result.truth is not None:
-            entry |= _truth(result.truth[name][index], lack)
-        groups.append(entry)
-    differences = []
-    reference = result.settings.reference
-    for index, group in enumerate(result.groups if reference is not None else ()):
-        if group == reference:
-            continue
-        base = result.groups.index(str(reference))
-        estimate = result.difference(name, group, reference)
-        entry = {"group": group, "reference": reference, **summary(estimate, result.settings.prob)}
-        entry["prob_positive"] = plain(estimate.prob_greater(0.0))
-        entry["prob_within"] = plain(estimate.prob_within(result.settings.epsilon))
-        entry["labels_only"] = _of_labels(result, name, index, base)
-        delta = powered_difference(
-            result.prediction_powered[name], index, base, prob=result.settings.prob
-        )
-        entry["prediction_powered"] = _powered(
-            delta.mean, delta.low, delta.high, KNOWN if exact else delta.reason
-        )
-        if result.truth is not None:
-            entry |= _truth(result.truth[name][index] - result.truth[name][base], lack)
-        differences.append(entry)
-    return {"groups": groups, "differences": differences}
+def diagnostics_line(gate: Gate, chains: int, draws: int) -> str:
+    """Say whether the chains have converged."""
+    state = "converged" if gate.ok else "NOT CONVERGED"
+    parts = [f"{counted(chains, 'chain')} of {draws:,} draws"]
+    if gate.rhat_max is not None:
+        parts.append(f"largest R-hat {gate.rhat_max:.3f}")
+    for label, value in (("bulk", gate.ess_bulk_min), ("tail", gate.ess_tail_min)):
+        if value is not None:
+            parts.append(f"smallest {label} ESS {value:,.0f}")
+    return f"{state}; {', '.join(parts)}"
 
 
-def summary(estimate: Estimate, prob: float) -> dict[str, Any]:
-    """Return mean, sd and interval of an estimate, and why there are none, as plain values."""
-    low, high = estimate.interval(prob)
-    interval = None if estimate.reason is not None else [plain(low), plain(high)]
-    values = {
-        "mean": plain(estimate.mean),
-        "sd": plain(estimate.sd),
-        "interval": interval,
-        "exact": estimate.exact and estimate.reason is None,
-    }
-    return values if estimate.reason is None else {**values, "reason": estimate.reason}
+def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
+    """The verdicts on checks. In full also where there are none: findings stand in for them."""
+    blocks: Blocks = [verdict_paragraph(verdict) for verdict in result.checks]
+    if full:
+        if not blocks:
+            blocks = [Paragraph("No limit was set, so there is no verdict. What was found:")]
+            for name in result.settings.metrics:
+                blocks += _headline(result, name)
+        if notes := result.warnings:
+            codes = ", ".join(dict.fromkeys(note.code for note in notes))
+            blocks.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
+    return [Section("verdict", "verdict", tuple(blocks))] if blocks else []
 
 
-def _powered(mean: float, low: float, high: float, reason: str | None) -> dict[str, Any]:
-    if reason is not None:
-        return {"mean": None, "interval": None, "reason": reason}
-    return {"mean": plain(mean), "interval": [plain(low), plain(high)]}
+def _headline(result: Assessment, name: str) -> list[Paragraph]:
+    """The findings on a metric; of more than two groups how far they are apart."""
+    if len(result.groups) < 3:
+        return findings(result, name)
+    from .comparison_report import gap_line
+
+    return [Paragraph(f"{name}: {gap_line(result, name)}", "finding")]
 
 
-def _truth(value: float, lack: str) -> dict[str, Any]:
-    truth = plain(value)
-    return {"truth": truth, **({} if truth is not None else {"truth_reason": f"no {lack}"})}
+def verdict_paragraph(verdict: Verdict) -> Paragraph:
+    """Return a verdict as a paragraph."""
+    from .comparison_report import verdict_text
+
+    return Paragraph(verdict_text(verdict), "verdict", verdict.status)
 
 
-def _of_labels(
-    result: Assessment, name: str, group: int, reference: int | None = None
-) -> dict[str, Any]:
-    """What labels alone say of a group, or of its difference from the reference."""
-    if name in result.settings.label_free:
-        return {"mean": None, "interval": None, "reason": KNOWN}
-    labels = result.labels[name]
-    mean, low, high, why = labels.mean[group], labels.low[group], labels.high[group], None
-    if reference is None:
-        why = labels.reason[group]
-    else:
-        for at, place in ((group, "group"), (reference, "reference")):
-            if why is None and labels.reason[at] is not None:
-                why = f"{labels.reason[at]}, in the {place}"
-        mean = mean - labels.mean[reference]
-        delta = labels.draws[:, group] - labels.draws[:, reference]
-        low, high = np.quantile(delta, tails(result.settings.prob))
-    interval = None if np.isnan(low) else [plain(low), plain(high)]
-    entry = {"mean": plain(mean), "interval": interval}
-    return entry if why is None else {**entry, "reason": why}
-
-
-def plain(value: float | None) -> float | None:
-    """A float for JSON, None for what is undefined."""
-    return None if value is None or not math.isfinite(value) else float(value)
-
-
-def _head(result: Assessment) -> list[str]:
+def _rows(result: Assessment) -> Section:
+    """What rows there are, and what was done with them."""
     settings = result.settings
     prior = "hierarchical" if settings.hierarchical else "independent groups"
     if settings.nested:
         prior = "nested prior: effects of attributes, and interactions"
-    return [
-        f"lightfair {__version__}",
-        rows_line(result.table),
-        target_line(settings.target),
-        f"{settings.family} calibration, {prior}, "
-        f"{'the curve alone' if settings.trust is None else 'with deviations from the curve'}; "
-        f"{100 * settings.prob:g} % credible intervals",
+    trust = "the curve alone" if settings.trust is None else "with deviations from the curve"
+    blocks: Blocks = [
+        Paragraph(rows_line(result.table)),
+        Paragraph(target_line(settings.target)),
+        Paragraph(
+            f"{settings.family} calibration, {prior}, {trust}; "
+            f"{100 * settings.prob:g} % credible intervals"
+        ),
+        rows_table("group", dict(zip(result.groups, counts_of(result), strict=True))),
     ]
+    if len(result.table.attributes) > 1:
+        from .marginal_report import levels_table
 
-
-def _metric_text(result: Assessment, name: str) -> list[str]:
-    settings = result.settings
-    values = _metric(result, name)
-    truth = ["truth"] if result.truth is not None else []
-    head = [name, "lightfair", "prediction-powered", "labels only", "labeled", "positive", *truth]
-    rows = [head]
-    for entry, counts in zip(values["groups"], _counts(result), strict=True):
-        rows.append(
-            [
-                f"  {entry['name']}",
-                with_interval(entry),
-                _bare(entry["prediction_powered"]),
-                with_interval(entry["labels_only"]),
-                *(f"{counts[key]:,}" for key in ("labeled", "positives")),
-                *([number(entry["truth"])] if truth else []),
-            ]
-        )
-    lines = aligned(rows)
-    if said := worth_line(effective_labels(result, name), result.groups):
-        lines.append(f"  {said}")
-    if not values["differences"]:
-        return lines
-    small = f"P(|.|<{settings.epsilon:g})"
-    columns = ["lightfair", "prediction-powered", "labels only", "P(>0)", small, *truth]
-    rows = [[f"  minus {settings.reference}", *columns]]
-    for entry in values["differences"]:
-        chances = [
-            probability(entry[key], exact=entry["exact"])
-            for key in ("prob_positive", "prob_within")
-        ]
-        rows.append(
-            [
-                f"  {entry['group']}",
-                with_interval(entry),
-                _bare(entry["prediction_powered"]),
-                with_interval(entry["labels_only"]),
-                *chances,
-                *([number(entry["truth"])] if truth else []),
-            ]
-        )
-    lines += aligned(rows)
-    lines += [
-        f"  {sentence(result, name, e['group'], e['reference'])}" for e in values["differences"]
-    ]
-    if len(result.groups) > 2:
-        from .comparison_report import gap_line
-
-        lines.append(gap_line(result, name))
-    return lines
-
-
-def with_interval(entry: dict[str, Any]) -> str:
-    """A mean with its interval, a fact, or a dash and why."""
-    if entry["interval"] is None:
-        return "-" if entry["reason"] == KNOWN else f"- ({entry['reason']})"
-    low, high = entry["interval"]
-    if entry.get("exact"):
-        return f"{number(entry['mean'])} (exact)"
-    return f"{number(entry['mean'])} [{number(low)}, {number(high)}]"
-
-
-def shown(estimate: Estimate | None, prob: float, *, why: bool = False) -> str:
-    """The same of an estimate, or none; `why` it is undefined only where that is asked for."""
-    if estimate is None or (estimate.reason is not None and not why):
-        return "-"
-    return with_interval(summary(estimate, prob))
-
-
-def _bare(entry: dict[str, Any]) -> str:
-    """An interval, a fact, or a dash; the reason is in the values."""
-    if entry["interval"] is None:
-        return "-"
-    low, high = entry["interval"]
-    return with_interval({**entry, "exact": low == high})
-
-
-def aligned(rows: list[list[str]], first: int = 24) -> list[str]:
-    """Align: the first column, of at least that width, to the left, the others to the right."""
-    rows = [[*map(one_line, row)] for row in rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    widths[0] = max(widths[0], first)
-    return [
-        "  ".join(
-            [
-                row[0].ljust(widths[0]),
-                *(c.rjust(w) for c, w in zip(row[1:], widths[1:], strict=True)),
-            ]
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def _tail(result: Assessment) -> list[str]:
-    verdict = result.gate
-    draws = result.posterior.phi.shape[1]
-    state = "converged" if verdict.ok else "NOT CONVERGED"
-    parts = [f"{counted(result.settings.run[0], 'chain')} of {draws:,} draws"]
-    for label, value in (
-        ("largest R-hat", verdict.rhat_max),
-        ("smallest bulk ESS", verdict.ess_bulk_min),
-        ("smallest tail ESS", verdict.ess_tail_min),
-    ):
-        if value is not None:
-            parts.append(
-                f"{label} {value:.3f}" if label == "largest R-hat" else f"{label} {value:,.0f}"
-            )
-    lines = [f"diagnostics: {state}; " + ", ".join(parts)]
-    omega, tau = result.posterior.omega, result.posterior.tau
-    if omega is not None and result.table.labeled:
-        said = worth_sentence(
-            omega,
-            tau,
-            result.posterior.regions,
-            typical_rate(result.misfit),
-            result.settings.prob,
-        )
-        lines.append(f"trust: {said}")
+        blocks.append(levels_table(result))
     if empty := result.table.empty_groups:
-        lines.append("groups without rows, not assessed: " + "; ".join(empty))
-    lines += [f"warning ({note.code}): {note.message}" for note in result.warnings]
-    return lines
+        blocks.append(Paragraph("groups without rows, not assessed: " + "; ".join(empty)))
+    return Section("rows", "rows", tuple(blocks))
+
+
+def rows_table(title: str, counts: dict[str, dict[str, int]]) -> Table:
+    """Return a table of rows, labeled rows and positive ones by name."""
+    return Table(
+        (title, "rows", "labeled", "positive"),
+        tuple(
+            (Cell(name), *(Cell(f"{mine[key]:,}") for key in ("rows", "labeled", "positives")))
+            for name, mine in counts.items()
+        ),
+    )
+
+
+def _metric(result: Assessment, name: str, *, full: bool) -> Section:
+    """The groups, their differences from the reference, and what is to be said of them."""
+    values = metric_values(result, name)
+    blocks: Blocks = []
+    if full:
+        from .provenance import meaning
+
+        blocks += [Paragraph(said) for said in [meaning(result.settings.metric(name))] if said]
+    blocks.append(_groups(result, values["groups"], full=full))
+    if said := worth_line(effective_labels(result, name), result.groups):
+        blocks.append(Paragraph(said))
+    if values["differences"]:
+        blocks.append(_differences(result, values["differences"], full=full))
+        blocks += findings(result, name)
+    if full and len(result.groups) > 1:
+        from .comparison_report import ratio_table
+
+        blocks += ratio_table(result, name)
+    if len(result.table.attributes) > 1:
+        from .marginal_report import marginal_table
+
+        blocks.append(marginal_table(result, name))
+    return Section(name, name, tuple(blocks))
+
+
+def _groups(result: Assessment, entries: list[dict[str, Any]], *, full: bool) -> Table:
+    known = result.truth is not None
+    head = ["group", "lightfair", "labels only", "prediction-powered"]
+    head += ["worth in labels"] * full + ["truth"] * known
+    rows = []
+    for entry in entries:
+        row = [Cell(entry["name"]), cell_of(entry), cell_of(entry["labels_only"])]
+        row.append(_powered(entry["prediction_powered"]))
+        if full:
+            worth = entry["effective_labels"]
+            why = entry.get("effective_reason") if worth is None else None
+            row.append(Cell(number(worth, 0), why))
+        rows.append((*row, *_truth(entry, known)))
+    return Table(tuple(head), tuple(rows))
+
+
+def _differences(result: Assessment, entries: list[dict[str, Any]], *, full: bool) -> Table:
+    settings, known = result.settings, result.truth is not None
+    head = [f"minus {settings.reference}", "lightfair", "labels only"]
+    head += ["prediction-powered"] * full + ["P(>0)", small(settings.epsilon)] + ["truth"] * known
+    rows = []
+    for entry in entries:
+        row = [Cell(entry["group"]), cell_of(entry), cell_of(entry["labels_only"])]
+        if full:
+            row.append(_powered(entry["prediction_powered"]))
+        row += [chance(entry[key], entry) for key in ("prob_positive", "prob_within")]
+        rows.append((*row, *_truth(entry, known)))
+    return Table(tuple(head), tuple(rows))
+
+
+def _powered(entry: dict[str, Any]) -> Cell:
+    """A prediction-powered estimate; one without width is a fact."""
+    ends = entry["interval"]
+    return cell_of({**entry, "exact": ends is not None and ends[0] == ends[1]})
+
+
+def _truth(entry: dict[str, Any], known: bool) -> list[Cell]:
+    return [Cell(number(entry["truth"]), entry.get("truth_reason"))] if known else []
+
+
+def _diagnostics(result: Assessment) -> Section:
+    posterior, settings = result.posterior, result.settings
+    line = diagnostics_line(result.gate, settings.run[0], posterior.phi.shape[1])
+    blocks: Blocks = [Paragraph(line)]
+    if posterior.omega is not None and result.table.labeled:
+        said = worth_sentence(
+            posterior.omega,
+            posterior.tau,
+            posterior.regions,
+            typical_rate(result.misfit),
+            settings.prob,
+        )
+        blocks.append(Paragraph(f"trust: {said}"))
+    return Section("diagnostics", "diagnostics", tuple(blocks))

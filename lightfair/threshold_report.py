@@ -1,8 +1,8 @@
-"""The report on several thresholds: metrics and gaps at each, as text and as plain values.
+"""The report on several thresholds: metrics and gaps at each, as tables and as plain values.
 
-In the text a table of each metric has the thresholds down, groups and gaps across. Where there are
-more groups than fit, it says which group is lowest and highest and how far they are apart; the
-values hold all of them.
+A table of each metric has the thresholds down, groups across, and one beside it the differences.
+Where there are more groups than fit, it says how far the highest is above the lowest, and which
+they are; the values hold all of them.
 """
 
 from __future__ import annotations
@@ -11,15 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .blocks import Cell, Document, Paragraph, Section, Table
 from .compare import Estimate
-from .report import aligned, number, one_line, plain, probability, shown, summary
+from .comparison_report import gap_values
+from .comparisons import ByGroup, largest_gap
+from .showing import cell, cell_of, chance, number, small
 from .thresholds import ThresholdCurve
+from .values import plain, summary
 
 if TYPE_CHECKING:
     from .assessment import Assessment
+    from .threshold_search import FoundThresholds
 
-ACROSS = 2  # groups that fit into a line, with their gap
-DOWN = 16  # thresholds of a table of the text
+ACROSS = 3  # groups that fit into a line
+DOWN = 16  # thresholds of a table
+CHANCES = ("prob_positive", "prob_within")
 
 
 def threshold_values(result: Assessment) -> dict[str, Any]:
@@ -42,30 +48,60 @@ def threshold_values(result: Assessment) -> dict[str, Any]:
     return found
 
 
-def threshold_text(result: Assessment) -> list[str]:
-    """Return the lines of the report on several thresholds."""
+def threshold_section(result: Assessment) -> Section:
+    """Return the tables of the report on several thresholds."""
     curve = result.thresholds()
-    shown = np.arange(len(curve.thresholds))
-    if len(shown) > DOWN:
-        shown = np.unique(np.rint(np.linspace(0, len(shown) - 1, DOWN)).astype(int))
-    cuts = curve.thresholds[shown].tolist()
+    every = len(curve.thresholds)
+    places = np.arange(every)
+    if every > DOWN:
+        places = np.unique(np.rint(np.linspace(0, every - 1, DOWN)).astype(int))
     few = len(result.groups) <= ACROSS
-    lines = []
+    blocks: list[Paragraph | Table] = []
     for name in counted_metrics(result):
-        rows = _few(result, curve, name, cuts) if few else _many(result, curve, name, cuts)
-        lines += ["", *aligned(rows, 8)]
-    if len(shown) < len(curve.thresholds):
-        lines.append(
-            f"  {len(shown)} of {len(curve.thresholds)} thresholds; the values (to_dict, --json) "
-            "hold all"
-        )
+        if few:
+            blocks += _few(result, curve, name, places)
+        else:
+            blocks.append(_many(result, curve, name, places))
+    if len(places) < every:
+        hold = "the values (to_dict, --json) hold all"
+        blocks.append(Paragraph(f"{len(places)} of {every} thresholds; {hold}"))
     if not few:
-        lines.append("  lowest and highest by mean; the values (to_dict, --json) hold all groups")
+        hold = "lowest and highest by mean; the values (to_dict, --json) hold all groups"
+        blocks.append(Paragraph(hold))
     fixed = [name for name in result.settings.metrics if name not in counted_metrics(result)]
     if fixed:
         verb = "does" if len(fixed) == 1 else "do"
-        lines.append(f"  {', '.join(fixed)} {verb} not change with the threshold")
-    return [one_line(line) for line in lines]
+        blocks.append(Paragraph(f"{', '.join(fixed)} {verb} not change with the threshold"))
+    return Section("thresholds", "thresholds", tuple(blocks))
+
+
+def found_document(found: FoundThresholds) -> Document:
+    """Return what print shows of thresholds that were searched for."""
+    from .threshold_search import RULE, SEVERAL_WAYS
+
+    if found.target is not None:
+        head = f"thresholds at which {found.metric} is {found.target:g}"
+    else:
+        at = "" if found.own is None else f" at {found.own:g}"
+        wanted = "-" if found.wanted is None else cell(found.wanted, found.prob).text
+        head = f"thresholds at which {found.metric} is that of {found.reference}{at}, {wanted}"
+    rows = []
+    for one in found.groups:
+        no_posterior = f"{found.metric} {SEVERAL_WAYS}: it has no posterior of the threshold"
+        between = none = Cell("-", no_posterior)
+        if one.crossing is not None:
+            none = Cell(f"{one.crossing.undefined:.1%}")
+            between = cell_of({**summary(one.crossing, found.prob), "mean": one.median})
+        better = gap = near = Cell("-", f"{found.metric}, or what is wanted, is always undefined")
+        if one.gap is not None:
+            values = summary(one.gap, found.prob)
+            better = Cell(number(one.recommended, 4))
+            gap, near = cell_of(values), chance(one.gap.prob_within(found.epsilon), values)
+        rows.append((Cell(one.group), between, none, better, gap, near))
+    titles = ("group", "threshold", "no crossing", "recommended", "gap there")
+    table = Table((*titles, f"P(|gap|<{found.epsilon:g})"), tuple(rows))
+    blocks: list[Paragraph | Table] = [table, Paragraph(RULE)]
+    return Document(head, (Section("thresholds", "", tuple(blocks)),))
 
 
 def counted_metrics(result: Assessment) -> list[str]:
@@ -95,52 +131,59 @@ def _difference(result: Assessment, group: str, estimate: Estimate) -> dict[str,
     }
 
 
-def _few(
-    result: Assessment, curve: ThresholdCurve, name: str, cuts: list[float]
-) -> list[list[str]]:
-    small = f"P(|.|<{result.settings.epsilon:g})"
+def _few(result: Assessment, curve: ThresholdCurve, name: str, places: Any) -> list[Table]:
+    """A table of the groups, and where there are several one of the differences."""
+    settings = result.settings
+    cuts = curve.thresholds[places].tolist()
     others = _others(result)
-    head = [f"{name} from", *result.groups]
+    groups = [curve.metric(name, group) for group in result.groups]
+    head = (f"{name} from", *result.groups)
+    rows = [
+        (_cut(cut), *(cell(estimates[cut], settings.prob) for estimates in groups)) for cut in cuts
+    ]
+    if not others:
+        return [Table(head, tuple(rows))]
+    titles = [f"{name} from"]
     for group in others:
-        head += [f"{group} minus {result.settings.reference}", small]
-    groups = [curve.metric(name, group) for group in result.groups]
-    gaps = [curve.difference(name, group) for group in others]
-    rows = [head]
+        titles += [f"{group} minus {settings.reference}", "P(>0)", small(settings.epsilon)]
+    gaps = [
+        {cut: _difference(result, group, one) for cut, one in curve.difference(name, group).items()}
+        for group in others
+    ]
+    lines = []
     for cut in cuts:
-        row = [
-            f"  {cut:.4g}",
-            *(shown(estimates[cut], result.settings.prob) for estimates in groups),
-        ]
-        for estimates in gaps:
-            near = estimates[cut].prob_within(result.settings.epsilon)
-            row += [
-                shown(estimates[cut], result.settings.prob),
-                probability(near, exact=estimates[cut].exact),
+        line = [_cut(cut)]
+        for values in gaps:
+            gap = values[cut]
+            line += [cell_of(gap), *(chance(gap[key], gap) for key in CHANCES)]
+        lines.append(tuple(line))
+    return [Table(head, tuple(rows)), Table(tuple(titles), tuple(lines))]
+
+
+def _many(result: Assessment, curve: ThresholdCurve, name: str, places: Any) -> Table:
+    """The largest gap between groups at each threshold, and the lowest and the highest of them."""
+    settings, of = result.settings, result.settings.metric(name)
+    known = np.full(len(result.groups), of.label_free) | curve.labelled
+    known &= settings.target != "population"
+    draws = curve.draws(name)
+    groups = [curve.metric(name, group) for group in result.groups]
+    head = ("largest gap", f"P(gap<{settings.epsilon:g})", "lowest", "highest")
+    rows = []
+    for place in places.tolist():
+        cut = float(curve.thresholds[place])
+        by = ByGroup(draws[:, :, place], result.groups, of.lack, known, of.label_free)
+        gap = gap_values(largest_gap(by), settings.prob, settings.epsilon)
+        mean = np.array([estimates[cut].mean for estimates in groups])
+        ends = [Cell("-", groups[0][cut].reason)] * 2
+        if not np.isnan(mean).all():
+            ends = [
+                Cell(f"{number(mean[at])} {result.groups[at]}")
+                for at in (int(np.nanargmin(mean)), int(np.nanargmax(mean)))
             ]
-        rows.append(row)
-    return rows
+        size = cell_of({**gap, "mean": gap["median"]})
+        rows.append((_cut(cut), size, chance(gap["prob_within"], gap), *ends))
+    return Table((f"{name} from", *head), tuple(rows))
 
 
-def _many(
-    result: Assessment, curve: ThresholdCurve, name: str, cuts: list[float]
-) -> list[list[str]]:
-    """The lowest and the highest group, and the largest gap: max - min by draw."""
-    epsilon = result.settings.epsilon
-    groups = [curve.metric(name, group) for group in result.groups]
-    rows = [[f"{name} from", "lowest", "", "highest", "", "largest gap", f"P(gap<{epsilon:g})"]]
-    for cut in cuts:
-        estimates = [mine[cut] for mine in groups]
-        mean = np.array([estimate.mean for estimate in estimates])
-        if np.isnan(mean).all():
-            rows.append([f"  {cut:.4g}", f"- ({estimates[0].reason})", "", "", "", "-", "-"])
-            continue
-        ends = [int(np.nanargmin(mean)), int(np.nanargmax(mean))]
-        draws = np.stack([e.draws for e, m in zip(estimates, mean, strict=True) if not np.isnan(m)])
-        exact = all(estimate.exact for estimate in estimates)
-        gap = Estimate(draws.max(axis=0) - draws.min(axis=0), estimates[0].lack, exact)
-        row = [f"  {cut:.4g}"]
-        for end in ends:
-            row += [result.groups[end], number(mean[end])]
-        near = probability(gap.prob_within(epsilon), exact=exact)
-        rows.append([*row, shown(gap, result.settings.prob), near])
-    return rows
+def _cut(cut: float) -> Cell:
+    return Cell(f"{cut:.4g}")

@@ -128,7 +128,7 @@ class FoundThresholds:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain values."""
-        from .report import plain, summary
+        from .values import plain, summary
 
         groups = []
         for one in self.groups:
@@ -161,41 +161,10 @@ class FoundThresholds:
         }
 
     def __str__(self) -> str:
-        from .report import aligned, number, one_line, probability, shown
+        from .text import render
+        from .threshold_report import found_document
 
-        if self.target is not None:
-            head = f"thresholds at which {self.metric} is {self.target:g}"
-        else:
-            at = "" if self.own is None else f" at {self.own:g}"
-            head = f"thresholds at which {self.metric} is that of {self.reference}{at}"
-            head += f", {shown(self.wanted, self.prob)}"
-        gap = f"P(|gap|<{self.epsilon:g})"
-        rows = [["group", "threshold", "no crossing", "recommended", "gap there", gap]]
-        for one in self.groups:
-            crossing, between, none = one.crossing, "-", "-"
-            if crossing is not None:
-                none = f"{crossing.undefined:.1%}"
-                if crossing.reason is None:
-                    low, high = crossing.interval(self.prob)
-                    between = number(one.median)
-                    between += "" if crossing.exact else f" [{number(low)}, {number(high)}]"
-            near = "-"
-            if one.gap is not None:
-                near = probability(one.gap.prob_within(self.epsilon), exact=one.gap.exact)
-            rows.append(
-                [
-                    one.group,
-                    between,
-                    none,
-                    number(one.recommended, 4),
-                    shown(one.gap, self.prob),
-                    near,
-                ]
-            )
-        lines = [one_line(head), *aligned(rows, 8), RULE]
-        if all(one.crossing is None for one in self.groups):
-            lines.append(f"{self.metric} {SEVERAL_WAYS}: it has no posterior of the threshold")
-        return "\n".join(lines)
+        return render(found_document(self))
 
 
 class Parts(NamedTuple):

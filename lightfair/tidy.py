@@ -48,7 +48,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .report import one_line
+from .showing import one_line
 from .threshold_report import counted_metrics
 
 if TYPE_CHECKING:

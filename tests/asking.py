@@ -21,5 +21,10 @@ ask = partial(assess_rows, **QUICK)
 ask_quickly = partial(assess_rows, **QUICKEST)
 
 
+def flat(result):
+    """The text of a result with its lines joined, to look for sentences that are wrapped."""
+    return " ".join(str(result).split())
+
+
 def codes(result):
     return [note.code for note in result.warnings]

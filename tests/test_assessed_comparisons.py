@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from asking import QUICK, ask
+from asking import QUICK, ask, flat
 
 import lightfair as lf
 from lightfair.compare import Gap
 from lightfair.metrics import Metric, theta
-from lightfair.report import number, probability, sentence
+from lightfair.report import sentence
+from lightfair.showing import number, probability
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -354,11 +355,10 @@ def test_checked_metrics_are_assessed(rows):
     values = as_json(result)
     assert [v["check"] for v in values["checks"]] == checks
     assert values["settings"]["checks"] == checks
-    lines = str(result).splitlines()
-    assert [line for line in lines if line.startswith("check ")] == [
-        f"check {v.sentence}" for v in result.checks
-    ]
-    assert lines.index("check " + result.checks[0].sentence) < 6
+    first, verdicts, *_ = str(result).split("\n\n")
+    assert first.startswith("lightfair ") and verdicts.splitlines()[0] == "verdict"
+    told = " ".join(verdicts.split()[1:])
+    assert told == " ".join("pass " + v.sentence.replace(" pass;", "") for v in result.checks)
 
 
 def test_an_own_metric_is_checked(rows):
@@ -392,7 +392,7 @@ def test_an_empty_intersection_has_no_verdict(rows):
     )
     (verdict,) = result.checks
     assert verdict.empty_groups == ("B, x",)
-    assert "; no verdict on groups without rows: B, x." in str(result)
+    assert "; no verdict on groups without rows: B, x." in flat(result)
     assert not any("B, x" in (p.group, p.reference) for p in verdict.pairs)
 
 
@@ -453,12 +453,13 @@ def test_bad_arguments_of_check(trio, arguments, message):
 
 
 def test_more_than_two_groups_have_one_line_for_each_metric(trio):
-    lines = [line for line in str(trio).splitlines() if line.startswith("  largest gap ")]
+    sections = [part for part in str(trio).split("\n\n") if "\n  largest gap " in part]
+    lines = [" ".join(part[part.index("  largest gap ") :].split()) for part in sections]
     assert len(lines) == 4
     gap, spread = trio.largest_gap("tpr"), trio.between_group_sd("tpr")
     low, high = gap.interval(0.95)
     assert lines[0] == (
-        f"  largest gap {number(gap.median)} [{number(low)}, {number(high)}], "
+        f"largest gap {number(gap.median)} [{number(low)}, {number(high)}], "
         f"P(<0.05) {probability(gap.prob_within(0.05))}; likeliest {' minus '.join(gap.which)} "
         f"({probability(gap.prob_which)}); sd between groups {number(spread.median)}, "
         f"95 % below {number(spread.upper(0.95))}"

@@ -163,7 +163,7 @@ def test_an_undefined_marginal_says_why():
     assert one["levels"][0]["mean"] is None
     assert one["levels"][0]["reason"] == "there are no positive labels"
     assert one["differences"][0]["interval"] is None
-    assert "- (there are no positive labels)" in str(found)
+    assert "\n  [1] there are no positive labels\n" in str(found)
 
 
 def test_one_attribute_has_none():

@@ -7,10 +7,12 @@ import re
 import numpy as np
 import pytest
 from asking import ask_quickly as ask
+from asking import flat
 
 from lightfair.imputation import TARGETS
 from lightfair.metrics import METRICS
-from lightfair.report import number, probability, sentence
+from lightfair.report import sentence
+from lightfair.showing import number, probability
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +57,12 @@ def test_a_known_probability():
 
 
 def test_one_line_for_each_group_and_difference(result):
-    for block in str(result).split("\n\n")[1:-1]:
+    for block in str(result).split("\n\ndiagnostics\n")[0].split("\n\n")[2:]:
         lines = block.splitlines()
-        assert lines[0].split()[0] in METRICS
-        starts = [line.split()[0] for line in lines[1:]]
-        unmatched = lines[0].split()[0] in ("selection_rate", "average_score", "ece")
-        assert starts == ["A", "B", *["worth"][unmatched:], "minus", "B", lines[0].split()[0]]
+        assert lines[0] in METRICS
+        starts = [line.split()[0] for line in lines[1:] if line[:4].strip() and line[2] != "["]
+        unmatched = lines[0] in ("selection_rate", "average_score", "ece")
+        assert starts == ["group", "A", "B", *["worth"][unmatched:], "minus", "B", lines[0]]
 
 
 def test_every_number_of_the_values_is_in_the_text(result):
@@ -82,12 +84,13 @@ def test_no_nan_no_none_no_negative_zero(name, request):
 
 def test_an_undefined_number_is_a_dash_with_a_reason(undefined):
     text = str(undefined)
-    assert "- (there are no rows predicted positive)" in text
-    assert "ppv for B against A: undefined, there are no rows predicted positive." in text
+    assert re.search(r"\n  B +- \[1\]", text)
+    assert "\n  [1] there are no rows predicted positive\n" in text
+    assert "ppv for B against A: undefined, there are no rows predicted positive." in flat(text)
 
 
 def test_the_head_counts_the_rows(result):
-    text = str(result)
+    text = flat(result)
     assert "400 rows, 60 labeled, 340 unlabeled; 2 groups by group; threshold 0.5" in text
     assert "95 % credible intervals" in text
 
@@ -97,11 +100,11 @@ def test_the_target_is_explained(rows, target):
     assert f"target {target}: the " in str(ask(rows, target=target, metrics="tpr"))
 
 
-def test_labelled_rows_and_positives_stand_in_each_line(rows, result):
+def test_rows_labels_and_positives_of_each_group_are_said_once(rows, result):
     line = next(li for li in str(result).splitlines() if li.startswith("  B"))
-    known = ~np.isnan(rows.y_true[rows.group == "B"])
-    positives = (rows.y_true[rows.group == "B"] == 1).sum()
-    assert line.split()[-2:] == [str(known.sum()), str(positives)]
+    mine = rows.y_true[rows.group == "B"]
+    assert line.split()[1:] == [str(n) for n in (mine.size, (mine >= 0).sum(), (mine == 1).sum())]
+    assert str(result).count("labeled  positive\n") == 1
 
 
 def test_the_sentence_gives_direction_size_and_probability(result):
@@ -130,15 +133,17 @@ def test_a_known_number_is_called_exact(rows, target):
     """Of 255 and 145 rows, so that the shares are no round numbers."""
     lines = str(ask(rows, metrics="selection_rate", target=target)).splitlines()
     at = lines.index(next(line for line in lines if line.startswith("selection_rate")))
-    for line in (lines[at + 1], lines[at + 2], lines[at + 4]):
+    for line in (lines[at + 2], lines[at + 3], lines[at + 6]):
         assert "(exact)" in line
-    assert lines[at + 4].split()[-2:] in (["0", "0"], ["1", "0"], ["0", "1"], ["1", "1"])
+    assert lines[at + 6].split()[-2:] in (["0", "0"], ["1", "0"], ["0", "1"], ["1", "1"])
 
 
 def test_warnings_and_diagnostics_close_the_report(rows):
     text = str(ask(rows, draws=4, warmup=0, metrics="tpr"))
-    assert "diagnostics: NOT CONVERGED; 4 chains of 32 draws" in text
-    assert text.splitlines()[-1].startswith("warning (not_converged): ")
+    assert "\n\ndiagnostics\n  NOT CONVERGED; 4 chains of 32 draws" in text
+    last = text.split("\n\n")[-1].splitlines()
+    assert last[0] == "warnings"
+    assert [line for line in last[1:] if line[2] != " "][-1].startswith("  not_converged: ")
 
 
 def test_names_of_any_length_and_script(rows):
@@ -154,7 +159,7 @@ def test_names_cannot_break_lines_or_reach_the_terminal(rows):
     assert all(line.isprintable() for line in text.splitlines())
     assert "  x\\ny " in text and "\\x1b[31mred" in text
     lines = text.splitlines()
-    at = next(i for i, line in enumerate(lines) if line.startswith("tpr  "))
+    at = next(i for i, line in enumerate(lines) if line.startswith("  group "))
     assert len({len(line) for line in lines[at : at + 3]}) == 1
     assert {group["name"] for group in asked.to_dict()["data"]["groups"]} == {"x\ny", "\x1b[31mred"}
 

@@ -187,11 +187,12 @@ def test_what_it_prints():
     result, full = partly(1, labels=200, draws=20, warmup=20)
     text = str(find_threshold(result, "tpr", "x", "y")).splitlines()
     assert text[0].startswith("thresholds at which tpr is that of y at 0.5, 0.")
-    assert text[1].split()[:2] == ["group", "threshold"]
-    assert text[2].startswith("x ") and "0.0%" in text[2]
-    assert max(map(len, text)) <= 100
+    at = next(i for i, line in enumerate(text) if line.startswith("group "))
+    assert text[at].split()[:2] == ["group", "threshold"]
+    assert text[at + 1].startswith("x ") and "0.0%" in text[at + 1]
+    assert max(map(len, text)) <= 80
     assert "(exact)" in str(find_threshold(full, "tpr", "x", "y"))
-    text = str(find_threshold(assessed(), "accuracy", target=0.7))
+    text = " ".join(str(find_threshold(assessed(), "accuracy", target=0.7)).split())
     assert "thresholds at which accuracy is 0.7" in text
     assert "accuracy does not move one way with the threshold: it has no posterior" in text
 

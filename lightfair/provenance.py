@@ -1,0 +1,229 @@
+"""Provenance: what a report assumed, when not to trust it, and how to make it again.
+
+These are the sections that a full report has beside its numbers: for somebody who reads it without
+having made it. What is said follows from the settings of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._version import __version__
+from .blocks import Cell, Paragraph, Section, Table
+from .model import Prior
+from .settings import Settings
+from .showing import TARGET_WORDS
+from .trust import Trust
+
+if TYPE_CHECKING:
+    from .assessment import Assessment
+    from .metrics import Metric
+    from .paired import ModelComparison
+    from .planning import LabelPlan
+
+CURVES = {
+    "beta": "log odds of a positive label = c + a log(s) - b log(1 - s)",
+    "llo": "log odds of a positive label = c + a log(s / (1 - s))",
+    "temperature": "log odds of a positive label = a log(s / (1 - s))",
+}
+MEANINGS = {
+    "accuracy": "share of the rows that are decided as they are labeled",
+    "tpr": "true positive rate: share of the positive rows that are decided positive",
+    "fpr": "false positive rate: share of the negative rows that are decided positive",
+    "tnr": "true negative rate: share of the negative rows that are decided negative",
+    "fnr": "false negative rate: share of the positive rows that are decided negative",
+    "ppv": "positive predictive value: share of the rows decided positive that are positive",
+    "npv": "negative predictive value: share of the rows decided negative that are negative",
+    "false_discovery_rate": "share of the rows decided positive that are negative",
+    "false_omission_rate": "share of the rows decided negative that are positive",
+    "selection_rate": "share of the rows that are decided positive",
+    "base_rate": "share of the rows that are positive",
+    "f1": "twice the true positives, over these and all rows decided positive or labeled so",
+    "balanced_accuracy": "mean of the true positive rate and the true negative rate",
+    "treatment_equality": "false negatives for each false positive",
+    "auc": "chance that a positive row has a higher score than a negative one, ties half",
+    "brier": "mean squared distance of the score from the label",
+    "ece": "expected calibration error: distance of scores from rates, in ten bins of scores",
+    "calibration_in_the_large": "rate of positives minus mean score",
+    "balance_positive": "mean score of the positive rows",
+    "balance_negative": "mean score of the negative rows",
+    "average_score": "mean score",
+}
+LABELS = (
+    "The labeled rows of each group are a random sample of its rows, or random among rows of the "
+    "same score and decision. Labels that are there because of the decision, as of accepted "
+    "applicants only, make every number here wrong."
+)
+LIMITS = (
+    "Labels that are no such sample: nothing in the numbers can show it for sure.",
+    "Warnings above: what they name is to be settled before a number is used.",
+    "Columns that disagree: where lightfair, labels only and prediction-powered differ by more "
+    "than their intervals, believe the labels.",
+    "Few labels: then the prior speaks, which holds that scores are roughly calibrated and that "
+    "groups are alike. An answer that moves when the scales of the prior are doubled rests on it.",
+    "Many intervals: one in twenty intervals of 95 % misses; simultaneous intervals hold all at "
+    "once.",
+    "A metric is not the whole of fairness, and says nothing of what a decision does to people.",
+)
+ROWS = "y_true, y_score, sensitive_features=..."
+
+
+def meaning(metric: Metric) -> str | None:
+    """Say in words what a built-in metric is; None for others."""
+    if metric.name.startswith("cost("):
+        return "mean cost of a row, of false positives (fp) and false negatives (fn)"
+    return MEANINGS.get(metric.name)
+
+
+def provenance_sections(result: Assessment, command: str | None) -> list[Section]:
+    """Return what an assessment assumed, its limits, and how to make it again."""
+    return _sections(result.settings, command or assess_call(result.settings, result))
+
+
+def comparison_sections(result: ModelComparison, command: str | None) -> list[Section]:
+    """Return the same of a comparison of models."""
+    models = ", ".join(f"{model!r}: ..." for model in result.models)
+    given = {"threshold": result.settings.threshold}
+    given |= _options(result.settings, Settings(hierarchical="nested"))
+    call = _call("compare_models", f"{{{models}}}, y_true, sensitive_features=...", given)
+    return _sections(result.settings, command or call)
+
+
+def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
+    """Return what a plan assumed, and how to make it again."""
+    said = (
+        "The labels to come are drawn from the posterior of the assessment: its model is taken to "
+        "be right, and what it assumes is assumed here.",
+        "Rows to be labeled are chosen at random, in the groups as the plan says.",
+        "± is the Monte Carlo standard error of a width, from a few refits.",
+    )
+    given = {
+        "metric": plan.metric,
+        "width": plan.width,
+        "within": plan.within,
+        "prob": plan.prob,
+        "extra": [number for number in plan.extra.tolist() if number],
+        "refits": plan.refits,
+        "rng": plan.seed,
+    }
+    call = _call("plan_labels", "result", given)
+    return [
+        Section("assumptions", "What was assumed", tuple(map(Paragraph, said))),
+        Section("reproduce", "How to make it again", _again(command or call, plan.seed)),
+    ]
+
+
+def assess_call(settings: Settings, result: Assessment) -> str:
+    """Return the call of `assess` that made a result, with rows left open."""
+    given: dict[str, Any] = {"threshold": settings.threshold}
+    if settings.thresholds is not None:
+        several = settings.thresholds
+        given = {"threshold": several if isinstance(several, str) else list(several)}
+    rows = ROWS + (", y_pred=..." if settings.threshold is None else "")
+    rows += ", sample_weight=..." if result.table.weighted else ""
+    return _call("assess", rows, given | _options(settings, Settings()))
+
+
+def _sections(settings: Settings, code: str) -> list[Section]:
+    """What was assumed, limits, and the call or command that makes it again."""
+    again = list(_again(code, settings.seed))
+    if settings.own_metrics:
+        own = ", ".join(metric.name for metric in settings.own_metrics)
+        again.append(Paragraph(f"Metrics of the user's own, each a lightfair.Metric: {own}."))
+    return [
+        _assumptions(settings),
+        Section("limits", "When not to trust it", tuple(map(Paragraph, LIMITS))),
+        Section("reproduce", "How to make it again", tuple(again)),
+    ]
+
+
+def _options(settings: Settings, usual: Settings) -> dict[str, Any]:
+    """Arguments that differ from the usual ones, and those that the run depends on."""
+    always = ("metrics", "reference", "chains", "draws", "warmup", "seed")
+    record = ("threshold", "thresholds", "own_metrics")
+    found: dict[str, Any] = {}
+    for field in fields(settings):
+        name, value = field.name, getattr(settings, field.name)
+        if name in record or (name not in always and value == getattr(usual, name)):
+            continue
+        if name == "checks":
+            value = [check.text for check in value]
+        elif name == "metrics":
+            value = list(value)
+        elif name == "trust" and value is None:
+            value = False
+        found["rng" if name == "seed" else name] = value
+    return found
+
+
+def _call(function: str, rows: str, options: Mapping[str, Any]) -> str:
+    lines = ["import lightfair", "", f"lightfair.{function}(", f"    {rows},"]
+    for name, value in options.items():
+        if value is not None:
+            lines.append(f"    {name}={_written(value)},")
+    return "\n".join([*lines, ")"])
+
+
+def _written(value: Any) -> str:
+    """A value as it is written in Python."""
+    if isinstance(value, (Prior, Trust)):
+        return f"lightfair.{value!r}"
+    return repr(value)
+
+
+def _assumptions(settings: Settings) -> Section:
+    """What the numbers rest on."""
+    scales = settings.prior.to_dict()
+    groups = "Its parameters are normal around common ones, by how much is learned."
+    if not settings.hierarchical:
+        groups = "Nothing is shared between groups."
+    elif settings.nested:
+        groups = "Its parameters are common ones, plus effects of attributes, plus interactions."
+    trust = "The curve alone is believed; rates that deviate from it are taken for chance."
+    if settings.trust is not None:
+        trust = (
+            "In a region of the scores the rate may deviate from the curve, by as much as the "
+            "labels ask for."
+        )
+    low, high = settings.labels_only_prior
+    said = [
+        LABELS,
+        f"Estimated is {TARGET_WORDS[settings.target]} (target {settings.target}).",
+        f"Each group has a calibration curve ({settings.family}) of the score s: "
+        f"{CURVES[settings.family]}. {groups} {trust}",
+        "Scales of the prior, standard deviations: "
+        + ", ".join(f"{name} {value:g}" for name, value in scales.items())
+        + ("" if settings.trust is None else _scales_of(settings.trust))
+        + ".",
+        f"Scores are clipped to [{settings.clip:g}, {1.0 - settings.clip:g}] for the curve.",
+        f"Intervals are central {100 * settings.prob:g} % credible intervals. A difference below "
+        f"{settings.epsilon:g} in absolute value counts as small.",
+        f"Labels only has a Beta({low:g}, {high:g}) prior in each group. Prediction-powered has no "
+        "model.",
+    ]
+    return Section("assumptions", "What was assumed", tuple(map(Paragraph, said)))
+
+
+def _scales_of(trust: Trust) -> str:
+    return "".join(f", {name} {value:g}" for name, value in trust.to_dict().items())
+
+
+def _again(code: str, seed: int | None) -> tuple[Paragraph | Table, ...]:
+    """The call, the versions and the seed."""
+    known = Cell("not known") if seed is None else Cell(str(seed))
+    versions = (("lightfair", __version__), ("numpy", np.__version__))
+    table = Table(
+        ("made with", "version or seed"),
+        (*((Cell(name), Cell(version)) for name, version in versions), (Cell("seed"), known)),
+    )
+    same = "The same rows, versions and seed give the same numbers."
+    if seed is None:
+        same = (
+            "No seed is known: rng was None or a Generator. Another run gives slightly other "
+            "numbers; a seed, as in rng=1, makes them the same."
+        )
+    return (Paragraph(code, "code"), table, Paragraph(same))
