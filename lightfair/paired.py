@@ -99,6 +99,7 @@ class ModelComparison:
         self, metric: str, first: Any, second: Any, group: Any = None
     ) -> Estimate:
         """Return the estimate of the metric of `first` minus that of `second`."""
+        _check_two(first, second)
         delta = self._theta(first, metric, group) - self._theta(second, metric, group)
         exact = self._known(metric, group) or not self._apart(first, second, group)
         return Estimate(_zeroed(delta), self.settings.metric(metric).lack, exact)
@@ -121,6 +122,7 @@ class ModelComparison:
     ) -> Estimate:
         """Return the estimate of delta of `first` minus delta of `second`."""
         group, reference = self._pair(group, reference)
+        _check_two(first, second)
         delta = self._gap(first, metric, group, reference)
         delta = delta - self._gap(second, metric, group, reference)
         return Estimate(
@@ -138,6 +140,7 @@ class ModelComparison:
         largest gap over all groups.
         """
         group, reference = self._pair(group, reference)
+        _check_two(model, than)
         less = np.abs(self._gap(than, metric, group, reference))
         less = less - np.abs(self._gap(model, metric, group, reference))
         return Estimate(
@@ -472,16 +475,23 @@ def _checked(
     model: str, y_true: Any, column: Any, threshold: Any, rows: dict[str, Any]
 ) -> ScoreData:
     """Check the rows with the scores of one model; its name is in what is said of them."""
-    if is_several(threshold):
+    grid = isinstance(threshold, str) and threshold == "all"
+    if grid or is_several(threshold):
         raise ValueError(
-            f"threshold must be one for each model, not a list; got {show(threshold)} for "
-            f"{show(model)}; compare the models at each threshold in turn"
+            f"threshold must be one for each model, not a {'grid' if grid else 'list'}; got "
+            f"{show(threshold)} for {show(model)}; compare the models at each threshold in turn"
         )
     try:
         return score_data(y_true, column, threshold=threshold, **rows)
     except ValueError as error:
         said = str(error)
         raise ValueError(said.replace("y_score", f"scores[{model!r}]")) from None
+
+
+def _check_two(first: Any, second: Any) -> None:
+    """Raise ValueError where a model is to be compared with itself."""
+    if level_name(first) == level_name(second):
+        raise ValueError(f"a comparison is of two models; got {show(first)} twice")
 
 
 def _crossed(

@@ -155,8 +155,8 @@ def rows(result: Assessment | LabelPlan | ModelComparison) -> list[Row]:
     >>> for row in tidy.rows(result):
     ...     if row["quantity"] == "metric" and row["method"] == "lightfair":
     ...         print(row["group"], round(row["estimate"], 3), row["exact"])
-    A 0.44 True
-    B 0.4 True
+    A 0.384 True
+    B 0.471 True
     """
     names, found = _tidy(result)
     blank = dict.fromkeys(names)
