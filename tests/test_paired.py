@@ -298,7 +298,6 @@ def test_warnings_of_one_model_name_it(data):
         ({"threshold": 1.5}, "threshold"),
         ({"threshold": [0.3, 0.5]}, "must be one for each model, not a list; got"),
         ({"threshold": "all"}, "must be one for each model, not a grid; got 'all' for 'old'"),
-        ({"threshold": "all"}, "must be one for each model, not a grid; got 'all' for 'old'"),
         ({"threshold": {"old": [0.3], "new": 0.5}}, r"not a list; got \[0.3\] for 'old'"),
         ({"metrics": "nonsense"}, "unknown metric"),
         ({"metrics": ["tpr", "auc"]}, "must be of decisions.* got auc, .*; assess each model"),
@@ -310,21 +309,6 @@ def test_warnings_of_one_model_name_it(data):
 def test_bad_input_is_named(data, options, message):
     with pytest.raises(ValueError, match=message):
         ask(data, **options)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda found: found.metric_difference("tpr", "old", "old"),
-        lambda found: found.gap_difference("tpr", "new", "new", "b"),
-        lambda found: found.fairer("tpr", "new", "new"),
-        lambda found: found.prob_fairer("tpr", "old", "old", "b"),
-        lambda found: found.prob_more_accurate("old", "old"),
-    ],
-)
-def test_a_model_is_not_compared_with_itself(result, call):
-    with pytest.raises(ValueError, match="a comparison is of two models; got '(old|new)' twice"):
-        call(result)
 
 
 @pytest.mark.parametrize(
