@@ -162,7 +162,9 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
     """The verdicts on checks. In full also where there are none: findings stand in for them."""
     blocks: Blocks = [verdict_paragraph(verdict) for verdict in result.checks]
     if full:
-        if not blocks:
+        if blocks:
+            blocks = [Paragraph(_outcome(result.checks)), *blocks, Paragraph(_rule(result))]
+        else:
             blocks = [Paragraph("No limit was set, so there is no verdict. What was found:")]
             for name in result.settings.metrics:
                 blocks += _headline(result, name)
@@ -170,6 +172,31 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
             codes = ", ".join(dict.fromkeys(note.code for note in notes))
             blocks.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
     return [Section("verdict", "verdict", tuple(blocks))] if blocks else []
+
+
+def _outcome(verdicts: tuple[Verdict, ...]) -> str:
+    """Say how many checks pass, fail and lack evidence; the exit code says the same."""
+    found = [verdict.status for verdict in verdicts]
+    words = {"pass": ("passes", "pass"), "fail": ("fails", "fail")}
+    words["insufficient"] = ("lacks evidence", "lack evidence")
+    counts = [
+        f"{found.count(status)} {one if found.count(status) == 1 else more}"
+        for status, (one, more) in words.items()
+        if status in found
+    ]
+    if len(counts) == 1:
+        return f"{'The' if len(found) == 1 else 'Every'} check {words[found[0]][0]}."
+    return f"Of {len(found)} checks {', '.join(counts[:-1])} and {counts[-1]}."
+
+
+def _rule(result: Assessment) -> str:
+    """Say what pass and fail mean."""
+    prob = f"{result.settings.prob:g}"
+    return (
+        "A check passes where all gaps are within its limit with a probability of at least "
+        f"{prob}; it fails where one group is beyond the limit with such a probability. Else there "
+        "is not enough evidence, which is no pass."
+    )
 
 
 def _headline(result: Assessment, name: str) -> list[Paragraph]:
