@@ -4,6 +4,7 @@ from ._version import __version__
 
 TYPE_CHECKING = False  # the name is known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:
+    from . import plot as plot
     from .assessing import assess as assess
     from .assessment import Assessment as Assessment
     from .check import parse_check as parse_check
@@ -85,6 +86,10 @@ def __getattr__(name: str) -> object:
             value = getattr(import_module(f".{home}", __name__), name)
             globals()[name] = value
             return value
+    if name == "plot":  # a package of its own, which a host may have left out
+        from importlib import import_module
+
+        return import_module(".plot", __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,0 +1,182 @@
+"""The calibration of a group: its curve with the credible band, and labelled rows in bins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..compare import tails
+from ..wording import level_name
+from .canvas import axes_for, handle, legend, note, plain_frame, titled
+from .names import fitted
+from .rates import bins, pieces
+from .style import GREY, GROUPS, LABELS_ONLY, LIGHTFAIR, Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..assessment import Assessment
+
+MOST = len(GROUPS)  # groups that can be told apart
+
+
+def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None) -> Axes:
+    """Draw the rate of positives against the score: the curve, its band, and labelled rows.
+
+    Parameters
+    ----------
+    result
+    group
+        One, or a list of up to six. Default: all; where there are more than six, those with most
+        labelled rows, as the plot then says. One at a time shows most; see the example.
+    ax
+        Where to draw. Default: a new figure.
+
+    Returns
+    -------
+    The Axes. The line is the posterior mean of the rate, deviations from the curve included, so
+    that with trust it jumps from region to region; it is drawn over the scores of the group's rows.
+    The band is pointwise, of the mass of the settings. A marker is the share of positives among
+    labelled rows of a region, or of a part of one where there are 40 labels or more; its area grows
+    with their number, its whisker is Wilson's interval. The upright line is the threshold.
+
+    Raises
+    ------
+    ValueError
+        If there is no such group, or more than six are given.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> from matplotlib.figure import Figure
+    >>> rows = lf.simulate(400, 60, rng=3)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> axes = Figure().subplots(1, 2)
+    >>> for ax, group in zip(axes, result.groups):
+    ...     ax = lf.plot.calibration(result, group, ax=ax)
+    """
+    chosen, left_out = chosen_groups(result, group)
+    ax = axes_for(ax)
+    plain_frame(ax, "both")
+    ax.plot(
+        [0.0, 1.0], [0.0, 1.0], color=GREY, linewidth=0.8, linestyle=(0, (1.0, 2.5)), zorder=1.0
+    )
+    alone = len(chosen) == 1
+    looks = (LIGHTFAIR,) if alone else GROUPS
+    sides = tails(result.settings.prob)
+    names = fitted([result.groups[at] for at in chosen])
+    for at, look in zip(chosen, looks, strict=False):
+        _curve(ax, result, at, look, sides, alone)
+        _labelled(ax, result, at, look, alone)
+    _thresholds(ax, result, chosen, looks)
+    ax.set_xlim(-0.01, 1.01)
+    ax.set_ylim(-0.03, 1.03)
+    handles = [handle(look) for look in looks[: len(chosen)]]
+    above = 0.0 if alone else legend(ax, handles, names)
+    of = f" of {names[0]}".replace("\n", " ") if alone else ""
+    prob = f"{100 * result.settings.prob:g} %"
+    titled(
+        ax,
+        f"Calibration{of}",
+        f"score; bands and whiskers: {prob}",
+        "share of positive labels",
+        above=above,
+    )
+    if left_out:
+        note(ax, left_out)
+    return ax
+
+
+def chosen_groups(result: Assessment, group: Any) -> tuple[list[int], str]:
+    """Indices of the groups to be drawn over each other, and what to say of those left out."""
+    if group is not None:
+        several = isinstance(group, Sequence) and not isinstance(group, (str, bytes, tuple))
+        names = [level_name(one) for one in (group if several else [group])]
+        for name in names:
+            if name not in result.groups:
+                raise ValueError(f"no group {name!r}; there are {', '.join(result.groups)}")
+        if not 1 <= len(names) <= MOST:
+            raise ValueError(
+                f"group must name one to {MOST} groups, which can be told apart; got {len(names)}"
+            )
+        return [result.groups.index(name) for name in names], ""
+    size = len(result.groups)
+    if size <= MOST:
+        return list(range(size)), ""
+    labeled = result.table.sums("rows")[..., :2].sum(axis=(1, 2))
+    most = np.sort(np.argsort(-labeled, kind="stable")[:MOST])
+    return most.tolist(), f"{MOST} of {size} groups: those with most labeled rows"
+
+
+def _curve(
+    ax: Axes, result: Assessment, at: int, look: Look, sides: list[float], alone: bool
+) -> None:
+    """Draw the curve of a group, piece by piece."""
+    for piece in pieces(result, at):
+        low, high = np.quantile(piece.rate, sides, axis=0)
+        mean = piece.rate.mean(axis=0)
+        if len(piece.score) == 1:  # all rows have one score
+            ax.vlines(piece.score, low, high, colors=look.colour, alpha=0.4, linewidth=4.0)
+        ax.fill_between(
+            piece.score,
+            low,
+            high,
+            color=look.colour,
+            alpha=0.22 if alone else 0.08,
+            linewidth=0,
+            zorder=2.0,
+        )
+        ax.plot(
+            piece.score,
+            mean,
+            color=look.colour,
+            linestyle=look.line,
+            linewidth=look.width,
+            zorder=3.0,
+            marker=look.marker if len(piece.score) == 1 else "",
+        )
+
+
+def _labelled(ax: Axes, result: Assessment, at: int, look: Look, alone: bool) -> None:
+    """Draw labelled rows of a group."""
+    found = bins(result, at, result.settings.prob)
+    if not len(found.rows):
+        return
+    colour = LABELS_ONLY.colour if alone else look.colour
+    ax.vlines(
+        found.score,
+        found.low,
+        found.high,
+        colors=colour,
+        linewidth=1.0,
+        alpha=0.9 if alone else 0.4,
+        zorder=3.5,
+    )
+    ax.scatter(
+        found.score,
+        found.rate,
+        s=12.0 + 3.0 * np.minimum(found.rows, 60),
+        marker=look.marker,
+        facecolor=ax.get_facecolor(),
+        edgecolor=colour,
+        linewidth=1.2,
+        zorder=4.0,
+    )
+
+
+def _thresholds(ax: Axes, result: Assessment, chosen: list[int], looks: Sequence[Look]) -> None:
+    """Draw the threshold, or that of each group."""
+    threshold = result.table.threshold
+    if isinstance(threshold, dict):
+        for at, look in zip(chosen, looks, strict=False):
+            ax.axvline(
+                threshold[result.groups[at]],
+                color=look.colour,
+                linestyle=look.line,
+                linewidth=0.9,
+                zorder=1.5,
+            )
+    elif threshold is not None:
+        ax.axvline(threshold, color=GREY, linewidth=0.9, zorder=1.5)

@@ -1,0 +1,231 @@
+"""The Axes that a plot is drawn on, and what is put around the data: titles, legends, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .names import wrapped
+from .style import GREY, PALE, Look
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.text import Text
+
+WIDTH = 6.4  # inches
+ROW = 0.52
+AROUND = 1.5  # title, legend and axis
+HEIGHT = 4.4
+LETTER = 0.6  # mean width of a character, in sizes of the font
+LEAST = 150.0  # points
+BESIDE = "_beside"
+SMALL = "small"
+SMALLEST = "x-small"
+
+
+def figure_size(rows: float | None = None) -> tuple[float, float]:
+    """Return width and height in inches of the figure that a plot makes for itself.
+
+    Parameters
+    ----------
+    rows
+        Of a forest plot, of ridges or of chains. None: of a plot without rows.
+
+    Examples
+    --------
+    >>> figure_size(20) > figure_size(2)
+    True
+    """
+    return (WIDTH, HEIGHT) if rows is None else (WIDTH, AROUND + ROW * max(rows, 2))
+
+
+def axes_for(ax: Any, rows: float | None = None) -> Axes:
+    """Return the Axes to draw on: the one given, or that of a new figure.
+
+    Raises
+    ------
+    ImportError
+        If a figure is to be made and matplotlib is absent.
+    ValueError
+        If `ax` is no Axes.
+    """
+    if ax is None:
+        try:
+            from matplotlib import pyplot
+        except ImportError as error:
+            raise ImportError("plots need matplotlib: pip install 'lightfair[plot]'") from error
+        return pyplot.subplots(figsize=figure_size(rows), layout="constrained")[1]
+    if not hasattr(ax, "transAxes"):
+        raise ValueError(
+            f"ax must be one matplotlib Axes; got {type(ax).__name__}; of an array of them, pass "
+            "one, such as axes[0]"
+        )
+    return ax  # type: ignore[no-any-return]
+
+
+def ink() -> str:
+    """The colour of text, which is dark on light paper and light on dark."""
+    from matplotlib import rcParams
+
+    return str(rcParams["text.color"])
+
+
+def literal(*texts: Text) -> None:
+    """Have texts drawn as they are: a `$` in a name from data begins no formula."""
+    for text in texts:
+        text.set_parse_math(False)
+        text.set_usetex(False)
+
+
+def titled(ax: Axes, title: str, x: str, y: str = "", *, above: float = 0.0) -> None:
+    """Set the title and the names of the axes, drawn as they are, in lines that they have room for.
+
+    above: lines of a legend that stands between the Axes and the title.
+    """
+    room = _room(ax)
+    head = ax.set_title("", loc="left", fontsize="medium", pad=6.0)
+    size = float(head.get_fontsize())
+    title = wrapped(title, int(room / (LETTER * size)))
+    ax.set_title(title, loc="left", pad=6.0 + 1.25 * size * above)
+    ax.set_xlabel("", fontsize=SMALL)
+    small = float(ax.xaxis.label.get_fontsize())
+    ax.set_xlabel(wrapped(x, int(room / (LETTER * small))))
+    ax.set_ylabel(y, fontsize=SMALL)
+    literal(head, ax.xaxis.label, ax.yaxis.label)
+
+
+def _room(ax: Axes) -> float:
+    """Points that the Axes will be wide, about: a layout engine makes way for names of rows."""
+    figure = ax.figure
+    width = 72.0 * figure.get_figwidth()  # type: ignore[union-attr]
+    spec = ax.get_subplotspec()
+    if spec is None or figure.get_layout_engine() is None:
+        share = ax.get_position().width
+        return max(share * width, LEAST)
+    scale = 72.0 / figure.dpi
+    names = max((label.get_window_extent().width for label in ax.get_yticklabels()), default=0.0)
+    right = [text for text in ax.texts if text.get_label() == BESIDE]
+    values = max((text.get_window_extent().width for text in right), default=0.0)
+    return max(width / spec.get_gridspec().ncols - scale * (names + values) - 30.0, LEAST)
+
+
+def plain_frame(ax: Axes, grid: str) -> None:
+    """Leave out the upper and the right side of the frame, and draw a pale grid behind the data."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(labelsize=SMALL)
+    ax.set_axisbelow(True)
+    ax.grid(axis=grid, color=PALE, linewidth=0.6)  # type: ignore[arg-type]
+
+
+def named_rows(ax: Axes, names: Sequence[str]) -> None:
+    """Name rows 0, 1, ... from the top down."""
+    ax.set_yticks(range(len(names)), labels=list(names))
+    literal(*ax.get_yticklabels())
+    ax.set_ylim(len(names) - 0.45, -0.55)
+    ax.tick_params(axis="y", length=0)
+
+
+def handle(look: Look, *, line: bool = True, marker: bool = True) -> Line2D:
+    """Return what stands for a look in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D(
+        [],
+        [],
+        color=look.colour,
+        marker=look.marker if marker else "",
+        markersize=5.5,
+        markerfacecolor=look.colour if look.filled else "none",
+        markeredgewidth=None if line else look.width,
+        linestyle=look.line if line else "none",
+        linewidth=look.width,
+    )
+
+
+def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> float:
+    """Put a legend above the Axes, where it hides nothing; return how many lines it takes.
+
+    It has as many columns, up to three, as there is room for.
+    """
+    if not labels:
+        return 0.0
+    room = _room(ax) * ax.figure.dpi / 72.0
+    for columns in range(min(3, len(labels)), 0, -1):
+        # a label that begins with an underscore would be left out: the names are set afterwards
+        drawn = ax.legend(
+            handles,
+            ["label"] * len(handles),
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            borderaxespad=0.2,
+            borderpad=0.2,
+            ncol=columns,
+            frameon=False,
+            fontsize=SMALL,
+            columnspacing=1.4,
+            handlelength=2.6,
+        )
+        for text, label in zip(drawn.get_texts(), labels, strict=True):
+            text.set_text(label)
+        literal(*drawn.get_texts())
+        if drawn.get_window_extent().width <= room:
+            break
+    each = -(-len(labels) // columns)
+    high = [label.count("\n") + 1 for label in labels]
+    return float(max(sum(high[i : i + each]) for i in range(0, len(high), each)))
+
+
+def beside(ax: Axes, row: float, text: str, *, colour: str | None = None) -> None:
+    """Write to the right of the Axes, at a row."""
+    literal(
+        ax.annotate(
+            text,
+            label=BESIDE,
+            xy=(1.0, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALL,
+            color=ink() if colour is None else colour,
+            annotation_clip=False,
+        )
+    )
+
+
+def inside(ax: Axes, row: float, text: str, *, colour: str = GREY) -> None:
+    """Write at the left end of a row, in place of what is undefined."""
+    literal(
+        ax.annotate(
+            text,
+            xy=(0.0, row),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=SMALLEST,
+            style="italic",
+            color=colour,
+            bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
+            zorder=5.0,
+        )
+    )
+
+
+def note(ax: Axes, text: str) -> None:
+    """Write below the name of the horizontal axis."""
+    literal(
+        ax.annotate(
+            text,
+            xy=(0.0, 0.0),
+            xycoords=("axes fraction", ax.xaxis.label),
+            xytext=(0, -3),
+            textcoords="offset points",
+            va="top",
+            fontsize=SMALLEST,
+            color=GREY,
+            annotation_clip=False,
+        )
+    )

@@ -1,0 +1,79 @@
+"""Several models on the same rows: a metric of every group, a mark for each model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .canvas import axes_for, handle, inside, legend, named_rows, plain_frame, titled
+from .names import fitted
+from .style import EXACT, GROUPS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..paired import ModelComparison
+
+ALL = "all rows"
+
+
+def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) -> Axes:
+    """Draw a metric of each model in every group, and of all rows together.
+
+    Parameters
+    ----------
+    comparison
+        Of `compare_models`.
+    metric
+        One that was compared.
+    ax
+        Where to draw. Default: a new figure, as high as the groups need.
+
+    Returns
+    -------
+    The Axes. The models' draws are paired, so that overlapping intervals may still differ for sure:
+    ask `gap_difference` and `fairer`. A metric that is a fact of the rows is a diamond.
+
+    Raises
+    ------
+    ValueError
+        If the metric was not compared.
+    """
+    whose = [*comparison.groups, None] if len(comparison.groups) > 1 else [*comparison.groups]
+    first = comparison.models[0]
+    comparison.metric(first, metric, None)  # an unknown one raises
+    ax = axes_for(ax, len(whose))
+    named_rows(ax, fitted([ALL if group is None else group for group in whose]))
+    plain_frame(ax, "x")
+    ax.spines["left"].set_visible(False)
+    prob = comparison.settings.prob
+    step = 0.66 / len(comparison.models)
+    handles = []
+    for index, (model, look) in enumerate(zip(comparison.models, GROUPS, strict=False)):
+        place = step * (index - 0.5 * (len(comparison.models) - 1))
+        handles.append(handle(look))
+        for row, group in enumerate(whose):
+            estimate = comparison.metric(model, metric, group)
+            if estimate.reason is not None:
+                inside(ax, row + place, f"undefined: {estimate.reason}", colour=look.colour)
+                continue
+            if not estimate.exact:
+                ax.hlines(
+                    row + place,
+                    *estimate.interval(prob),
+                    colors=look.colour,
+                    linestyles=look.line,
+                    linewidth=look.width,
+                    zorder=2.0,
+                )
+            ax.plot(
+                estimate.mean,
+                row + place,
+                color=look.colour,
+                marker=EXACT.marker if estimate.exact else look.marker,
+                markersize=5.5,
+                linestyle="none",
+                zorder=3.0,
+            )
+    above = legend(ax, handles, fitted(comparison.models))
+    titled(ax, f"{metric} by model", f"{metric}, {100 * prob:g} % intervals", above=above)
+    return ax
