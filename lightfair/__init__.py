@@ -1,4 +1,66 @@
-"""Group fairness of a binary classifier from few labelled and many unlabelled scored rows."""
+"""Group fairness of a binary classifier from few labelled and many unlabelled scored rows.
+
+Can I trust my fairness metric? Every group metric and every difference between groups comes with a
+posterior, by the method of Ji, Smyth and Steyvers (NeurIPS 2020, arXiv 2010.09851):
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> delta = result.difference("tpr", "B", "A")
+    >>> print("{:.2f} [{:.2f}, {:.2f}]".format(delta.mean, *delta.interval(0.95)))
+    0.11 [0.01, 0.21]
+
+print(result) shows all. Names, by what they are for; help(lightfair.assess) and the like say more:
+
+    assess              rows or a table -> Assessment
+    Assessment          the report; metric, difference, ratio, check, ... -> Estimate, Ratio, Gap,
+                        Pair, Simultaneous, Verdict, ThresholdCurve; posterior -> Posterior
+    METRICS, Metric, cost           metrics by name, of your own, of unequal errors (metrics)
+    CRITERIA, parse_check           criteria by name; a check as text, "tpr<=0.05"
+    Prior, llo_prior, Trust         scales of the prior, of deviations from the curve (model, trust)
+    plan_labels         how many labels it takes -> LabelPlan
+    choose_labels       which rows to label next -> LabelChoice
+    compare_models      two to four models on the same rows -> ModelComparison
+    find_threshold      the threshold at which a group has a given rate -> FoundThresholds
+    summarize, load_table           files of any size -> ScoreTable; a stored one
+    ScoreTable          what is kept of rows: tables add, and assess takes them
+    sql_query           the query that makes a table where the rows are
+    score_data, score_table         the two steps from columns to a table -> ScoreData, ScoreTable
+    simulate, calibrate, beta_binomial, gelman_rubin    rows with known truth; the parts by hand
+
+Reference, one module a subject; python -m pydoc lightfair.metrics, and the like:
+
+    metrics             every metric: formula, source, its name in other packages
+    warn                every warning: code, and when
+    comparisons, verdict, thresholds, planning, label_choice, paired, marginals, nested
+                        what can be asked, with examples
+    summary, sql, stored            large files, databases, the JSON of a table
+    model, trust, sampler           the model, its priors, how it is fitted
+    assessment          Assessment.to_dict has the keys of --json
+
+How data takes its way, each module importing only from those above it:
+
+    y_true, y_score, sensitive_features
+        |  data (columns, labels, groups)     checks, encodes
+        |  table        rows become weighted nodes on the logit axis; tables add
+        |  bands        rows kept apart by several thresholds
+        |  reading, summary, stored           files of any size into a table; tables as JSON
+        |  sql, rows    the query that makes a table where the rows are; its result
+        |  trust, scales        regions of scores, and the prior of deviations from the curve
+        |  evidence, quadrature       what the likelihood sees: the labelled nodes, few of them
+        |  surrogate, moves, sampler, posterior       Metropolis-within-Gibbs
+        |  compiled, _kernels         the same moves, compiled
+        |  nested, nested_moves, nested_sampler       the same for crossed attributes
+        |  imputation, slots          labels of the unlabelled rows, draw by draw; score by score
+        |  metrics, score_metrics, labels_only, prediction_powered    metrics
+        |  compare, comparisons, ratio, between, simultaneous, criteria
+        |  diagnostics, misfit, drift, effective, warn        what to believe
+    assessing puts these in a row and returns an Assessment (assessment)
+        |  check, verdict, marginals, thresholds, threshold_search
+        |  planning, forecast, refits, label_choice           labels to come
+        |  paired       several models on the same rows
+    report, comparison_report, ..., plot, cli
+"""
 
 from ._version import __version__
 

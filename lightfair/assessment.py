@@ -66,6 +66,18 @@ class Assessment:
         The table with scores cut at several thresholds; `table` where there is one.
     truth : dict of str to float64 array, shape (group,), or None
         Frequencies from labels that the assessment was not shown.
+
+    Examples
+    --------
+    The methods go on from these three lines.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> result.groups
+    ('A', 'B')
+    >>> result.gate.ok, [note.code for note in result.warnings]
+    (True, [])
     """
 
     settings: Settings
@@ -88,7 +100,13 @@ class Assessment:
         return self.table.groups
 
     def draws(self, metric: str) -> Floats:
-        """Return draws of a metric, float64 (chain, draw, group); NaN where it is undefined."""
+        """Return draws of a metric, float64 (chain, draw, group); NaN where it is undefined.
+
+        Examples
+        --------
+        >>> result.draws("tpr").shape
+        (16, 200, 2)
+        """
         if metric not in self.theta:
             raise ValueError(
                 f"metric {metric!r} was not assessed; there are {', '.join(self.theta)}"
@@ -96,13 +114,33 @@ class Assessment:
         return self.theta[metric]
 
     def metric(self, metric: str, group: Any) -> Estimate:
-        """Return the estimate of a metric in a group."""
+        """Return the estimate of a metric in a group.
+
+        Examples
+        --------
+        >>> tpr = result.metric("tpr", "B")
+        >>> print(f"{tpr.mean:.2f}, {tpr.interval(0.95)[0]:.2f} to {tpr.interval(0.95)[1]:.2f}")
+        0.75, 0.66 to 0.84
+        >>> result.metric("selection_rate", "B").exact  # a fact of the rows
+        True
+        """
         at = self._index(group)
         lack = self.settings.metric(metric).lack
         return Estimate(self.draws(metric)[..., at], lack, self._known(metric, at))
 
     def difference(self, metric: str, group: Any, reference: Any) -> Estimate:
-        """Return the estimate of the metric in `group` minus the metric in `reference`."""
+        """Return the estimate of the metric in `group` minus the metric in `reference`.
+
+        Examples
+        --------
+        The posterior of tpr(B) - tpr(A): that it is positive, that it is small.
+
+        >>> delta = result.difference("tpr", "B", "A")
+        >>> print(f"{delta.mean:.2f} {delta.prob_greater(0):.2f} {delta.prob_within(0.05):.2f}")
+        0.11 0.99 0.12
+        >>> delta.draws.shape
+        (16, 200)
+        """
         at, base = self._index(group), self._index(reference)
         lack = self.settings.metric(metric).lack
         return difference(self.draws(metric), at, base, lack, exact=self._known(metric, at, base))
@@ -112,6 +150,12 @@ class Assessment:
 
         weight and label are float64 (chain * draw, slot); the slots are `slots.score_slots(fine)`.
         The same labels in every call; metrics of scores are made of them.
+
+        Examples
+        --------
+        >>> weight, label = result.imputed("A")
+        >>> weight.shape == label.shape, bool(((label >= 0) & (label <= 1)).all())
+        (True, True)
         """
         from .slots import impute_group, score_slots
 
@@ -140,6 +184,13 @@ class Assessment:
         ------
         ValueError
             If a value cuts a cell; the message names the nearest ones that do not.
+
+        Examples
+        --------
+        >>> curve = result.thresholds("all")
+        >>> falls = [tpr.mean for tpr in curve.metric("tpr", "A").values()]
+        >>> falls == sorted(falls, reverse=True)
+        True
         """
         from .thresholds import threshold_curve
 
@@ -154,7 +205,15 @@ class Assessment:
         return threshold_curve(self, ALL if asked is None else asked)
 
     def marginal(self, metric: str, attribute: Any, level: Any) -> Estimate:
-        """Return the estimate of a metric of all rows that have a level of an attribute."""
+        """Return the estimate of a metric of all rows that have a level of an attribute.
+
+        Examples
+        --------
+        With one attribute the levels are the groups.
+
+        >>> result.marginal("tpr", "group", "B").mean == result.metric("tpr", "B").mean
+        True
+        """
         return self._margin(metric, attribute).estimate(level)
 
     def marginal_difference(
@@ -163,6 +222,12 @@ class Assessment:
         """Return the metric of one level of an attribute minus that of another.
 
         The default reference is the level with most rows.
+
+        Examples
+        --------
+        >>> delta = result.marginal_difference("tpr", "group", "B")
+        >>> delta.mean == result.difference("tpr", "B", "A").mean
+        True
         """
         return self._margin(metric, attribute).difference(level, reference)
 
@@ -184,6 +249,12 @@ class Assessment:
         """Return the draws of a metric with what comparisons need to know of them.
 
         A metric of counts that was not assessed is made of the same counts.
+
+        Examples
+        --------
+        >>> by = result.by_group("ppv")
+        >>> by.draws.shape, by.groups, by.known.tolist()
+        ((16, 200, 2), ('A', 'B'), [False, False])
         """
         of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
         if of.of == "counts" and of.name not in self.theta:
@@ -197,7 +268,16 @@ class Assessment:
         return ByGroup(draws, self.groups, of.lack, known, of.label_free)
 
     def ratio(self, metric: str, group: Any, reference: Any) -> Ratio:
-        """Return the metric in `group` over the metric in `reference`."""
+        """Return the metric in `group` over the metric in `reference`.
+
+        Examples
+        --------
+        The four-fifths rule, whichever group is below.
+
+        >>> ratio = result.ratio("selection_rate", "B", "A")
+        >>> print(f"{ratio.median:.2f} {ratio.prob_within(0.8):.1f}")
+        1.10 1.0
+        """
         from .ratio import ratio
 
         low = self.settings.metric(metric).bounds[0]
@@ -211,36 +291,75 @@ class Assessment:
         """Return the differences of all pairs of groups, each with P(it is the largest gap).
 
         The reference is subtracted in its pairs, the earlier group in others.
+
+        Examples
+        --------
+        >>> [(pair.group, pair.reference, pair.prob_largest) for pair in result.pairs("tpr")]
+        [('B', 'A', 1.0)]
         """
         self._several()
         return comparisons.pairs(self.by_group(metric), self._base)
 
     def largest_gap(self, metric: str) -> Gap:
-        """Return the highest minus the lowest metric of all groups; see `comparisons`."""
+        """Return the highest minus the lowest metric of all groups; see `comparisons`.
+
+        Examples
+        --------
+        It is positive between equal groups, too: ask how small it is.
+
+        >>> gap = result.largest_gap("tpr")
+        >>> print(f"{gap.prob_within(0.2):.2f} {gap.upper(0.95):.2f}", gap.which)
+        0.96 0.19 ('B', 'A')
+        """
         self._several()
         return comparisons.largest_gap(self.by_group(metric))
 
     def between_group_sd(self, metric: str) -> Gap:
-        """Return the standard deviation of a metric between groups; see `between`."""
+        """Return the standard deviation of a metric between groups; see `between`.
+
+        Examples
+        --------
+        >>> spread = result.between_group_sd("tpr")
+        >>> print(f"{spread.median:.2f}")
+        0.05
+        """
         from .between import between_group_sd
 
         self._several()
         return between_group_sd(self.by_group(metric))
 
     def against_rest(self, metric: str, group: Any) -> Estimate:
-        """Return the metric in `group` minus the mean of the other groups' by weight of rows."""
+        """Return the metric in `group` minus the mean of the other groups' by weight of rows.
+
+        Examples
+        --------
+        >>> result.against_rest("tpr", "B").mean == result.difference("tpr", "B", "A").mean
+        True
+        """
         self._several()
         weight = self.table.sums("weight").sum(axis=(1, 2))
         return comparisons.against_rest(self.by_group(metric), self._index(group), weight)
 
     def against_overall(self, metric: str, group: Any) -> Estimate:
-        """Return the metric in `group` minus the metric of all rows; see `overall`."""
+        """Return the metric in `group` minus the metric of all rows; see `overall`.
+
+        Examples
+        --------
+        >>> print(f"{result.against_overall('tpr', 'B').mean:.2f}")
+        0.08
+        """
         self._several()
         by, at = self.by_group(metric), self._index(group)
         return comparisons.against_overall(by, at, self.overall(metric).draws)
 
     def overall(self, metric: str) -> Estimate:
-        """Return the estimate of a metric of all rows, whatever their group."""
+        """Return the estimate of a metric of all rows, whatever their group.
+
+        Examples
+        --------
+        >>> print(f"{result.overall('tpr').mean:.2f}")
+        0.67
+        """
         from .overall import overall_draws
 
         by, of = self.by_group(metric), self.settings.metric(metric)
@@ -260,6 +379,12 @@ class Assessment:
         -------
         Estimate of the difference of its metric. For equalized odds a Gap: the larger of the two
         absolute differences, draw by draw.
+
+        Examples
+        --------
+        >>> gap = result.criterion("equalized_odds", "B", "A")
+        >>> print(f"{gap.median:.2f}, mostly of {gap.which[0]}")
+        0.12, mostly of tpr
         """
         metrics = criterion_metrics(name)
         at, base = self._index(group), self._index(reference)
@@ -279,6 +404,15 @@ class Assessment:
             Names; default: all that were assessed.
         prob
             Probability that all of them hold; default: that of the settings.
+
+        Examples
+        --------
+        >>> both = result.simultaneous(["tpr", "fpr"])
+        >>> [cell.metric for cell in both.cells], bool(both.factor > 1.96)
+        (['tpr', 'fpr'], True)
+        >>> low, high = both.interval("tpr", "B")
+        >>> print(f"{low:.2f} to {high:.2f}")
+        0.00 to 0.22
         """
         from .simultaneous import Cell, simultaneous
 
@@ -326,6 +460,16 @@ class Assessment:
         Returns
         -------
         Verdict, whose `status` is "pass", "fail" or "insufficient".
+
+        Examples
+        --------
+        >>> result.check("selection_rate ratio>=0.5").status
+        'pass'
+        >>> verdict = result.check("tpr", within=0.1)
+        >>> verdict.status, verdict.more_labels is not None
+        ('insufficient', True)
+        >>> print(verdict.sentence.partition(",")[0])
+        tpr<=0.1: insufficient evidence
         """
         from .verdict import Question, compared_pairs, forecast_labels, judge
 
@@ -356,7 +500,46 @@ class Assessment:
         return tuple(self.check(check) for check in self.settings.checks)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the assessment as plain values, ready for JSON; this is what `--json` prints."""
+        """Return the assessment as plain values, ready for JSON; this is what `--json` prints.
+
+        An undefined number is null with a `reason` (`effective_reason` for worth in labels), never
+        0 or -1. The keys:
+
+        version, settings
+            What was run, defaults included.
+        data
+            rows, labeled, unlabeled, clipped, weighted, attributes, groups (name, rows, labeled,
+            positives, parts), empty_groups.
+        metrics
+            Per metric: groups (name, mean, sd, interval, exact, effective_labels, width_ratio,
+            labels_only, prediction_powered), differences (group, reference, mean, sd, interval,
+            exact, prob_positive, prob_within, labels_only, prediction_powered), ratios, pairs,
+            largest_gap, between_group_sd, against_rest, against_overall, marginals; truth where it
+            is known.
+        criteria
+            Per criterion: its metrics and differences.
+        checks
+            Per check: status, prob, prob_within, reason, more_labels, pairs; beyond (metric,
+            higher, lower, prob) where it fails.
+        simultaneous, thresholds
+            Where they are asked for: intervals that hold at once; per threshold the metrics.
+        calibration
+            omega, tau, worth (median, interval): how far the curve is trusted; regions: labels
+            against what the model expects, by group and range of scores.
+        diagnostics
+            rhat_max, ess_bulk_min, ess_tail_min, ok, reason, draws, extended.
+        warnings
+            code and message of each; see `warn` for the codes.
+
+        Examples
+        --------
+        >>> found = result.to_dict()
+        >>> list(found["metrics"]), found["diagnostics"]["ok"]
+        (['accuracy', 'tpr', 'fpr', 'selection_rate'], True)
+        >>> one = found["metrics"]["tpr"]["differences"][0]
+        >>> one["group"], one["reference"], 0 < one["prob_positive"] < 1
+        ('B', 'A', True)
+        """
         from .values import to_dict
 
         return to_dict(self)

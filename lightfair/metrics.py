@@ -5,7 +5,70 @@ the literature: tp (label 1, predicted 1), fp (0, 1), fn (1, 0), tn (0, 0). Or o
 scores: where the rows are on the axis of scores, how many, and which share of them is positive.
 
 Most metrics of counts are a share: some cells of the confusion table over some of them. The metrics
-of nodes are in `score_metrics`. A user's own metric is a `Metric` like the built-in ones.
+of nodes are in `score_metrics`. A user's own metric is a `Metric` like the built-in ones: it has
+intervals, differences and checks::
+
+    error = lf.Metric("error", lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn + tn))
+    lf.assess(..., metrics=["tpr", "auc", lf.cost(fp=1, fn=5), error])
+
+The built-in ones, by the names that `metrics=` takes. y is the label, s the score as clipped, s+
+and s- are those of a positive and of a negative row, n is the number of rows, TP to TN are the
+confusion counts, all of one group; with row weights they are sums of weights. Bins of ece are
+equal::
+
+    metric                    formula                         definition
+    accuracy                  (TP + TN) / n                   Zafar et al. 2017 (as error rate)
+    tpr                       TP / (TP + FN)                  Hardt, Price and Srebro 2016
+    fpr                       FP / (FP + TN)                  Hardt, Price and Srebro 2016
+    tnr                       TN / (FP + TN)                  1 - fpr
+    fnr                       FN / (TP + FN)                  Chouldechova 2017
+    ppv                       TP / (TP + FP)                  Chouldechova 2017
+    npv                       TN / (TN + FN)                  Berk et al. 2021
+    false_discovery_rate      FP / (TP + FP)                  Zafar et al. 2017
+    false_omission_rate       FN / (TN + FN)                  Zafar et al. 2017
+    selection_rate            (TP + FP) / n                   Dwork et al. 2012
+    base_rate                 (TP + FN) / n                   Chouldechova 2017 (prevalence)
+    f1                        2 TP / (2 TP + FP + FN)         van Rijsbergen 1979
+    balanced_accuracy         (tpr + tnr) / 2                 Brodersen et al. 2010
+    treatment_equality        FN / FP                         Berk et al. 2021
+    cost(fp=A,fn=B)           (A FP + B FN) / n               Elkan 2001
+    auc                       P(s+ > s-), ties half           Hanley and McNeil 1982
+    brier                     mean (y - s)^2                  Brier 1950 (half of it)
+    ece                       sum |sum (y - s)| / n, 10 bins  Naeini et al. 2015
+    calibration_in_the_large  mean y - mean s                 Cox 1958; Van Calster et al. 2019
+    balance_positive          mean s of the positives         Kleinberg et al. 2016
+    balance_negative          mean s of the negatives         Kleinberg et al. 2016
+    average_score             mean s                          -
+
+The same numbers elsewhere. Fairlearn 0.15: functions of `fairlearn.metrics`, by group in its
+`MetricFrame`, which takes any function of scikit-learn; what has a * ends in `_group_min` or
+`_group_max`, one number over the groups, as is `accuracy_score_difference`; `ErrorRate` is an
+objective of its reductions. AIF360 0.6: methods of `ClassificationMetric`. Aequitas 1.1: columns of
+`Group.get_crosstabs`::
+
+    metric                Fairlearn                  AIF360                           Aequitas
+    accuracy              accuracy_score_difference  accuracy                         accuracy
+    tpr                   true_positive_rate         true_positive_rate               tpr
+    fpr                   false_positive_rate        false_positive_rate              fpr
+    tnr                   true_negative_rate         true_negative_rate               tnr
+    fnr                   false_negative_rate        false_negative_rate              fnr
+    ppv                   precision_score *          positive_predictive_value        precision
+    npv                   -                          negative_predictive_value        npv
+    false_discovery_rate  -                          false_discovery_rate             fdr
+    false_omission_rate   -                          false_omission_rate              for
+    selection_rate        selection_rate             selection_rate                   pprev
+    base_rate             -                          base_rate                        prev
+    f1                    f1_score *                 -                                -
+    balanced_accuracy     balanced_accuracy_score *  -                                -
+    cost(fp=A,fn=B)       reductions.ErrorRate       -                                -
+    auc                   roc_auc_score *            -                                -
+    brier                 mean_squared_error *       -                                -
+    balance_positive      -                          generalized_true_positive_rate   -
+    balance_negative      -                          generalized_false_positive_rate  -
+    average_score         mean_prediction            -                                -
+
+On fully labelled data each metric is the number of scikit-learn or Fairlearn to 1e-12; metrics of
+scores where a group has at most 128 distinct scores for each decision and label, else to 2e-4.
 """
 
 from __future__ import annotations

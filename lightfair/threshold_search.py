@@ -99,6 +99,26 @@ class FoundThresholds:
     own : float or None
         Threshold of the reference; None where there is none, or its decisions were given.
     prob, epsilon : float
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> found = lf.find_threshold(result, "tpr", group="B", reference="A")
+    >>> sorted(found.threshold)
+    ['A', 'B']
+    >>> found.threshold["A"], found["B"].recommended == found.threshold["B"]
+    (0.5, True)
+    >>> again = lf.assess(
+    ...     rows.y_true,
+    ...     rows.y_score,
+    ...     sensitive_features=rows.group,
+    ...     threshold=found.threshold,
+    ...     rng=1,
+    ... )
+    >>> abs(again.difference("tpr", "B", "A").mean) < 0.03
+    True
     """
 
     metric: str
@@ -216,7 +236,7 @@ def find_threshold(
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
-    >>> found = find_threshold(result, "selection_rate", group="B", reference="A")
+    >>> found = lf.find_threshold(result, "selection_rate", group="B", reference="A")
     >>> bool(abs(found["B"].gap.mean) < 0.01)
     True
     """

@@ -18,6 +18,7 @@ import pytest
 from engines import ENGINES, assert_same, module
 
 import lightfair as lf
+from lightfair import sql, summary
 from lightfair.cli import main
 from lightfair.model import sigmoid
 from lightfair.rows import table_from_rows
@@ -345,17 +346,19 @@ def test_a_fold_over_two_processes(tmp_path):
         distributed.Client(cluster) as client,
     ):
         assert len(set(client.run(os.getpid).values()) - {os.getpid()}) == 2
-        found = example("dask", dask=importlib.import_module("dask"), files=files)
+        dask = importlib.import_module("dask")
+        found = example(summary.__doc__, "dask", dask=dask, files=files)
     race = {"race": columns["race"]}
     data = lf.score_data(columns["label"], columns["score"], sensitive_features=race)
     assert_same(found["table"], lf.score_table(data))
 
 
-def example(name, **given):
-    """Run an example of the README; what it defined."""
-    text = re.search(rf"<!-- {name} -->\n((?:    .*\n)+)", README.read_text())[1]
-    defined = {"lf": lf, "operator": operator, "pathlib": pathlib, **given}
-    exec(textwrap.dedent(text), defined)
+def example(text, name, **given):
+    """Run the code of a text that has a name in it; what it defined."""
+    blocks = re.findall(r"((?:^    .*\n|^\n(?=    ))+)", text, re.MULTILINE)
+    code = next(block for block in blocks if f"{name}." in block)
+    defined = {"lf": lf, "operator": operator, **given}
+    exec(textwrap.dedent(code), defined)
     return defined
 
 
@@ -370,24 +373,24 @@ def test_the_query_of_the_command(engine, capsys):
     assert_same(got, want)
     if dialect == "spark":
         session = module("pyspark.sql").SparkSession.getActiveSession()
-        assert_same(example("spark", spark=session)["table"], want)
+        assert_same(example(sql.__doc__, "spark", spark=session)["table"], want)
 
 
 def test_the_example_of_the_readme(tmp_path, monkeypatch, capsys):
     """The command's text is redirected to a file; DuckDB runs it."""
     duckdb = module("duckdb")
     monkeypatch.chdir(tmp_path)
-    line = re.search(r"<!-- sql -->\n    lightfair (.*) > query.sql\n", README.read_text())[1]
+    line = re.search(r"\n    lightfair (sql .*) > query.sql\n", README.read_text())[1]
     assert main(line.split()) == 0
     (tmp_path / "query.sql").write_text(capsys.readouterr().out)
     columns = draw(17)
     race, label, score = (columns[name][1] for name in ("race", "label", "score"))
-    with duckdb.connect() as connection:
+    with duckdb.connect("warehouse.duckdb") as connection:
         connection.execute("CREATE TABLE scores (race VARCHAR, label INTEGER, score DOUBLE)")
         rows = [list(row) for row in zip(race, label, score, strict=True)][:600]
         connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", rows)
-        table = example("duckdb", connection=connection)["table"]
-    assert "\ntpr " in capsys.readouterr().out
+    table = example(README.read_text(), "duckdb")["table"]
+    assert "\ntpr\n" in capsys.readouterr().out
     data = lf.score_data(label[:600], score[:600], sensitive_features={"race": race[:600]})
     assert_same(table, lf.score_table(data))
 
