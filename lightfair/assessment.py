@@ -582,6 +582,19 @@ class Assessment:
 
         return to_arviz(self, as_dict=as_dict)
 
+    def to_markdown(self, command: str | None = None) -> str:
+        """Return the whole report as Markdown, for a model card; `command` as in `to_html`.
+
+        Examples
+        --------
+        >>> print(result.to_markdown().splitlines()[0])
+        # Fairness by group
+        """
+        from .markdown import render
+        from .report import document
+
+        return render(document(self, full=True, command=command))
+
     def __str__(self) -> str:
         from .report import document
         from .text import render

@@ -31,7 +31,7 @@ class Paragraph:
     role : {"plain", "finding", "verdict", "warning", "code"}
     mark : str
         Of a verdict its status, "pass", "fail" or "insufficient", which the text does not repeat;
-        of a warning its code.
+        of a warning its code; of code its language, "python" or "sh".
     """
 
     text: str

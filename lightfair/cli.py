@@ -104,7 +104,7 @@ def assess_files(arguments: argparse.Namespace) -> tuple[str, int]:
 
 def summarize_files(arguments: argparse.Namespace) -> str:
     """Add up the rows and tables of files into a table, and write it."""
-    from .report import one_line, rows_line
+    from .showing import one_line, rows_line
     from .stored import to_text
 
     to_stdout = arguments.output == "-"

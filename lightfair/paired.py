@@ -296,6 +296,19 @@ class ModelComparison:
 
         return to_dataframe(self, library)
 
+    def to_markdown(self, command: str | None = None) -> str:
+        """Return the whole report as Markdown, for a model card; `command` as in `to_html`.
+
+        Examples
+        --------
+        >>> print(found.to_markdown().splitlines()[0])
+        # Fairness of old and new
+        """
+        from .markdown import render
+        from .paired_report import document
+
+        return render(document(self, full=True, command=command))
+
     def __str__(self) -> str:
         from .paired_report import document
         from .text import render

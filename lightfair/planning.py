@@ -204,6 +204,19 @@ class LabelPlan:
 
         return to_dataframe(self, library)
 
+    def to_markdown(self, command: str | None = None) -> str:
+        """Return the whole report as Markdown, for a model card; `command` as in `to_html`.
+
+        Examples
+        --------
+        >>> print(plan.to_markdown().splitlines()[0])
+        # Plan for tpr: 100 rows have labels, 1,900 can get one
+        """
+        from .markdown import render
+        from .plan_report import document
+
+        return render(document(self, full=True, command=command))
+
     def __str__(self) -> str:
         from .plan_report import document
         from .text import render

@@ -81,7 +81,7 @@ def meaning(metric: Metric) -> str | None:
 
 def provenance_sections(result: Assessment, command: str | None) -> list[Section]:
     """Return what an assessment assumed, its limits, and how to make it again."""
-    return _sections(result.settings, command or assess_call(result.settings, result))
+    return _sections(result.settings, assess_call(result.settings, result), command)
 
 
 def comparison_sections(result: ModelComparison, command: str | None) -> list[Section]:
@@ -90,7 +90,7 @@ def comparison_sections(result: ModelComparison, command: str | None) -> list[Se
     given = {"threshold": result.settings.threshold}
     given |= _options(result.settings, Settings(hierarchical="nested"))
     call = _call("compare_models", f"{{{models}}}, y_true, sensitive_features=...", given)
-    return _sections(result.settings, command or call)
+    return _sections(result.settings, call, command)
 
 
 def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
@@ -113,7 +113,7 @@ def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
     call = _call("plan_labels", "result", given)
     return [
         Section("assumptions", "What was assumed", tuple(map(Paragraph, said))),
-        Section("reproduce", "How to make it again", _again(command or call, plan.seed)),
+        Section("reproduce", "How to make it again", _again(call, command, plan.seed)),
     ]
 
 
@@ -128,9 +128,9 @@ def assess_call(settings: Settings, result: Assessment) -> str:
     return _call("assess", rows, given | _options(settings, Settings()))
 
 
-def _sections(settings: Settings, code: str) -> list[Section]:
-    """What was assumed, limits, and the call or command that makes it again."""
-    again = list(_again(code, settings.seed))
+def _sections(settings: Settings, call: str, command: str | None) -> list[Section]:
+    """What was assumed, limits, and what makes it again."""
+    again = list(_again(call, command, settings.seed))
     if settings.own_metrics:
         own = ", ".join(metric.name for metric in settings.own_metrics)
         again.append(Paragraph(f"Metrics of the user's own, each a lightfair.Metric: {own}."))
@@ -212,8 +212,9 @@ def _scales_of(trust: Trust) -> str:
     return "".join(f", {name} {value:g}" for name, value in trust.to_dict().items())
 
 
-def _again(code: str, seed: int | None) -> tuple[Paragraph | Table, ...]:
-    """The call, the versions and the seed."""
+def _again(call: str, command: str | None, seed: int | None) -> tuple[Paragraph | Table, ...]:
+    """The command line, or else the call from Python, the versions and the seed."""
+    code, language = (call, "python") if command is None else (command, "sh")
     known = Cell("not known") if seed is None else Cell(str(seed))
     versions = (("lightfair", __version__), ("numpy", np.__version__))
     table = Table(
@@ -226,4 +227,4 @@ def _again(code: str, seed: int | None) -> tuple[Paragraph | Table, ...]:
             "No seed is known: rng was None or a Generator. Another run gives slightly other "
             "numbers; a seed, as in rng=1, makes them the same."
         )
-    return (Paragraph(code, "code"), table, Paragraph(same))
+    return (Paragraph(code, "code", language), table, Paragraph(same))

@@ -21,7 +21,6 @@ from .showing import (
     counted,
     interval,
     number,
-    one_line as one_line,
     probability,
     rows_line,
     small,

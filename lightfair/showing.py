@@ -18,6 +18,7 @@ TARGET_WORDS = {
     "sample": "the metric these rows would show if all were labeled",
     "population": "the metric of the population these rows are a sample of",
 }
+STATUS = {"pass": "Pass", "fail": "Fail", "insufficient": "Insufficient evidence"}
 
 
 def one_line(text: str) -> str:

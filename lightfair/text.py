@@ -87,7 +87,8 @@ def _titled(title: str, style: Style | None) -> list[str]:
 def _paragraph(block: Paragraph, section: Section, indent: int, style: Style | None) -> list[str]:
     pad = " " * indent
     if block.role == "code":
-        return [pad + line for one in block.text.split("\n") for line in wrap(one, WIDTH - indent)]
+        lines = [line for one in block.text.split("\n") for line in wrap(one, WIDTH - indent)]
+        return [(pad + line).rstrip(" ") for line in lines]
     mark, hang = "", INDENT
     if block.role == "verdict":  # statuses stand in a column
         marks = [b.mark for b in section.blocks if isinstance(b, Paragraph) and b.role == "verdict"]
