@@ -595,6 +595,41 @@ class Assessment:
 
         return render(document(self, full=True, command=command))
 
+    def to_html(self, command: str | None = None) -> str:
+        """Return the whole report as a page of its own, with plots where matplotlib is installed.
+
+        Parameters
+        ----------
+        command
+            The command line that made the result, for those who want to make it again.
+
+        Examples
+        --------
+        >>> print(result.to_html().splitlines()[0])
+        <!DOCTYPE html>
+        """
+        from .figures import of_assessment
+        from .html import render
+        from .report import document
+
+        return render(document(self, full=True, command=command), of_assessment(self))
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from .html import fragment
+        from .report import document
+
+        return fragment(document(self))
+
+    def __repr__(self) -> str:
+        from .showing import one_line
+
+        table, names = self.table, ", ".join(self.settings.metrics)
+        return one_line(
+            f"<Assessment: {table.rows:,} rows, {table.labeled:,} labeled; {len(self.groups):,} "
+            f"groups by {' and '.join(table.attributes)}; {names}; print() shows the report>"
+        )
+
     def __str__(self) -> str:
         from .report import document
         from .text import render

@@ -9,28 +9,26 @@ A width is expected over what the labels may turn out to be. That the model is r
 everywhere.
 
     >>> import lightfair as lf
-    >>> rows = lf.simulate(rows=10_000, labeled=200, rng=3)
-    >>> result = lf.assess(
-    ...     rows.y_true, rows.y_score, sensitive_features=rows.group, metrics="tpr", rng=1
-    ... )
-    >>> print(lf.plan_labels(result, metric="tpr", width=0.1, rng=1))
-    Plan for tpr: 200 rows have labels, 9,800 can get one
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> print(lf.plan_labels(result, metric="tpr", width=0.1, refits=0))
+    Plan for tpr: 100 rows have labels, 1,900 can get one
     <BLANKLINE>
     expected width of 95 % intervals; chance that a check of differences<=0.05
       passes or fails
-    extra labels         B - A  decisive
-        0         0.171               0%
-       97         0.146 ±0.004       72%
-      200         0.130 ±0.004       75%
-      390         0.117 ±0.003       78%
-      780         0.097 ±0.003       82%
-    1,600         0.073 ±0.001       86%
+    extra labels  B - A  decisive
+        0         0.196        0%
+       65         0.165       36%
+      130         0.148       46%
+      260         0.126       57%
+      520         0.099       65%
+    1,100         0.061       76%
     <BLANKLINE>
-    A width of 0.1 takes about 720 more labels (590 to 850).
-    Next: B; 10 labels there narrow the widest by 0.0058, in A by 0.0009.
+    A width of 0.1 takes about 520 more labels.
+    Next: B; 10 labels there narrow the widest by 0.0071, in A by 0.0050.
 
-What has a ± is a Monte Carlo error. More labels can also undo a verdict that is decisive now.
-Without refits (`refits=0`) a plan is there at once. On the command line::
+That is the forecast, there at once; with refits, the default, each width has a Monte Carlo error,
+±. More labels can also undo a verdict that is decisive now. On the command line::
 
     lightfair plan scores.csv --label label --score score --group sex --metric tpr --width 0.05
     lightfair plan scores.csv --label label --score score --group sex --choose 100 \\
@@ -216,6 +214,38 @@ class LabelPlan:
         from .plan_report import document
 
         return render(document(self, full=True, command=command))
+
+    def to_html(self, command: str | None = None) -> str:
+        """Return the whole report as a page of its own, with plots where matplotlib is installed.
+
+        Parameters
+        ----------
+        command
+            The command line that made the result, for those who want to make it again.
+
+        Examples
+        --------
+        >>> print(plan.to_html().splitlines()[0])
+        <!DOCTYPE html>
+        """
+        from .figures import of_plan
+        from .html import render
+        from .plan_report import document
+
+        return render(document(self, full=True, command=command), of_plan(self))
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows."""
+        from .html import fragment
+        from .plan_report import document
+
+        return fragment(document(self))
+
+    def __repr__(self) -> str:
+        known, unknown = int(self.labeled.sum()), int(self.unlabeled.sum())
+        return (
+            f"<LabelPlan: {self.metric}; {known:,} labels, {unknown:,} to be had; print() shows it>"
+        )
 
     def __str__(self) -> str:
         from .plan_report import document
