@@ -17,6 +17,18 @@ often or never, and have no posterior of the threshold.
 
 Thresholds of this kind are those of Hardt, Price and Srebro (2016, "Equality of opportunity in
 supervised learning", section 3.1), without randomisation.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> print(lf.find_threshold(result, "tpr", group="B", reference="A"))
+    thresholds at which tpr is that of A at 0.5, 0.638 [0.566, 0.717]
+    <BLANKLINE>
+                                   no                                      P(|gap|
+    group         threshold  crossing  recommended              gap there   <0.05)
+    B  0.593 [0.519, 0.701]      0.0%       0.5866  0.006 [-0.091, 0.110]    0.676
+    recommended: the threshold with the smallest expected absolute gap; of equals
+      the smallest
 """
 
 from __future__ import annotations

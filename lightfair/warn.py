@@ -5,6 +5,7 @@ changes a result. The codes, here and elsewhere:
 
     no_labels, unlabeled_group      no label at all, or none in a group
     one_class, one_class_group      labels of one class only
+    one_group                       one group only: there is nothing to compare
     few_labels                      fewer than 5 labelled rows in the denominator of a metric that
                                     was asked for; with the share of what is known that comes from
                                     the prior and other labels, 1 - own / effective labels

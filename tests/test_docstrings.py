@@ -9,6 +9,7 @@ Numbers that are drawn may differ from machine to machine; they must be near tho
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import doctest
 import importlib
@@ -153,3 +154,22 @@ def test_every_public_method_has_an_example(name):
     }
     assert methods
     assert not [key for key, value in methods.items() if ">>>" not in (value.__doc__ or "")]
+
+
+def test_the_table_of_metrics_has_all_of_them():
+    table = importlib.import_module("lightfair.metrics").__doc__.partition("definition\n")[2]
+    listed = [line.split()[0] for line in table.partition("\n\n")[0].splitlines()]
+    assert sorted(listed) == sorted([*lf.METRICS, "cost(fp=A,fn=B)"])
+
+
+def test_the_table_of_warnings_has_all_of_them():
+    made = set()
+    for path in PACKAGE.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Note":
+                made |= {
+                    text.value for text in ast.walk(node.args[0]) if type(text) is ast.Constant
+                }
+    lines = importlib.import_module("lightfair.warn").__doc__.splitlines()
+    listed = re.findall(r"[a-z_]{5,}", " ".join(x[:36] for x in lines if x.startswith("    ")))
+    assert sorted(listed) == sorted(made)
