@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 from .progress import Progress, progress_line
+from .writing import check_target, descriptor
 
 ROWS = (  # arguments that say how rows are read
     "label",
@@ -195,12 +196,11 @@ def threshold_of(arguments: argparse.Namespace) -> Any:
 
 def check_output(path: str, begins: bytes = b"{", kind: str = "table") -> None:
     """A file that begins as this one may be written over, anything else is likely data."""
-    from .writing import check_target
-
     target = check_target(path)
-    if os.path.isfile(target) and os.path.getsize(target):
+    plain = descriptor(path) is None and os.path.isfile(target)
+    if plain and os.path.getsize(target):
         with open(target, "rb") as file:
-            if file.read(len(begins)) != begins:
+            if file.read(len(begins)).lower() != begins:
                 raise ValueError(f"{path} is there and is no {kind}; it would be overwritten")
 
 
@@ -209,6 +209,8 @@ def sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{error.filename}: {error.strerror.lower()}"
     text = " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"not enough memory{': ' if text else ''}{text}"
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
     return text.replace(" ;", ";").rstrip()

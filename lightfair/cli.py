@@ -1,13 +1,13 @@
-"""The command line: `lightfair assess FILE ...`, `lightfair summarize FILE ...`, `lightfair demo`.
+# PYTHON_ARGCOMPLETE_OK
+"""The command line: `lightfair assess FILE ...`, `lightfair demo` and other commands.
 
-A FILE holds rows, or is a table that `summarize` wrote. Rows are read in chunks into a table.
-`lightfair sql` prints the query that makes a table where the rows are. Each command is a function
-of its arguments that returns what is to be printed, with an exit code where it is not 0. Options
-that commands share are in options.py, what they mean in arguments.py; `lightfair plan` is in
-plan_command.py.
+Each command is a module, whose name ends in `_command`: it adds its parser, and is a function of
+the parsed arguments that returns an Answer. Options that commands share are in options.py, what
+they mean in arguments.py, where results go in outputs.py, options from a file in config.py. Here a
+command is found, and its answer printed.
 
 Exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or input, said in one
-sentence on standard error; 3 no check fails, and one lacks evidence.
+sentence on standard error; 3 no check fails, and one lacks evidence; 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,32 +15,33 @@ from __future__ import annotations
 import argparse
 import errno
 import io
-import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
-from . import plan_command
+from . import assess_command, plan_command, sql_command, summarize_command
 from ._version import __version__
-from .arguments import (
-    check_output,
-    columns_of,
-    rows_of,
-    seed_of,
-    sentence,
-    settings_of,
-    table_of,
-    threshold_of,
-)
-from .options import Parser, add_clip, add_columns, add_common, add_rows
-from .progress import progress_line
+from .arguments import sentence
+from .colors import understands
+from .completion import complete
+from .options import Parser, one_sentence
 
-SQL_EXAMPLES = """examples:
-  lightfair sql --dialect duckdb --table scores --label label --score score --group race
-  lightfair sql --dialect postgres --table public.scores --label repaid --positive-label yes \\
-      --score score --group race --group sex --threshold 0.6 > query.sql
+DESCRIPTION = """Group fairness of a binary classifier from few labels and many scores.
+
+first steps:
+  lightfair demo                 a report of simulated rows
+  lightfair assess scores.csv --label label --score score --group race
+  lightfair assess --help        what each option means, with examples
+"""
+EPILOG = """exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
+input; 3 no check fails, and one lacks evidence; 130 stopped by Ctrl-C.
+
+Options may stand in a file: lightfair assess --config lightfair.toml.
+Colors are for terminals, and not where NO_COLOR is set.
+With argcomplete installed, the shell completes commands, options and columns
+after: eval "$(register-python-argcomplete lightfair)"
 """
 
 
@@ -59,229 +60,88 @@ def run() -> NoReturn:
             sys.stdout.flush()
     except OSError as error:  # of printing; `main` says those of files
         code = 0
-        if not isinstance(error, BrokenPipeError):  # the reader of a pipe may go
+        if not isinstance(error, BrokenPipeError):  # the reader of --help may go
             code = 2
-            why = (error.strerror or str(error)).lower()
-            print(f"lightfair: error: standard output: {why}", file=sys.stderr)
-        if sys.stdout is not None:  # what it still holds is not written at exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            _say(f"lightfair: error: standard output: {(error.strerror or str(error)).lower()}")
+        _silence()
     except KeyboardInterrupt:
         code = 130
+        _say("lightfair: interrupted")
     raise SystemExit(code)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit code."""
-    try:
-        arguments = _parser().parse_args(argv)
-        answer = arguments.command(arguments)
-    except (ValueError, OSError, ImportError) as error:
-        print(f"lightfair: error: {sentence(error)}", file=sys.stderr)
+    given = sys.argv[1:] if argv is None else list(argv)
+    parser = _parser()
+    complete(parser)
+    if not given:
+        parser.print_help(sys.stderr)
         return 2
-    printed, code = answer if isinstance(answer, tuple) else (answer, 0)
-    print(printed)
-    return int(code)
+    if given[0] == "help":
+        given = [*given[1:], "--help"]
+    try:
+        arguments = _arguments(parser, given)
+        answer = arguments.command(arguments)
+    except (ValueError, OSError, ImportError, MemoryError) as error:
+        _say(f"lightfair: error: {one_sentence(sentence(error))}")
+        return 2
+    try:
+        print(answer.text.removesuffix("\n"), flush=True)
+    except BrokenPipeError:  # the reader may go; the exit code says what it says
+        _silence()
+    for note in answer.notes:
+        _say(f"lightfair: note: {one_sentence(note)}")
+    for said in answer.errors:
+        _say(f"lightfair: error: {one_sentence(said)}")
+    return 2 if answer.errors else int(answer.code)
 
 
-def assess_files(arguments: argparse.Namespace) -> tuple[str, int]:
-    """Assess the rows and tables of files."""
-    if arguments.subsample_labels is not None:
-        return _printed(arguments, _subsampled(arguments))
-    from .assessing import assess_table
+def _arguments(parser: Parser, given: list[str]) -> argparse.Namespace:
+    """Arguments of the command line, and of the file that it names."""
+    values = {}
+    if any(one.partition("=")[0] == "--config" for one in given):
+        from .config import configure, replaced
 
-    settings = settings_of(arguments)
-    progress = progress_line()
-    table = table_of(arguments, progress)
-    settings = replace(settings, clip=table.clip)
-    given = threshold_of(arguments)
-    if isinstance(given, list) and tuple(given) != table.cuts:
-        from .thresholds import for_table
-
-        settings = replace(settings, thresholds=for_table(given, table))
-    result = assess_table(table, settings, rng=seed_of(arguments), progress=progress)
-    return _printed(arguments, result)
+        values = configure(parser, given)
+    arguments = parser.parse_args(given)
+    arguments.typed = shlex.join(["lightfair", *given])
+    return replaced(arguments, values) if values else arguments
 
 
-def summarize_files(arguments: argparse.Namespace) -> str:
-    """Add up the rows and tables of files into a table, and write it."""
-    from .showing import one_line, rows_line
-    from .stored import to_text
-
-    to_stdout = arguments.output == "-"
-    if not to_stdout:
-        check_output(arguments.output)
-    given = threshold_of(arguments)
-    if given == "all":
-        raise ValueError("--threshold all is for assess; every table has what it needs")
-    table = table_of(arguments, progress_line())
-    if isinstance(given, list) and tuple(given) != table.cuts:
-        raise ValueError(
-            "--threshold must be left out where every FILE holds a table: rows are kept apart by "
-            "several thresholds where a table is built"
-        )
-    if to_stdout:
-        return to_text(table).removesuffix("\n")
-    table.save(arguments.output)
-    notes = [one_line(f"warning ({note.code}): {note.message}") for note in table.notes]
-    return "\n".join([f"{arguments.output}: {rows_line(table)}", *notes])
+def _say(line: str) -> None:
+    """Say it on standard error, in place of a line of progress."""
+    clear = "\r\x1b[K" if understands(sys.stderr) else ""
+    print(f"{clear}{line}", file=sys.stderr)
 
 
-def print_query(arguments: argparse.Namespace) -> str:
-    """Write the query of a table that a database holds."""
-    from .sql import sql_query
-
-    if columns_of(arguments) is None:
-        raise ValueError("sql needs the names of columns; give --label, --score and --group")
-    if arguments.label_prob is not None:
-        raise ValueError(
-            "sql does not carry --label-prob; summarize the labeled rows with it, and add the "
-            "table of the unlabeled ones that the query makes"
-        )
-    return sql_query(
-        dialect=arguments.dialect,
-        table=arguments.table,
-        y_true=arguments.label,
-        y_score=arguments.score,
-        sensitive_features=arguments.group,
-        y_pred=arguments.pred,
-        threshold=threshold_of(arguments),
-        sample_weight=arguments.weight,
-        clip=arguments.clip,
-        positive_label=arguments.positive_label,
-        unlabeled=arguments.unlabeled,
-        missing=arguments.missing or "raise",
-    )
+def _silence() -> None:
+    """What standard output still holds is not written at exit."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
-def demo(arguments: argparse.Namespace) -> tuple[str, int]:
-    """Assess simulated rows whose truth is known."""
-    from .data import score_data
-    from .simulation import simulate
-
-    if not 0 <= arguments.labeled <= arguments.rows or arguments.rows < 1:
-        raise ValueError(
-            f"--labeled must lie in [0, --rows]; got {arguments.labeled} and {arguments.rows}"
-        )
-    rows = simulate(arguments.rows, arguments.rows, seed_of(arguments))
-    arguments.subsample_labels = arguments.labeled
-    data = score_data(rows.y_all, rows.y_score, sensitive_features={"group": rows.group})
-    return _printed(arguments, _hidden(arguments, data, settings_of(arguments)))
-
-
-def _printed(arguments: argparse.Namespace, result: Any) -> tuple[str, int]:
-    """The report of a result, and the exit code that its checks ask for."""
-    from .verdict import exit_code
-
-    code = exit_code(result.checks)
-    if arguments.json:
-        return json.dumps(result.to_dict(), indent=2, allow_nan=False), code
-    return str(result), code
-
-
-def _subsampled(arguments: argparse.Namespace) -> Any:
-    """Read all rows into memory: labels are hidden row by row."""
-    settings = settings_of(arguments)
-    data = rows_of(arguments, "--subsample-labels", settings.clip)
-    return _hidden(arguments, data, settings)
-
-
-def _hidden(arguments: argparse.Namespace, data: Any, settings: Any) -> Any:
-    """Assess rows with all but some labels hidden."""
-    import numpy as np
-
-    from .assessing import assess_data
-    from .simulation import hide_labels
-
-    known = int((data.label >= 0).sum())
-    if not 0 <= arguments.subsample_labels <= known:
-        raise ValueError(
-            f"--subsample-labels must lie in [0, {known}], the number of labels; got "
-            f"{arguments.subsample_labels}"
-        )
-    stream = np.random.default_rng([seed_of(arguments), 1])
-    shown = hide_labels(data.label, arguments.subsample_labels, stream)
-    label = np.where(np.isnan(shown), -1, shown).astype(np.int8)
-    return assess_data(
-        replace(data, label=label),
-        settings,
-        rng=seed_of(arguments),
-        truth=data,
-        progress=progress_line(),
-    )
-
-
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> Parser:
     parser = Parser(
         prog="lightfair",
-        allow_abbrev=False,
-        description="Group fairness of a binary classifier from few labels and many scores.",
+        usage="lightfair COMMAND ...",
+        description=DESCRIPTION,
+        epilog=EPILOG,
     )
-    parser.add_argument("--version", action="version", version=f"lightfair {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
-    _assess_parser(commands)
-    _summarize_parser(commands)
-    _sql_parser(commands)
-    _demo_parser(commands)
+    commands = parser.add_subparsers(
+        title="commands", prog="lightfair", required=True, metavar="COMMAND", parser_class=Parser
+    )
+    assess_command.add_parser(commands)
     plan_command.add_parser(commands)
+    summarize_command.add_parser(commands)
+    sql_command.add_parser(commands)
+    assess_command.add_demo_parser(commands)
+    general = parser.add_argument_group("general")
+    general.add_argument("-h", "--help", action="help", help="show this help")
+    general.add_argument(
+        "--version",
+        action="version",
+        version=f"lightfair {__version__}",
+        help="show the version",
+    )
     return parser
-
-
-def _assess_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "assess", help="assess rows, or tables of them", allow_abbrev=False
-    )
-    rows = add_rows(parser)
-    rows.add_argument(
-        "--subsample-labels",
-        type=int,
-        metavar="N",
-        help="hide all labels but N random ones; print the truth from all beside the estimates; "
-        "holds all rows in memory",
-    )
-    add_common(parser)
-    parser.set_defaults(command=assess_files)
-
-
-def _summarize_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "summarize",
-        help="read rows into a table, add up tables",
-        description="Read rows, in chunks, and tables, and write the table of all.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "-o", "--output", required=True, metavar="TABLE", help="file to write; - prints the table"
-    )
-    rows = add_rows(parser)
-    add_clip(rows)
-    parser.set_defaults(command=summarize_files)
-
-
-def _sql_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "sql",
-        help="print the query that makes a table where the rows are",
-        description="Print one SELECT. Its result, row by row, is what the Python method "
-        "ScoreTable.from_rows takes.",
-        epilog=SQL_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--dialect", required=True, help="duckdb, spark, postgres, bigquery")
-    parser.add_argument(
-        "--table", required=True, help="table or view; dots separate catalog, schema and name"
-    )
-    rows = parser.add_argument_group("columns and rows")
-    add_columns(rows, "NULL, empty = unlabeled")
-    rows.add_argument("--clip", type=float, default=0.01, help="clip scores (0.01)")
-    parser.set_defaults(command=print_query)
-
-
-def _demo_parser(commands: Any) -> None:
-    parser = commands.add_parser(
-        "demo", help="assess simulated rows whose truth is known", allow_abbrev=False
-    )
-    parser.add_argument("--rows", type=int, default=10_000, help="rows (10000)")
-    parser.add_argument("--labeled", type=int, default=200, help="labeled rows (200)")
-    add_common(parser)
-    parser.set_defaults(command=demo)

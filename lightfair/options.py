@@ -1,44 +1,154 @@
 """Options: those that several commands of the command line share, and how they are described.
 
-What they mean is in arguments.py.
+What they mean is in arguments.py; where results go is in outputs.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+from collections.abc import Sequence
 from typing import Any, NoReturn
+
+from .hints import hint
+
+METRICS = (
+    "one or more of accuracy, tpr, fpr, selection_rate (these four where none is named), tnr, fnr, "
+    "ppv, npv, false_discovery_rate, false_omission_rate, base_rate, f1, balanced_accuracy, "
+    "treatment_equality, auc, brier, ece, calibration_in_the_large, balance_positive, "
+    "balance_negative, average_score, cost(fp=NUMBER,fn=NUMBER)"
+)
+COMPARED = "; several are compared"
+WIDTH = 80  # columns of the help, or fewer on a narrow terminal
+
+
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help in at most 80 columns; texts around the options stay as they are written."""
+
+    def __init__(self, prog: str, **options: Any) -> None:
+        width = min(shutil.get_terminal_size().columns, WIDTH)
+        super().__init__(prog, **{"max_help_position": 26, "width": width, **options})
+
+    def _format_action(self, action: argparse.Action) -> str:
+        """Commands stand as options do, without a line of their own above them."""
+        if isinstance(action, argparse._SubParsersAction):
+            return "".join(map(super()._format_action, action._get_subactions()))
+        return super()._format_action(action)
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence, with exit code 2."""
+    """A parser whose errors are one sentence, with exit code 2, and name what was likely meant.
+
+    Options may not be shortened: one that is added later must not change what a script means.
+    `add_general` adds --help, so that it stands below the others.
+    """
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        options = {"formatter_class": Help, "allow_abbrev": False, "add_help": False, **options}
+        super().__init__(*arguments, **options)
+
+    @property
+    def commands(self) -> dict[str, Parser]:
+        """Parsers of the commands, by name."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return dict(action.choices)
+        return {}
+
+    @property
+    def options(self) -> dict[str, argparse.Action]:
+        """Long options with their two hyphens, and what they do."""
+        return {
+            name: action
+            for action in self._actions
+            for name in action.option_strings
+            if name.startswith("--")
+        }
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """Refuse unknown options before anything that they may have caused is complained of."""
+        given = sys.argv[1:] if args is None else list(args)
+        own = given[: given.index("--")] if "--" in given else given
+        if self.commands:  # the rest is for a command
+            own = own[: next((i for i, one in enumerate(own) if not one.startswith("-")), None)]
+        names = [one.partition("=")[0] for one in own if one.startswith("--") and " " not in one]
+        for name in names:
+            if name not in self.options:
+                self.error(f"unrecognized arguments: {name}{hint(name, self.options)}")
+        return super().parse_known_args(given, namespace)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            choices = [str(choice) for choice in action.choices]
+            raise argparse.ArgumentError(
+                action,
+                f"invalid choice: {value!r}{hint(str(value), choices)}; there are "
+                f"{', '.join(choices)}",
+            )
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one sentence, without the usage."""
-        print(f"lightfair: error: {message}; see {self.prog} --help", file=sys.stderr)
+        print(f"lightfair: error: {one_sentence(message)}; see {self.prog} --help", file=sys.stderr)
         raise SystemExit(2)
 
 
-def add_rows(parser: argparse.ArgumentParser) -> Any:
-    """Add files and how their rows are read; return the group of the latter."""
-    parser.add_argument(
+def one_sentence(text: str) -> str:
+    """A message in one line; characters that are no print, as of file names, are escapes."""
+    text = " ".join(text.split())
+    if not text.isprintable():
+        from .showing import one_line
+
+        text = one_line(text)
+    return text
+
+
+def add_files(parser: argparse.ArgumentParser) -> None:
+    """Add the files."""
+    parser.add_argument_group("files").add_argument(
         "file",
         nargs="+",
         metavar="FILE",
         help="rows: CSV with a header, gzipped or not, Parquet, Arrow; or a table that summarize "
-        "wrote; - is stdin; several are added up",
+        "wrote; - is standard input; several are added up",
     )
+
+
+def add_rows(parser: argparse.ArgumentParser, compared: str = "") -> Any:
+    """Add files and how their rows are read; return the group of the latter."""
+    add_files(parser)
     rows = parser.add_argument_group("columns and rows, where a FILE holds rows")
-    add_columns(rows, "empty, NA = unlabeled")
+    add_columns(rows, "empty, NA = unlabeled", compared)
     return rows
 
 
-def add_columns(rows: Any, unlabeled: str) -> None:
-    """Add the columns of rows, and what is in them."""
+def add_columns(rows: Any, unlabeled: str, compared: str = "") -> None:
+    """Add the columns of rows, and what is in them.
+
+    `unlabeled` says which labels are none, `compared` what more than one threshold does.
+    """
     rows.add_argument("--label", metavar="COL", help=f"labels; {unlabeled}")
     rows.add_argument("--score", metavar="COL", help="scores in [0, 1]")
     rows.add_argument("--group", action="append", metavar="COL", help="attribute; more are crossed")
+    add_decisions(rows, compared)
+    add_details(rows)
+
+
+def add_decisions(rows: Any, compared: str = "") -> None:
+    """Add what decides."""
     rows.add_argument("--pred", metavar="COL", help="decisions, 0 or 1, instead of a threshold")
+    rows.add_argument(
+        "--threshold",
+        action="append",
+        metavar="NUMBER",
+        help="positive from here on (0.5); GROUP=NUMBER, repeated, sets one per group" + compared,
+    )
+
+
+def add_details(rows: Any) -> None:
+    """Add what else may be said of rows."""
     rows.add_argument("--weight", metavar="COL", help="row weights")
     rows.add_argument(
         "--label-prob", metavar="COL", help="probability with which a row was chosen for labeling"
@@ -46,26 +156,38 @@ def add_columns(rows: Any, unlabeled: str) -> None:
     rows.add_argument("--positive-label", metavar="VALUE", help="label of the positive class")
     rows.add_argument("--unlabeled", metavar="VALUE", help="label that means unlabeled")
     rows.add_argument(
-        "--missing", choices=("raise", "drop", "group"), help="missing groups (raise)"
-    )
-    rows.add_argument(
-        "--threshold",
-        action="append",
-        metavar="NUMBER",
-        help="positive from here on (0.5); more are compared; GROUP=NUMBER, repeated, sets one per "
-        "group; all compares a grid",
+        "--missing",
+        choices=("raise", "drop", "group"),
+        metavar="HOW",
+        help="rows without a group: raise (default), drop, group",
     )
 
 
 def add_clip(group: Any) -> None:
     """Add the clip, that of tables where none is given."""
-    group.add_argument("--clip", type=float, help="clip scores (0.01; of tables, theirs)")
+    group.add_argument(
+        "--clip", type=float, metavar="X", help="clip scores (0.01; of tables, theirs)"
+    )
 
 
-def add_common(parser: argparse.ArgumentParser, *, judged: bool = True) -> None:
+def add_general(parser: argparse.ArgumentParser) -> None:
+    """Add the file of options, and the help."""
+    group = parser.add_argument_group("general")
+    group.add_argument(
+        "--config",
+        metavar="TOML",
+        help="file of options, for runs that are repeated; the command line wins",
+    )
+    group.add_argument("-h", "--help", action="help", help="show this help")
+
+
+def add_common(
+    parser: argparse.ArgumentParser, *, judged: bool = True, metrics: str = METRICS
+) -> None:
     """Add what to report, and the model and sampler.
 
     Without `judged`, no options that a report alone has: limits, and intervals that hold at once.
+    `metrics` says what --metric takes.
     """
     what = parser.add_argument_group("what to report")
     what.add_argument(
@@ -73,12 +195,18 @@ def add_common(parser: argparse.ArgumentParser, *, judged: bool = True) -> None:
         nargs="+",
         action="extend",
         metavar="NAME",
-        help="one or more metrics (accuracy tpr fpr selection_rate)",
+        help=metrics,
     )
     what.add_argument("--reference", metavar="NAME", help="group to compare with (the largest)")
-    what.add_argument("--target", default="sample", help="sample (default), expected, population")
-    what.add_argument("--prob", type=float, default=0.95, help="mass of intervals (0.95)")
-    what.add_argument("--epsilon", type=float, default=0.05, help="a small difference (0.05)")
+    what.add_argument(
+        "--target", default="sample", metavar="WHAT", help="sample (default), expected, population"
+    )
+    what.add_argument(
+        "--prob", type=float, default=0.95, metavar="P", help="mass of intervals (0.95)"
+    )
+    what.add_argument(
+        "--epsilon", type=float, default=0.05, metavar="X", help="a small difference (0.05)"
+    )
     if judged:
         what.add_argument(
             "--simultaneous", action="store_true", help="add intervals that hold all at once"
@@ -91,9 +219,15 @@ def add_common(parser: argparse.ArgumentParser, *, judged: bool = True) -> None:
             '"selection_rate ratio>=0.8"; the exit code is 0 where all pass, 1 where one fails, 3 '
             "where evidence is lacking",
         )
-    what.add_argument("--json", action="store_true", help="print JSON")
+    add_model(parser)
+
+
+def add_model(parser: argparse.ArgumentParser, *, hierarchical: bool | str = True) -> None:
+    """Add the model and sampler; `hierarchical` is what it is where no option says."""
     how = parser.add_argument_group("model and sampler")
-    how.add_argument("--family", default="beta", help="beta (default), llo, temperature")
+    how.add_argument(
+        "--family", default="beta", metavar="NAME", help="beta (default), llo, temperature"
+    )
     prior = how.add_mutually_exclusive_group()
     prior.add_argument(
         "--no-hierarchical", dest="hierarchical", action="store_false", help="share no prior"
@@ -103,17 +237,23 @@ def add_common(parser: argparse.ArgumentParser, *, judged: bool = True) -> None:
         dest="hierarchical",
         action="store_const",
         const="nested",
-        default=True,
+        default=hierarchical,
         help="several --group: groups of a level share its effects",
     )
     how.add_argument(
         "--no-trust", dest="trust", action="store_false", help="the curve alone, as in the paper"
     )
     how.add_argument(
-        "--alpha", type=float, default=1.0, help="factor on the six scales of the curve's prior (1)"
+        "--alpha",
+        type=float,
+        default=1.0,
+        metavar="X",
+        help="factor on the six scales of the curve's prior (1)",
     )
     add_clip(how)
-    how.add_argument("--chains", type=int, help="chains (16 for small fits, 4 for large ones)")
-    how.add_argument("--draws", type=int, help="draws of each chain (3200 / chains)")
-    how.add_argument("--warmup", type=int, help="sweeps of warm-up (80 or 200)")
-    how.add_argument("--seed", type=int, default=0, help="seed (0)")
+    how.add_argument(
+        "--chains", type=int, metavar="N", help="chains (16 for small fits, 4 for large ones)"
+    )
+    how.add_argument("--draws", type=int, metavar="N", help="draws of each chain (3200 / chains)")
+    how.add_argument("--warmup", type=int, metavar="N", help="sweeps of warm-up (80 or 200)")
+    how.add_argument("--seed", type=int, default=0, metavar="N", help="seed (0)")

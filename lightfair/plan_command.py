@@ -8,13 +8,14 @@ memory.
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 from typing import Any
 
 from .arguments import check_output, rows_of, seed_of, settings_of, table_of, threshold_of
-from .options import add_common, add_rows
+from .options import add_common, add_general, add_rows
+from .outputs import Answer, add_outputs, check_outputs, deliver
 from .progress import progress_line
+from .writing import write_text
 
 HEADER = "row,label_prob"
 OPTIONS = {  # arguments of the library that are given otherwise on the command line
@@ -28,9 +29,13 @@ OPTIONS = {  # arguments of the library that are given otherwise on the command 
     "explore": "--explore",
     "metric": "--metric",
 }
-EPILOG = """examples:
-  lightfair plan rows.csv --label y --score s --group sex --metric tpr --width 0.05
-  lightfair plan rows.csv --label y --score s --group sex --choose 100 --output next.csv
+EXAMPLES = """examples:
+  lightfair plan scores.csv --label label --score score --group sex \\
+      --metric tpr --width 0.05
+  lightfair plan scores.csv --label label --score score --group sex \\
+      --choose 100 --output next.csv
+  lightfair plan scores.csv --label label --score score --group sex \\
+      --extra 100 500 1000 --refits 0
 """
 
 
@@ -38,16 +43,20 @@ def add_parser(commands: Any) -> None:
     """Add the command to the parser of the command line."""
     parser = commands.add_parser(
         "plan",
-        help="how many more labels a narrow interval takes, and which",
+        help="how many more labels a narrow interval takes, and of which rows",
+        usage="lightfair plan FILE ... --label COL --score COL --group COL [options]\n"
+        "       lightfair plan TABLE ... [options]",
         description="Forecast how wide intervals will be after more labels; choose rows to label.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+        epilog=EXAMPLES,
     )
     add_rows(parser)
     plan = parser.add_argument_group("the plan")
-    plan.add_argument("--width", type=float, default=0.05, help="of the interval to reach (0.05)")
-    plan.add_argument("--within", type=float, help="a difference below it is small (epsilon)")
+    plan.add_argument(
+        "--width", type=float, default=0.05, metavar="X", help="of the interval to reach (0.05)"
+    )
+    plan.add_argument(
+        "--within", type=float, metavar="X", help="a difference below it is small (epsilon)"
+    )
     plan.add_argument(
         "--difference", metavar="NAME", help="group whose difference to the reference counts (all)"
     )
@@ -55,7 +64,11 @@ def add_parser(commands: Any) -> None:
         "--extra", type=int, nargs="+", action="extend", metavar="N", help="numbers of extra labels"
     )
     plan.add_argument(
-        "--refits", type=int, default=12, help="fits for each number; 0 for a quick forecast (12)"
+        "--refits",
+        type=int,
+        default=12,
+        metavar="N",
+        help="fits for each number; 0 for a quick forecast (12)",
     )
     choice = parser.add_argument_group("rows to label next")
     choice.add_argument("--choose", type=int, metavar="N", help="choose N rows")
@@ -63,16 +76,25 @@ def add_parser(commands: Any) -> None:
         "--output", metavar="CSV", help="file for their numbers, from 0, and chances"
     )
     choice.add_argument(
-        "--method", default="greedy", help="greedy (default), thompson, random; see choose_labels"
+        "--method",
+        default="greedy",
+        metavar="NAME",
+        help="greedy (default), thompson, random; see choose_labels",
     )
     choice.add_argument(
-        "--explore", type=float, default=0.1, help="share of chances that is the same for all (0.1)"
+        "--explore",
+        type=float,
+        default=0.1,
+        metavar="X",
+        help="share of chances that is the same for all (0.1)",
     )
-    add_common(parser, judged=False)
+    add_common(parser, judged=False, metrics="one metric of confusion counts (tpr)")
+    add_outputs(parser)
+    add_general(parser)
     parser.set_defaults(command=plan_files)
 
 
-def plan_files(arguments: argparse.Namespace) -> str:
+def plan_files(arguments: argparse.Namespace) -> Answer:
     """Plan for the rows and tables of files."""
     try:
         return _planned(arguments)
@@ -84,9 +106,11 @@ def plan_files(arguments: argparse.Namespace) -> str:
         raise
 
 
-def _planned(arguments: argparse.Namespace) -> str:
+def _planned(arguments: argparse.Namespace) -> Answer:
+    from .plan_report import document
     from .planning import plan_labels
 
+    check_outputs(arguments)
     result, data = _assessed(arguments)
     metric = result.settings.metrics[0]
     seed = arguments.seed
@@ -114,13 +138,11 @@ def _planned(arguments: argparse.Namespace) -> str:
         refits=arguments.refits,
         rng=seed,
     )
-    if chosen is not None:
-        _write(arguments.output, chosen)
-    if arguments.json:
-        return json.dumps(plan.to_dict(), indent=2, allow_nan=False)
     if chosen is None:
-        return str(plan)
-    return f"{plan}\n{arguments.output}: {len(chosen.rows):,} rows to label ({chosen.method})"
+        return deliver(arguments, plan, document)
+    _write(arguments.output, chosen)
+    also = f"{arguments.output}: {len(chosen.rows):,} rows to label ({chosen.method})"
+    return deliver(arguments, plan, document, also=also)
 
 
 def _assessed(arguments: argparse.Namespace) -> tuple[Any, Any]:
@@ -157,5 +179,4 @@ def _write(path: str, chosen: Any) -> None:
     """Write numbers of rows and chances."""
     lines = [HEADER]
     lines += [f"{row},{prob:.10g}" for row, prob in zip(chosen.rows, chosen.prob, strict=True)]
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        file.write("\n".join([*lines, ""]))
+    write_text(path, "\n".join([*lines, ""]))

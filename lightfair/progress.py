@@ -6,12 +6,14 @@ import sys
 import time
 from typing import IO
 
+from .colors import understands
+
 PROGRESS_AFTER = 2.0  # seconds
 
 
 def progress_line() -> Progress | None:
-    """The line, where standard error is a terminal; else None."""
-    return Progress(sys.stderr) if sys.stderr.isatty() else None
+    """The line, where standard error is a terminal that can rewrite it; else None."""
+    return Progress(sys.stderr) if understands(sys.stderr) else None
 
 
 class Progress:

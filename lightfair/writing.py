@@ -11,7 +11,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import secrets
 import sys
 
 DESCRIPTORS = re.compile(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)|/dev/(stdout|stderr)")
@@ -29,7 +28,7 @@ def write_text(path: Path, text: str) -> None:
         If it cannot be written; the error names the path. The file is then as it was.
     """
     data = text.encode("utf-8", "backslashreplace")  # names from data may hold half a surrogate
-    number = _descriptor(path)
+    number = descriptor(path)
     try:
         if number is not None:
             if sys.stdout is not None:  # what was printed before comes before it
@@ -58,7 +57,7 @@ def check_target(path: Path) -> str:
     name = os.fspath(path)
     if not name:
         raise ValueError("the file to write must have a name; got none")
-    if _descriptor(path) is not None:
+    if descriptor(path) is not None:
         return name
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
@@ -74,9 +73,17 @@ def check_target(path: Path) -> str:
     return target
 
 
+def descriptor(path: Path) -> int | None:
+    """Return the number of the open file that a path such as /dev/stdout stands for."""
+    match = DESCRIPTORS.fullmatch(os.fspath(path))
+    if match is None:
+        return None
+    return {"stdout": 1, "stderr": 2}[match[3]] if match[3] else int(match[1] or match[2])
+
+
 def _replace(target: str, data: bytes) -> None:
     """Write a temporary file beside the target, and move it there."""
-    part = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
+    part = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         _write(os.open(part, flags, 0o666), data, lasting=True)
@@ -96,11 +103,3 @@ def _write(number: int, data: bytes, *, lasting: bool = False) -> None:
         file.flush()
         if lasting:
             os.fsync(file.fileno())
-
-
-def _descriptor(path: Path) -> int | None:
-    """Return the number of the open file that a path such as /dev/stdout stands for."""
-    match = DESCRIPTORS.fullmatch(os.fspath(path))
-    if match is None:
-        return None
-    return {"stdout": 1, "stderr": 2}[match[3]] if match[3] else int(match[1] or match[2])

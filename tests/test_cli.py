@@ -523,7 +523,10 @@ def test_a_missing_column_lists_those_that_exist(path, fail):
         (["--prob", "95"], "prob must lie in (0, 1); got 95.0; 0.95 is 95 %"),
         (["--prob", "x"], "--prob: invalid float value: 'x'"),
         (["--epsilon", "0"], "epsilon must lie in (0, 1)"),
-        (["--metric", "recall"], "unknown metric 'recall' (did you mean 'tpr'?); known: accuracy, tpr"),
+        (
+            ["--metric", "recall"],
+            "unknown metric 'recall' (did you mean 'tpr'?); known: accuracy, tpr",
+        ),
         (["--reference", "C"], "reference must be one of the groups "),
         (["--family", "platt"], "family must be one of beta, llo, temperature"),
         (["--target", "all"], "target must be one of expected, sample, population"),
@@ -547,7 +550,7 @@ def test_bad_options(options, message, path, fail):
     assert message in fail("assess", path, *COLUMNS, *options)
 
 
-@pytest.mark.parametrize("arguments", [[], ["asses"], ["assess"], ["assess", "x.csv"]])
+@pytest.mark.parametrize("arguments", [["asses"], ["assess"], ["assess", "x.csv"]])
 def test_bad_usage(arguments, fail):
     fail(*arguments)
 

@@ -79,7 +79,8 @@ def test_the_old_file_stays_where_the_disk_is_full(tmp_path, child_env):
     path = tmp_path / "a"
     path.write_text("old")
     code = f"from lightfair.writing import write_text; write_text({str(path)!r}, 'x' * 2 * {LIMIT})"
-    done = python(code, child_env, preexec_fn=small_disk)
+    env = {**child_env, "PYTHONDONTWRITEBYTECODE": "1"}  # modules would be cut short, too
+    done = python(code, env, preexec_fn=small_disk)
     assert done.returncode == 1
     last = done.stderr.splitlines()[-1]
     assert last.startswith("OSError: [Errno 27] File too large") and str(path) in last

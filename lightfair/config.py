@@ -1,0 +1,208 @@
+"""Config: the options of runs that are repeated, in a TOML file given by `--config`.
+
+    label = "label"                     # for every command that has the option
+    score = "score"
+    group = ["race", "sex"]
+
+    [assess]
+    files = ["scores.csv"]              # relative to the folder of this file
+    metric = ["tpr", "fpr"]
+    check = ["tpr<=0.05"]
+    html = "report.html"
+
+Keys are the long options without the hyphens in front, with hyphens or underscores inside, and
+`files`. Options that take no value are true or false, those that are repeated lists. What the
+command line says wins; a list there takes the place of the list in the file. A table is for the
+command of its name, and wins over what stands above all tables. Names of files are relative to the
+folder of the config file. Unknown keys and values of the wrong type are errors, in tables of other
+commands, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
+from typing import Any
+
+from .hints import hint
+from .options import Parser
+from .wording import show
+
+FILES = "files"
+PATHS = ("file", "html", "markdown", "csv", "output")
+NOT_KEYS = ("help", "config", "version")
+
+
+def configure(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
+    """Make what the config file of a command line says the defaults of its command.
+
+    Returns them by the names of the arguments; none where there is no config file.
+
+    Raises
+    ------
+    ValueError, OSError, ImportError
+        If the file cannot be read, or a key or value in it is wrong.
+    """
+    commands = parser.commands
+    path = _path(argv)
+    if path is None or not argv or argv[0] not in commands:
+        return {}
+    values = _chosen(path, read_toml(path), argv[0], commands)
+    command = commands[argv[0]]
+    command.set_defaults(**values)
+    for action in command._actions:
+        if action.dest in values:
+            action.required = False
+            action.nargs = action.nargs if action.option_strings else "*"
+    return values
+
+
+def replaced(arguments: argparse.Namespace, values: Mapping[str, Any]) -> argparse.Namespace:
+    """Take what the file says out of lists to which the command line added."""
+    for name, value in values.items():
+        given = getattr(arguments, name)
+        if isinstance(value, list) and given[: len(value)] == value and len(given) > len(value):
+            setattr(arguments, name, given[len(value) :])
+    return arguments
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """Read a TOML file."""
+    toml = _toml()
+    with open(path, "rb") as file:
+        try:
+            found: dict[str, Any] = toml.load(file)
+        except ValueError as error:  # no TOML, or no UTF-8
+            raise ValueError(f"{path} is not TOML: {error}") from error
+    return found
+
+
+def _toml() -> Any:
+    for name in ("tomllib", "tomli"):  # of Python 3.11 and newer, and for 3.10
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    raise ImportError(
+        "--config needs Python 3.11 or newer, or tomli; install it: pip install tomli"
+    )
+
+
+def _path(argv: Sequence[str]) -> str | None:
+    """The config file of a command line, before anything else of it is read."""
+    only = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    only.add_argument("--config", nargs="?")
+    path: str | None = only.parse_known_args(list(argv))[0].config
+    return path
+
+
+def _chosen(
+    path: str, found: Mapping[str, Any], command: str, commands: Mapping[str, Parser]
+) -> dict[str, Any]:
+    """The values for one command, by the names of its arguments; all of the file is checked."""
+    keys = {name: _keys(parser) for name, parser in commands.items()}
+    every = {key: action for one in keys.values() for key, action in one.items()}
+    common = {key: value for key, value in found.items() if key not in commands}
+    chosen: dict[str, Any] = {}
+    _checked(path, "", common, every, (keys[command], [*every, *commands]))
+    own = {key: value for key, value in common.items() if _plain(key) in keys[command]}
+    chosen |= _checked(path, "", own, keys[command], ())
+    for name in commands:
+        if name in found:
+            table = found[name]
+            if not isinstance(table, Mapping):
+                raise ValueError(f"{path}: {name} is a command; write [{name}] and its options")
+            values = _checked(path, f"[{name}] ", table, keys[name], (keys[name],))
+            chosen |= values if name == command else {}
+    return {
+        name: _placed(path, value) if name in PATHS else value for name, value in chosen.items()
+    }
+
+
+def _keys(parser: Parser) -> dict[str, argparse.Action]:
+    """What may be written for a command, with underscores, and what it does."""
+    found = {}
+    for action in parser._actions:
+        if not action.option_strings:
+            found[FILES] = action
+        for name in action.option_strings:
+            if name.startswith("--") and action.dest not in NOT_KEYS:
+                found[_plain(name)] = action
+    return found
+
+
+def _plain(key: str) -> str:
+    return key.removeprefix("--").replace("-", "_")
+
+
+def _checked(
+    path: str,
+    where: str,
+    table: Mapping[str, Any],
+    keys: Mapping[str, argparse.Action],
+    known: Sequence[Iterable[str]],
+) -> dict[str, Any]:
+    """The values of a table by the names of arguments; where one is wrong, ValueError.
+
+    `known` are names of which an unknown one may be a misspelling, the likeliest first.
+    """
+    chosen: dict[str, Any] = {}
+    by: dict[str, str] = {}
+    for key, value in table.items():
+        action = keys.get(_plain(key))
+        if action is None:
+            meant = next(filter(None, (hint(key, names) for names in known)), "")
+            raise ValueError(f"{path}: {where}unknown key {show(key)}{meant}")
+        if action.nargs == 0 and not isinstance(value, bool):
+            raise ValueError(f"{path}: {where}{key} must be true or false; got {show(value)}")
+        if action.nargs == 0 and not value:
+            continue
+        if action.dest in by:
+            raise ValueError(f"{path}: {where}{by[action.dest]} and {key} exclude each other")
+        by[action.dest] = key
+        chosen[action.dest] = _value(f"{path}: {where}{key}", action, value)
+    return chosen
+
+
+def _value(name: str, action: argparse.Action, value: Any) -> Any:
+    """A value as the command line would give it."""
+    if action.nargs == 0:
+        return action.const
+    several = action.nargs == "+" or type(action).__name__ == "_AppendAction"
+    if isinstance(value, list):
+        if not several:
+            raise ValueError(f"{name} must be one value, not a list")
+        if not value:
+            raise ValueError(f"{name} must hold at least one value; leave it out for the default")
+        return [_one(name, action, one) for one in value]
+    return [_one(name, action, value)] if several else _one(name, action, value)
+
+
+def _one(name: str, action: argparse.Action, value: Any) -> Any:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if action.type is int:
+        if not number or isinstance(value, float):
+            raise ValueError(f"{name} must be a whole number; got {show(value)}")
+        return value
+    if action.type is float:
+        if not number:
+            raise ValueError(f"{name} must be a number; got {show(value)}")
+        return float(value)
+    if not number and not isinstance(value, str):
+        raise ValueError(f"{name} must be text or a number; got {show(value)}")
+    text = str(value)
+    if action.choices is not None and text not in action.choices:
+        choices = [str(choice) for choice in action.choices]
+        raise ValueError(
+            f"{name} must be one of {', '.join(choices)}; got {show(text)}{hint(text, choices)}"
+        )
+    return text
+
+
+def _placed(path: str, value: Any) -> Any:
+    """Names of files, relative to the folder of the config file."""
+    if isinstance(value, list):
+        return [_placed(path, one) for one in value]
+    return value if value == "-" else os.path.join(os.path.dirname(path), value)

@@ -1,0 +1,161 @@
+"""Outputs: what a command gives to people and programs, on standard output and in files.
+
+A result is printed as text, or as JSON with `--json`. `--html FILE`, `--markdown FILE` and `--csv
+FILE` write it to files, too; `-` puts one of them on standard output, in place of the text. Whether
+files can be written is checked before the work begins. Should one fail nevertheless, the text is
+printed all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from .arguments import check_output, sentence
+from .colors import CHOICES, STYLE, in_color
+
+FORMATS = {"html": "HTML", "markdown": "Markdown", "csv": "CSV"}
+NO_PLOTS = (
+    "the page has no plots, because matplotlib is not installed; install it with the extra plot, "
+    "as in pip install 'lightfair[plot]'"
+)
+BEGINS = {"html": b"<!doctype html", "markdown": b"# ", "csv": b"quantity,metric,"}  # of ours
+KINDS = {"html": "HTML page", "markdown": "Markdown report", "csv": "table of results"}
+
+
+class Answer(NamedTuple):
+    """What a command printed, its exit code, and notes and errors for standard error."""
+
+    text: str
+    code: int = 0
+    notes: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+
+
+def add_outputs(parser: argparse.ArgumentParser, *, files: bool = True) -> None:
+    """Add where results go; without `files` to standard output alone."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="print JSON")
+    if files:
+        group.add_argument(
+            "--html", metavar="FILE", help="write a page with plots, for people; - prints it"
+        )
+        group.add_argument(
+            "--markdown", metavar="FILE", help="write Markdown, for a model card; - prints it"
+        )
+        group.add_argument(
+            "--csv", metavar="FILE", help="write every number in a row of its own; - prints them"
+        )
+    group.add_argument(
+        "--color",
+        choices=CHOICES,
+        default="auto",
+        metavar="WHEN",
+        help="auto (default), always, never; auto is on a terminal, and respects NO_COLOR",
+    )
+
+
+def check_outputs(arguments: argparse.Namespace) -> None:
+    """Check that every file can be written, and that one thing alone is printed.
+
+    Raises
+    ------
+    ValueError, OSError
+        If not; the message names the option or the file.
+    """
+    given = _given(arguments)
+    printed = ["--json"] * arguments.json + [f"--{name} -" for name in given if given[name] == "-"]
+    if len(printed) > 1:
+        raise ValueError(f"standard output takes one of {' and '.join(printed)}; name files")
+    read = {os.path.realpath(path) for path in getattr(arguments, "file", ()) if path != "-"}
+    written = {}
+    if getattr(arguments, "output", None) is not None:
+        written[os.path.realpath(arguments.output)] = "--output"
+    for name, path in given.items():
+        if path == "-":
+            continue
+        target = os.path.realpath(path)
+        if target in read:
+            raise ValueError(f"--{name} {path} is a FILE that is read; it would be overwritten")
+        if target in written and (os.path.isfile(target) or not os.path.exists(target)):
+            raise ValueError(f"--{name} and {written[target]} must be different files; got {path}")
+        written[target] = f"--{name}"
+        check_output(path, BEGINS[name], KINDS[name])
+
+
+def deliver(
+    arguments: argparse.Namespace,
+    result: Any,
+    document: Callable[[Any], Any] | None = None,
+    *,
+    code: int = 0,
+    also: str = "",
+) -> Answer:
+    """Write the files that are asked for, and say what is to be printed.
+
+    Parameters
+    ----------
+    arguments
+    result
+        Has `to_dict` and `str`, and `to_html`, `to_markdown` and `to_csv` where these are options.
+    document
+        Gives the document of the result that its text is made of, for text in colours.
+    code
+        Exit code.
+    also
+        A line below the text.
+    """
+    from .writing import write_text
+
+    text = ""
+    errors: list[str] = []
+    given = _given(arguments)
+    lines = [also] if also else []
+    for name, path in given.items():
+        made = _made(name, result, arguments.typed)
+        if path == "-":
+            text = made
+            continue
+        try:
+            write_text(path, made)
+            lines.append(f"{path}: {FORMATS[name]}")
+        except (OSError, ValueError) as error:
+            errors.append(sentence(error))
+    if arguments.json:
+        text = json.dumps(result.to_dict(), indent=2, allow_nan=False)
+    elif "-" not in given.values():
+        text = "\n".join([_text(arguments, result, document), *[""] * bool(lines), *lines])
+    return Answer(text, code, _notes(given), tuple(errors))
+
+
+def _given(arguments: argparse.Namespace) -> dict[str, str]:
+    """The formats that are asked for, and their files."""
+    found = {name: getattr(arguments, name, None) for name in FORMATS}
+    return {name: path for name, path in found.items() if path is not None}
+
+
+def _notes(given: dict[str, str]) -> tuple[str, ...]:
+    if "html" not in given:
+        return ()
+    from .figures import available
+
+    return () if available() else (NO_PLOTS,)
+
+
+def _made(name: str, result: Any, command: str) -> str:
+    if name == "csv":
+        return str(result.to_csv())
+    made = result.to_html if name == "html" else result.to_markdown
+    return str(made(command=command))
+
+
+def _text(arguments: argparse.Namespace, result: Any, document: Callable[[Any], Any] | None) -> str:
+    if document is None or not in_color(arguments.color, sys.stdout):
+        return str(result)
+    from .text import render
+
+    return render(document(result), STYLE)
