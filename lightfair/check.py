@@ -13,6 +13,7 @@ import re
 from typing import Any, NamedTuple
 
 from .criteria import CRITERIA
+from .metrics import canonical
 from .wording import lies_in
 
 RELATIONS = ("difference", "ratio")
@@ -93,7 +94,7 @@ def make_check(metric: str, within: Any, relation: str = "difference") -> Check:
         raise ValueError(
             f"within must be a number above 0; got {within!r} for {metric}; 0.05 is five points"
         )
-    return Check(metric, float(within), relation)
+    return Check(canonical(metric), float(within), relation)
 
 
 def check_range(check: Check, metric: str, bounds: tuple[float, float]) -> None:

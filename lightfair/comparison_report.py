@@ -149,6 +149,7 @@ def verdict_values(verdict: Verdict) -> dict[str, Any]:
         "exact": verdict.exact,
         "reason": verdict.reason,
         "more_labels": verdict.more_labels,
+        **({"more_labels_reason": why} if (why := verdict.more_labels_reason) else {}),
         "pairs": [dict(pair.__dict__) for pair in listed[:LISTED]],
         "pairs_left_out": max(len(listed) - LISTED, 0),
         "empty_groups": list(verdict.empty_groups),

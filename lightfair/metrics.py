@@ -361,6 +361,14 @@ def as_metric(given: str | Metric) -> Metric:
     )
 
 
+def canonical(name: str) -> str:
+    """Return the one spelling of a name: of costs without blanks, others as they are."""
+    try:
+        return as_metric(name).name if _COST.fullmatch(name.strip()) else name
+    except ValueError:  # whoever asks for the metric says what is wrong with its costs
+        return name
+
+
 def resolve_metrics(given: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric, ...]:
     """Return metrics, given as names and Metric values, without repeats.
 

@@ -52,6 +52,7 @@ BORDER = 1e-12  # a gap this close to the limit is within it: 0.35 - 0.3 is not 
 MOST_LABELS = 1000  # times the labels that there are; what needs more is not forecast
 BLOCK = 256  # pairs at a time
 STEP = 2.0**0.125  # of the search for a number of labels
+NO_END = "no number of labels within reach would probably settle it"
 LIKELY = 0.8  # chance of a verdict at which labels would "probably" settle it
 TRUTHS = (10, 40)  # draws that are each taken for the truth: fewest, most
 FEWEST = 400  # draws of a forecast
@@ -111,6 +112,8 @@ class Verdict:
         Groups without rows: they have no verdict.
     beyond : Beyond or None
         What fails: the surest of the directions beyond the limit; None where nothing fails.
+    more_labels_reason : str or None
+        Why there is no `more_labels`; None where there is.
 
     Examples
     --------
@@ -134,6 +137,7 @@ class Verdict:
     more_labels: int | None = None
     empty_groups: tuple[str, ...] = ()
     beyond: Beyond | None = None
+    more_labels_reason: str | None = None
 
     @property
     def metric(self) -> str:
@@ -251,7 +255,7 @@ def judge(
     inside, beyond = joint(question, obstacles)
     said = inside + beyond
     each = by_pair(question, obstacles)
-    status, reason, more = "insufficient", None, None
+    status, reason, more, why = "insufficient", None, None, None
     if unconverged is not None and not question.exact:
         reason = unconverged
     elif each.surest.max() >= prob:
@@ -266,6 +270,9 @@ def judge(
         several = "not all within, and no pair beyond it"
         nothing = "neither within nor beyond it" if len(question.pairs) == 1 else several
         reason, more = f"{nothing} with probability {prob:g}", forecast()
+        why = None if more is not None else NO_END
+    if more is None and why is None:
+        why = f"the verdict is {status}" if reason is None else f"not forecast, as {reason}"
     return Verdict(
         question.check,
         status,
@@ -277,6 +284,7 @@ def judge(
         more,
         empty_groups,
         surest(question, obstacles, each) if status == "fail" else None,
+        why,
     )
 
 

@@ -49,7 +49,7 @@ def ask(text, *parts, group=None, reference=None, labelled=None, prob=0.95, **op
         ("selection_rate ratio>=0.8", Check("selection_rate", 0.8, "ratio")),
         ("selection_rate  ratio >= 8e-1", Check("selection_rate", 0.8, "ratio")),
         ("cost(fp=1,fn=5)<=0.2", Check("cost(fp=1,fn=5)", 0.2, "difference")),
-        ("cost(fp=1, fn=5) ratio>=0.5", Check("cost(fp=1, fn=5)", 0.5, "ratio")),
+        ("cost(fp=1, fn=5.0) ratio>=0.5", Check("cost(fp=1,fn=5)", 0.5, "ratio")),
     ],
 )
 def test_checks(text, check):
@@ -430,6 +430,20 @@ def test_the_forecast_is_round():
     for gap in np.linspace(0.0, 0.04, 9):
         digits = str(settle(gap, 0.06)).rstrip("0")
         assert len(digits) <= 2
+
+
+def test_no_forecast_has_its_reason():
+    """F05."""
+    apart = "chains apart"
+    verdicts = {
+        "the verdict is pass": ask("tpr<=0.05", two(1.0)),
+        "the verdict is fail": ask("tpr<=0.05", two(0.0)),
+        "no number of labels within reach would probably settle it": ask("tpr<=0.05", two(0.5)),
+        "not forecast, as chains apart": ask("tpr<=0.05", two(0.5), unconverged=apart),
+    }
+    for reason, verdict in verdicts.items():
+        values = verdict.to_dict()
+        assert values["more_labels"] is None and values["more_labels_reason"] == reason
 
 
 def test_a_forecast_is_worth_a_clause():
