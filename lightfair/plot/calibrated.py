@@ -84,8 +84,11 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
         "share of positive labels",
         above=above,
     )
-    if left_out:
-        note(ax, left_out)
+    said = [left_out] if left_out else []
+    if result.table.threshold is None:
+        said.append("rows predicted negative and rows predicted positive have pieces of their own")
+    if said:
+        note(ax, "\n".join(said))
     return ax
 
 

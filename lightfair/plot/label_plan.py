@@ -113,7 +113,13 @@ def _reached(ax: Axes, plan: LabelPlan) -> None:
             linewidth=0,
             zorder=0.5,
         )
-    _mark(ax, f"{plan.labels:,}", (plan.labels, 1.0), ("data", "axes fraction"), "left")
+    _mark(
+        ax,
+        f"{plan.labels:,} labels" if plan.labels else "reached now",
+        (plan.labels, 1.0),
+        ("data", "axes fraction"),
+        "left",
+    )
 
 
 def _mark(ax: Axes, text: str, at: tuple[float, float], coords: tuple[str, str], side: str) -> None:

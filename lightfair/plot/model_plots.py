@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .canvas import axes_for, handle, inside, legend, named_rows, plain_frame, titled
+from .canvas import axes_for, handle, inside, legend, named_rows, note, plain_frame, titled
 from .names import fitted
-from .style import EXACT, GROUPS
+from .style import GROUPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     Returns
     -------
     The Axes. The models' draws are paired, so that overlapping intervals may still differ for sure:
-    ask `gap_difference` and `fairer`. A metric that is a fact of the rows is a diamond.
+    ask `gap_difference` and `fairer`. A metric that is a fact of the rows has no interval.
 
     Raises
     ------
@@ -48,6 +48,7 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     prob = comparison.settings.prob
     step = 0.66 / len(comparison.models)
     handles = []
+    facts = False
     for index, (model, look) in enumerate(zip(comparison.models, GROUPS, strict=False)):
         place = step * (index - 0.5 * (len(comparison.models) - 1))
         handles.append(handle(look))
@@ -56,6 +57,7 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
             if estimate.reason is not None:
                 inside(ax, row + place, f"undefined: {estimate.reason}", colour=look.colour)
                 continue
+            facts |= estimate.exact
             if not estimate.exact:
                 ax.hlines(
                     row + place,
@@ -69,11 +71,13 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
                 estimate.mean,
                 row + place,
                 color=look.colour,
-                marker=EXACT.marker if estimate.exact else look.marker,
+                marker=look.marker,
                 markersize=5.5,
                 linestyle="none",
                 zorder=3.0,
             )
     above = legend(ax, handles, fitted(comparison.models))
     titled(ax, f"{metric} by model", f"{metric}, {100 * prob:g} % intervals", above=above)
+    if facts:
+        note(ax, "a mark without an interval is known for certain")
     return ax
