@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import threading
+from csv import DictReader
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ from asking import ask_quickly as ask
 from asking import codes, flat
 
 import lightfair as lf
+from lightfair import tidy
 from lightfair.cli import main
 
 FAST = ["--chains", "4", "--draws", "10", "--warmup", "30"]
@@ -481,26 +483,27 @@ def test_F45_how_many_labels(rows):
     assert (np.diff(widths) <= 1e-9).all()
 
 
-def test_F46_intervals_come_as_tidy_values(result):
-    """One entry for each metric and group, with both ends, that a plot can take as it is."""
-    entries = [
-        {"metric": name, "group": group["name"], "mean": group["mean"], "ends": group["interval"]}
-        for name, metric in result.to_dict()["metrics"].items()
-        for group in metric["groups"]
-    ]
-    assert len(entries) == 8
-    assert all(e["ends"][0] - 1e-12 <= e["mean"] <= e["ends"][1] + 1e-12 for e in entries)
+def test_F46_intervals_come_as_tidy_rows_that_a_plot_takes(result):
+    """A row for each metric, group and method, with both ends; in CSV the same floats."""
+    rows = [row for row in tidy.rows(result) if row["quantity"] == "metric"]
+    mine = [row for row in rows if row["method"] == "lightfair"]
+    assert len(mine) == 8 and len(rows) == 3 * 8
+    whiskers = [(row["estimate"] - row["low"], row["high"] - row["estimate"]) for row in mine]
+    assert min(map(min, whiskers)) > -1e-12
+    stored = list(DictReader(result.to_csv().splitlines()))
+    ends = [(float(row["low"]), float(row["high"])) for row in stored if row["low"]]
+    assert ends == [(r["low"], r["high"]) for r in tidy.rows(result) if r["low"] is not None]
 
 
-def test_F48_values_make_a_table_for_a_model_card(result):
-    """Every cell of a Markdown table is in the values, without a number to be computed."""
-    values = result.to_dict()["metrics"]
-    lines = ["| metric | A | B |", "|---|---|---|"]
-    for name, metric in values.items():
-        cells = [f"{g['mean']:.3f} [{g['interval'][0]:.3f}, {g['interval'][1]:.3f}]"
-                 for g in metric["groups"]]  # fmt: skip
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    assert len(lines) == 6 and all(line.count("|") == 4 for line in lines)
+def test_F48_a_model_card_has_every_number_with_its_interval(result):
+    card = result.to_markdown()
+    for row in tidy.rows(result):
+        if row["quantity"] == "metric" and row["method"] == "lightfair":
+            ends = f"[{row['low']:.3f}, {row['high']:.3f}]"
+            size = "(exact)" if row["exact"] else ends
+            lines = [line for line in card.splitlines() if line.startswith(f"| {row['group']} |")]
+            assert any(f"| {row['estimate']:.3f} {size} |" in line for line in lines)
+            assert f"## {row['metric']}" in card
 
 
 # scores

@@ -25,7 +25,7 @@ from lightfair._jit import available
 MODULES = sorted(
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
     for path in PACKAGE.rglob("*.py")
-    if path.stem != "__main__"
+    if path.stem not in ("__main__", "recipes")  # recipes need neighbours: tests/test_recipes.py
 )
 COMPILED = {"lightfair._gather", "lightfair._kernels", "lightfair.compiled"}
 PUBLIC = sorted(set(lf.__all__) - {"__version__", "METRICS", "CRITERIA"})
