@@ -12,7 +12,7 @@ posterior, by the method of Ji, Smyth and Steyvers (NeurIPS 2020, arXiv 2010.098
 
 print(result) shows all. Names, by what they are for; help(lightfair.assess) and the like say more:
 
-    assess              rows or a table -> Assessment
+    assess, assess_estimator        rows, a table, or a fitted model and its X -> Assessment
     Assessment          the report; metric, difference, ratio, check, ... -> Estimate, Ratio, Gap,
                         Pair, Simultaneous, Verdict, ThresholdCurve; posterior -> Posterior
     METRICS, Metric, cost           metrics by name, of your own, of unequal errors (metrics)
@@ -27,6 +27,7 @@ print(result) shows all. Names, by what they are for; help(lightfair.assess) and
     sql_query           the query that makes a table where the rows are
     score_data, score_table         the two steps from columns to a table -> ScoreData, ScoreTable
     simulate, calibrate, beta_binomial, gelman_rubin    rows with known truth; the parts by hand
+    plot                lightfair.plot.differences(result, "tpr") and others, with matplotlib
 
 Reference, one module a subject; python -m pydoc lightfair.metrics, and the like:
 
@@ -37,6 +38,9 @@ Reference, one module a subject; python -m pydoc lightfair.metrics, and the like
     summary, sql, stored            large files, databases, the JSON of a table
     model, trust, sampler           the model, its priors, how it is fitted
     assessment          Assessment.to_dict has the keys of --json
+    recipes, tidy, plot             from and to Fairlearn, Aequitas, scikit-learn, pandas, ArviZ,
+                        pytest, a workflow; every number in a row of its own; pictures
+    cli, config         the command line; a file of its options
 
 How data takes its way, each module importing only from those above it:
 
@@ -59,7 +63,11 @@ How data takes its way, each module importing only from those above it:
         |  check, verdict, marginals, thresholds, threshold_search
         |  planning, forecast, refits, label_choice           labels to come
         |  paired       several models on the same rows
-    report, comparison_report, ..., plot, cli
+    report, comparison_report, ..., plan_report, paired_report       a Document (blocks)
+        |  provenance           what was assumed, and how to make it again
+        |  text, markdown, html, figures        show it; showing: how numbers are written
+    values, tidy, frames, arviz_data            plain values, rows, data frames, draws
+    plot, estimator, recipes, cli
 """
 
 from ._version import __version__

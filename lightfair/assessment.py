@@ -519,8 +519,8 @@ class Assessment:
         criteria
             Per criterion: its metrics and differences.
         checks
-            Per check: status, prob, prob_within, reason, more_labels, pairs; beyond (metric,
-            higher, lower, prob) where it fails.
+            Per check: status, prob, prob_within, reason, more_labels (more_labels_reason where it
+            is null), pairs; beyond (metric, higher, lower, prob) where it fails.
         simultaneous, thresholds
             Where they are asked for: intervals that hold at once; per threshold the metrics.
         calibration
