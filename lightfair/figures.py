@@ -34,6 +34,7 @@ Pictures = dict[str, list[Picture]]
 CALIBRATED = 6  # groups whose calibration is shown
 MOST_ROWS = 40  # of a picture that has a row for each group
 TOLD = 5  # thresholds, or numbers of labels, of which the words hold numbers
+TICKS = 6  # of the horizontal axis: there is room for so many numbers
 WIDTH = 5.4  # inches: two stand side by side on a page
 HEIGHT = 3.8
 SQUARE = (3.6, 3.4)  # three
@@ -147,11 +148,14 @@ class _Page:
     ) -> None:
         """Draw a picture on a figure of its own, of a size in inches; `words` stand in for it."""
         from matplotlib.figure import Figure
+        from matplotlib.ticker import AutoLocator
 
         self.count += 1
         with svg.style():
             figure = Figure(figsize=size, layout="constrained")
-            draw(ax=figure.subplots())
+            axes = draw(ax=figure.subplots())
+            if isinstance(axes.xaxis.get_major_locator(), AutoLocator):
+                axes.locator_params(axis="x", nbins=TICKS)
             markup = svg.element(figure, f"figure-{self.count}", title, words)
         self.pictures.setdefault(key, []).append(Picture(markup, caption))
 
@@ -169,6 +173,9 @@ def _metric(page: _Page, result: Assessment, name: str) -> None:
         return
     settings = result.settings
     values, prob = metric_values(result, name), f"{_mass(result)} intervals"
+    lines = f"Lines are {prob}, marks means"
+    if name in settings.label_free:
+        lines = "Marks are facts of the rows"
     size = (WIDTH, plot.figure_size(len(values["groups"]))[1])
     page.draw(
         name,
@@ -176,7 +183,7 @@ def _metric(page: _Page, result: Assessment, name: str) -> None:
         partial(plot.groups, result, name),
         f"{name} by group",
         f"{prob}. {_rows(values['groups'], 'name')}",
-        f"Lines are {prob}, marks means.",
+        f"{lines}.",
     )
     if not values["differences"]:
         return
@@ -187,8 +194,7 @@ def _metric(page: _Page, result: Assessment, name: str) -> None:
         partial(plot.differences, result, name),
         f"{name} minus that of {settings.reference}",
         f"{prob}. {_rows(values['differences'], 'group')}",
-        f"Lines are {prob}, marks means; to the right is the probability that a difference is "
-        "positive.",
+        f"{lines}; to the right is the probability that a difference is positive.",
     )
     if all(entry["exact"] or entry["interval"] is None for entry in values["differences"]):
         return

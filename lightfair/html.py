@@ -31,6 +31,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-a
 ACROSS = 9  # columns that fit on a page; a table of more is cut into several
 SAID = 6  # findings that stand before pictures; of more the pictures give a better view
 LISTED = 4  # sections from which on a page has a list of them
+RTL = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+RIGHT_TO_LEFT = re.compile(f"[{RTL}]+(?:[ -][{RTL}]+)*")  # words in Hebrew, Arabic and the like
 INTERVAL = re.compile(r"^(\S+) (\[[^\[\]]*\]|\([^()]*\))$")
 
 # Contrast of text to its ground is at least 7:1. Every rule is about .lightfair, so that none
@@ -44,6 +46,7 @@ overflow-wrap:break-word}
 .lightfair h2,.lightfair .heading{font-size:1.25em;line-height:1.3;font-weight:600;
 margin:2em 0 .5em;padding-top:.4em;border-top:1px solid #bbb}
 .lightfair p{margin:.5em 0;max-width:48em}
+.lightfair #verdict+p{font-size:1.15em;font-weight:600}
 .lightfair a{color:#0b4a8f}
 .lightfair code{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;
 font-size:.9em;overflow-wrap:anywhere}
@@ -154,6 +157,15 @@ def render(document: Document, figures: Pictures | None = None) -> str:
     )
 
 
+def escaped(text: str) -> str:
+    """Escape a text for an element, or for an attribute in quotes.
+
+    Words that are written from right to left are isolated, so that a number or a name that follows
+    on them stays behind them.
+    """
+    return escape(RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text), quote=True)
+
+
 def fragment(document: Document) -> str:
     """Return a document for a notebook: verdicts, sentences and tables, with a style of its own.
 
@@ -256,7 +268,7 @@ def _cell(cell: Cell, reasons: dict[str, str]) -> str:
     parts = match.groups() if match else (cell.text,)
     text = " ".join(f'<span class="part">{_text(part)}</span>' for part in parts)
     if not match:
-        text = "–" if cell.text == "-" else f"<bdi>{_text(cell.text)}</bdi>"
+        text = "–" if cell.text == "-" else _text(cell.text)
     if cell.why is None:
         return text
     mark = reasons.setdefault(cell.why, _letters(len(reasons)))
@@ -285,5 +297,4 @@ def _word(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Escape a text, for an element or an attribute in quotes."""
-    return escape(one_line(text), quote=True)
+    return escaped(one_line(text))

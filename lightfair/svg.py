@@ -18,6 +18,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from .html import escaped
 from .model import Floats
 from .showing import one_line
 
@@ -85,8 +86,8 @@ def element(figure: Figure, prefix: str, title: str, description: str) -> str:
         f'<svg role="img" aria-labelledby="{prefix}-title {prefix}-text" '
         f'viewBox="{" ".join(box)}" width="{box[2]}pt" height="{box[3]}pt" '
         f'font-family="{escape(FONTS)}" stroke-linejoin="round">'
-        f'<title id="{prefix}-title">{escape(one_line(title))}</title>'
-        f'<desc id="{prefix}-text">{escape(one_line(description))}</desc>{inside}</svg>'
+        f'<title id="{prefix}-title">{escaped(one_line(title))}</title>'
+        f'<desc id="{prefix}-text">{escaped(one_line(description))}</desc>{inside}</svg>'
     )
 
 
@@ -107,7 +108,7 @@ def _markup(node: ElementTree.Element, names: dict[str, str]) -> str:
             value = " ".join(LONG.sub(lambda m: _short(float(m[0])), value).split())
         if not (key == "transform" and value.startswith("rotate(-0 ")):
             attributes += f' {key}="{escape(value)}"'
-    text = "" if node.text is None or not node.text.strip() else escape(node.text)
+    text = "" if node.text is None or not node.text.strip() else escaped(node.text)
     inside = text + "".join(_markup(child, names) for child in node)
     if tag in ("defs", "g") and not inside or tag == "g" and not attributes:
         return inside
