@@ -256,12 +256,22 @@ def _from_list(items: list[Any]) -> NDArray[Any]:
     kind = types.pop() if len(types) == 1 else object
     if issubclass(kind, (bool, float, np.generic)):
         return np.asarray(items)
-    if issubclass(kind, (list, tuple, np.ndarray)) and len({np.shape(item) for item in items}) == 1:
+    shapes = {*map(_shape, items)} if issubclass(kind, (list, tuple, np.ndarray)) else {None}
+    if len(shapes) == 1 and None not in shapes:
         return np.array(items, dtype=object)
     array = np.fromiter(items, dtype=object, count=len(items))
     if kind is int and min(items) >= -(2**63) and max(items) < 2**63:
         return array.astype(np.int64)
     return array
+
+
+def _shape(item: Any) -> tuple[int, ...] | None:
+    """The shape of an array or nested lists; None for lists of several lengths."""
+    try:
+        shape: tuple[int, ...] = np.shape(item)
+    except ValueError:
+        return None
+    return shape
 
 
 def frame_columns(values: Any) -> list[tuple[str, Any]] | None:

@@ -276,18 +276,22 @@ def _records(rows: Iterable[Any]) -> list[Record]:
 
 
 def _terms(records: list[Record]) -> Terms:
-    texts = {record.get("terms") for record in records}
-    if len(texts) > 1:
+    text = records[0].get("terms")
+    if any(record.get("terms") != text for record in records):
         raise ValueError(
             "rows must have the same terms; got rows of different queries; make a table of each "
             "and add the tables"
         )
-    text = texts.pop()
     try:
         terms = Terms(**json.loads(str(text)))
         check_clip(terms.clip)
-        return terms
-    except (TypeError, ValueError):
+        names, unlabeled = terms.attributes, terms.unlabeled
+        named = isinstance(names, list) and names and all(isinstance(name, str) for name in names)
+        plain = [terms.positive_label, *([] if unlabeled is None else unlabeled)]
+        if named and not any(isinstance(value, (list, dict)) for value in plain):
+            return terms
+        raise ValueError
+    except (TypeError, ValueError, RecursionError):
         raise ValueError(
             f"rows must have a column terms; got {show(text)} in it; {WHOLE_RESULT}"
         ) from None

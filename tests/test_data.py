@@ -252,6 +252,7 @@ AMBIGUOUS = "only -1 and 1, .* positive_label=1 for the first or unlabeled=-1 fo
         (5, {}, "array or column; got int"),
         (np.ones((4, 2)), {}, r"y_true must be one column, .* shape \(4, 2\)"),
         (np.array(1), {}, "y_true must be one column"),
+        ([[None, []]] * 4, {}, r"y_true must hold plain values; got \[None, \[\]\] at row 0"),
     ],
 )
 def test_bad_labels(y, options, message):

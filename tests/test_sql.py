@@ -204,6 +204,13 @@ def without(column):
     return [{k: v for k, v in row.items() if k != column} for row in naive_rows(draw())]
 
 
+def with_terms(**changes):
+    """Rows that are to be read in another way."""
+    rows = naive_rows(draw())
+    terms = json.dumps({**json.loads(rows[0]["terms"]), **changes})
+    return [{**row, "terms": terms} for row in rows]
+
+
 BAD_ROWS = {
     "nothing": (lambda: [], "must hold at least one row; the result has no rows"),
     "text": (lambda: "rows", "rows must be an iterable of mappings; got str; a pandas frame"),
@@ -211,6 +218,19 @@ BAD_ROWS = {
     "tuples": (lambda: [(1, 2)], r"got tuple; make them with dict\(zip\(names, row\)\)"),
     "no terms": (lambda: without("terms"), "must have a column terms; got None in it; from_rows"),
     "odd terms": (lambda: [{"terms": '{"clip": 1}'}], "must have a column terms; got"),
+    "terms that are no text": (lambda: [{"terms": [1]}, {"terms": {}}], "have the same terms"),
+    **{
+        f"terms: {name}": (lambda name=name, value=value: with_terms(**{name: value}), "must have")
+        for name, value in [
+            ("attributes", None),
+            ("attributes", []),
+            ("attributes", ["race", 1]),
+            ("attributes", "race"),
+            ("positive_label", [1]),
+            ("unlabeled", [{}]),
+            ("unlabeled", 5),
+        ]
+    },
     "two queries": (
         lambda: naive_rows(draw()) + naive_rows(draw(), clip=0.02),
         "rows must have the same terms; got rows of different queries; make a table of each",

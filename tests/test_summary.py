@@ -260,7 +260,7 @@ def test_frames(library, rows, tmp_path):
         chunks = frame
     if library == "iterator":
         path = tmp_path / "rows.csv"
-        frame.to_csv(path, index=False)
+        frame.to_csv(path, index=False, float_format="%.17g")
         chunks = __import__("pandas").read_csv(path, chunksize=150)
     data = lf.score_data(rows.y_true, score, sensitive_features={"g": rows.group})
     assert_same(summarize(chunks), lf.score_table(data))
