@@ -58,10 +58,13 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
     """Return the report of a plan; `full` and `command` as in `report.document`."""
     known, unknown = int(plan.labeled.sum()), int(plan.unlabeled.sum())
     verdict = not np.isnan(plan.decisive).all()
+    every = plan.of_differences or plan.of_groups
+    base = _shared_reference(every)
     expected = f"expected width of {100 * plan.prob:g} % intervals"
+    if base is not None:
+        expected += f" of differences from {base}"
     if verdict:
         expected += f"; chance that a check of differences<={plan.within:g} passes or fails"
-    every = plan.of_differences or plan.of_groups
     blocks: list[Paragraph | Table] = [Paragraph(expected), *_steps(plan, every, verdict)]
     if len(every) > LISTED:
         more = f"and {len(every) - LISTED} more that are narrower"
@@ -92,18 +95,24 @@ def _steps(plan: LabelPlan, every: tuple[Expected, ...], verdict: bool) -> list[
     for i, extra in enumerate(plan.extra.tolist()):
         row = [Cell(f"{extra:,}"), *(_cell(found, i) for found in shown)]
         if verdict:
-            undecided = math.isnan(plan.decisive[i])
-            row.append(Cell("-" if undecided else f"{plan.decisive[i]:.0%}"))
+            chance = plan.decisive[i]
+            undefined = Cell("-", "a difference is undefined")
+            row.append(undefined if math.isnan(chance) else Cell(f"{chance:.0%}"))
         rows.append(tuple(row))
-    head = ("extra labels", *map(_name, shown), *["decisive"] * verdict)
+    head = (
+        "extra labels",
+        *(_name(one, _shared_reference(every)) for one in shown),
+        *["decisive"] * verdict,
+    )
     return [Table(head, tuple(rows))]
 
 
 def _all(plan: LabelPlan, every: tuple[Expected, ...]) -> Table:
     """Every interval, by the number of extra labels."""
-    numbers = plan.extra.tolist()
+    numbers, base = plan.extra.tolist(), _shared_reference(every)
     rows = tuple(
-        (Cell(_name(found)), *(_cell(found, i) for i in range(len(numbers)))) for found in every
+        (Cell(_name(found, base)), *(_cell(found, i) for i in range(len(numbers))))
+        for found in every
     )
     return Table(("with extra labels", *(f"{extra:,}" for extra in numbers)), rows)
 
@@ -150,8 +159,17 @@ def _next(plan: LabelPlan) -> list[str]:
     return [f"{text}."]
 
 
-def _name(found: Expected) -> str:
-    return found.group if found.reference is None else f"{found.group} - {found.reference}"
+def _shared_reference(every: tuple[Expected, ...]) -> str | None:
+    """The group that several differences are from, all of them; None where there is none."""
+    found = {one.reference for one in every}
+    return found.pop() if len(every) > 1 and len(found) == 1 else None
+
+
+def _name(found: Expected, base: str | None) -> str:
+    """Name of a difference, or of a group; without the reference where that is said once."""
+    if found.reference in (None, base):
+        return found.group
+    return f"{found.group} - {found.reference}"
 
 
 def _cell(found: Expected, at: int) -> Cell:

@@ -30,11 +30,14 @@ from .values import counts_of, metric_values
 
 if TYPE_CHECKING:
     from .assessment import Assessment
+    from .compare import Estimate
     from .diagnostics import Gate
     from .verdict import Verdict
     from .wording import Note
 
 Blocks = list[Paragraph | Table]
+
+SAID = 6  # differences up to which the short form has a sentence for each
 
 
 def document(result: Assessment, *, full: bool = False, command: str | None = None) -> Document:
@@ -84,22 +87,15 @@ def capitalized(sections: list[Section], metrics: tuple[str, ...]) -> tuple[Sect
 
 
 def sentence(result: Assessment, metric: str, group: str, reference: str) -> str:
-    """Say the direction of a difference, its size and the probability of the direction.
-
-    A direction is a finding where the interval lies on one side of 0 (`compare.direction_level`).
-    """
+    """Say the direction of a difference, its size and the probability of the direction."""
     estimate = result.difference(metric, group, reference)
     pair = f"{metric} for {group} against {reference}"
     if estimate.reason is not None:
         return f"{pair}: undefined, {estimate.reason}."
     low, high = estimate.interval(result.settings.prob)
     size = f"{number(estimate.mean)} {interval(low, high)}"
-    chances = {
-        "higher": estimate.prob_greater(0.0),
-        "lower": float((estimate.defined < 0.0).mean()),
-        "the same": estimate.prob_equal(),
-    }
-    word = max(chances, key=chances.__getitem__)
+    prob = result.settings.prob
+    word, chances, clear = _direction(estimate, prob)
     between = (
         f"for {group} and {reference}"
         if word == "the same"
@@ -113,8 +109,7 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
     same = ""
     if chances["the same"] >= 0.001:
         same = f", the same with probability {probability(chances['the same'])}"
-    prob = result.settings.prob
-    if chances[word] < (prob if word == "the same" else direction_level(prob)):
+    if not clear:
         higher = probability(chances["higher"])
         return f"{pair}: no direction is clear, P(higher) {higher}{same}: {size}."
     also = "" if word == "the same" else same
@@ -123,13 +118,53 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
     )
 
 
-def findings(result: Assessment, name: str) -> list[Paragraph]:
-    """Return what is to be said of the differences in a metric."""
+def _direction(estimate: Estimate, prob: float) -> tuple[str, dict[str, float], bool]:
+    """The likeliest direction of a defined difference, the probability of each, and if it is clear.
+
+    A direction is a finding where the interval lies on one side of 0 (`compare.direction_level`).
+    """
+    chances = {
+        "higher": estimate.prob_greater(0.0),
+        "lower": float((estimate.defined < 0.0).mean()),
+        "the same": estimate.prob_equal(),
+    }
+    word = max(chances, key=chances.__getitem__)
+    needed = prob if word == "the same" else direction_level(prob)
+    return word, chances, estimate.exact or chances[word] >= needed
+
+
+def _in_short(result: Assessment, name: str, others: list[str], reference: str) -> str:
+    """Say of many groups in one sentence in which directions they differ from the reference."""
+    found: dict[str, list[str]] = {"higher": [], "lower": [], "the same": []}
+    unclear = undefined = 0
+    for group in others:
+        estimate = result.difference(name, group, reference)
+        if estimate.reason is not None:
+            undefined += 1
+            continue
+        word, _, clear = _direction(estimate, result.settings.prob)
+        if clear:
+            found[word].append(group)
+        else:
+            unclear += 1
+    said = [
+        f"{word} in {len(groups)} ({'; '.join(groups)})" for word, groups in found.items() if groups
+    ]
+    said += [f"no direction is clear in {unclear}"] if unclear else []
+    said += [f"undefined in {undefined}"] if undefined else []
+    return f"{name} of {len(others)} groups against {reference}: {', '.join(said)}."
+
+
+def findings(result: Assessment, name: str, *, full: bool = True) -> list[Paragraph]:
+    """Return what is to be said of the differences in a metric; of many in short, if not `full`."""
     if len(result.groups) < 2:
         return []
     reference = str(result.settings.reference)
     others = [group for group in result.groups if group != reference]
-    said = [sentence(result, name, group, reference) for group in others]
+    if full or len(others) <= SAID:
+        said = [sentence(result, name, group, reference) for group in others]
+    else:
+        said = [_in_short(result, name, others, reference)]
     if len(others) > 1:
         from .comparison_report import gap_line
 
@@ -263,7 +298,7 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
         blocks.append(Paragraph(said))
     if values["differences"]:
         blocks.append(_differences(result, values["differences"], full=full))
-        blocks += findings(result, name)
+        blocks += findings(result, name, full=full)
     if full and len(result.groups) > 1:
         from .comparison_report import ratio_table
 

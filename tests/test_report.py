@@ -11,8 +11,9 @@ from asking import flat
 
 from lightfair.imputation import TARGETS
 from lightfair.metrics import METRICS
-from lightfair.report import sentence
+from lightfair.report import document, sentence
 from lightfair.showing import number, probability
+from lightfair.text import render
 
 
 @pytest.fixture(scope="module")
@@ -195,3 +196,28 @@ def test_without_trust_there_is_a_reason(rows):
     assert found["omega"] is None and found["reason"] == "trust is off"
     assert len(found["regions"]) > 0
     assert "trust:" not in str(plain) and "the curve alone" in str(plain)
+
+
+def test_many_groups_are_compared_in_a_sentence(rows):
+    group = np.char.add("g", (np.arange(400) % 9).astype(str))
+    result = ask(rows, group=group, metrics=["tpr", "selection_rate", "ppv"], reference="g0",
+                 y_pred=(rows.y_score > 0.5) & (group != "g8"))  # fmt: skip
+    text = flat(result)
+    rate = {name: result.metric("selection_rate", name).mean for name in result.groups}
+    higher = [name for name in result.groups if rate[name] > rate["g0"]]
+    lower = [name for name in result.groups if rate[name] < rate["g0"]]
+    assert (
+        f"selection_rate of 8 groups against g0: higher in {len(higher)} ({'; '.join(higher)}), "
+        f"lower in {len(lower)} ({'; '.join(lower)})." in text
+    )
+    clear = {"higher": [], "lower": []}
+    for name in result.groups[1:]:
+        low, high = result.difference("tpr", name, "g0").interval(0.95)
+        clear["higher"] += [name] * (low > 0.0)
+        clear["lower"] += [name] * (high < 0.0)
+    said = [f"{word} in {len(some)} ({'; '.join(some)})" for word, some in clear.items() if some]
+    said.append(f"no direction is clear in {8 - len(sum(clear.values(), []))}")
+    assert f"tpr of 8 groups against g0: {', '.join(said)}." in text
+    assert "ppv of 8 groups against g0: no direction is clear in 7, undefined in 1." in text
+    whole = " ".join(render(document(result, full=True)).split())
+    assert "ppv for g8 against g0: undefined, there are no rows predicted positive." in whole
