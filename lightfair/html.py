@@ -249,7 +249,7 @@ def _table(table: Table, title: str, columns: Sequence[int]) -> list[str]:
     reasons: dict[str, str] = {}
     head = "".join(f'<th scope="col">{_text(table.head[i])}</th>' for i in (0, *columns))
     lines = [
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{_text(title)}">',
+        f'<div class="scroll" role="group" tabindex="0" aria-label="{_text(title)}">',
         f"<table><caption>{_text(title)}</caption>",
         f"<thead><tr>{head}</tr></thead>",
         "<tbody>",

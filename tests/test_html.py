@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import sys
 from html.parser import HTMLParser
 
@@ -328,3 +330,27 @@ def test_a_plan_and_a_comparison_of_models(rows):
         assert not Reader(page).all("b")
         assert not Reader(one._repr_html_()).open
         assert len(repr(one)) < 200
+
+
+def test_a_browser_shows_it_and_complains_of_nothing(rows, tmp_path):
+    pytest.importorskip("matplotlib")
+    browser = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "chrome"))), None
+    )
+    if browser is None:
+        pytest.skip("there is no Chromium")
+    result = ask(rows, group=hostile_names(rows), metrics="tpr", checks=["tpr<=0.1"])
+    page = result.to_html()
+    blocked = '<img src="https://example.org/x.png"><script>document.body.remove()</script></main>'
+    said = {}
+    for name, text in (("page", page), ("blocked", page.replace("</main>", blocked))):
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+        options = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr")
+        offline = ("--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={tmp_path}/browser")
+        command = [browser, *options, *offline, "--dump-dom", f"file://{tmp_path}/{name}.html"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert done.stdout.count("<svg") == page.count("<svg")
+        said[name] = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+    assert not said["page"]
+    assert len(said["blocked"]) == 2  # the policy lets neither the picture nor the script in
+    assert all("Content Security Policy" in line for line in said["blocked"])
