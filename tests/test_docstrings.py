@@ -114,6 +114,8 @@ def is_public(name):
 def imported(module):
     if module in COMPILED and not available():
         pytest.skip("numba is absent")
+    if module.startswith("lightfair.plot."):
+        pytest.importorskip("matplotlib")
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

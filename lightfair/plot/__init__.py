@@ -14,9 +14,9 @@ any Figure, without a display. No rcParams are set; those that are set hold.
 
 Colours are those of Okabe and Ito, which colour-blind people tell apart; methods and groups differ
 by marker and line, too, so that a grey copy can be read. What is undefined is not drawn: its reason
-stands in its place. Names from data are drawn as they are, `$` and all. Long ones are wrapped, and
-where three lines do not hold them the middle is left out, unless two names would then look alike.
-A character that the font does not have is written as an escape.
+stands in its place. Names from data are drawn as they are, `$` and all. Long ones are wrapped; what
+two lines do not hold is left out of the middle, unless two names would then look alike. A character
+that the fonts of rcParams `font.family` do not have is written as an escape.
 """
 
 TYPE_CHECKING = False  # as in the package above

@@ -195,7 +195,7 @@ def beside(ax: Axes, row: float, text: str, *, colour: str | None = None) -> Non
     )
 
 
-def inside(ax: Axes, row: float, text: str, *, colour: str = GREY) -> None:
+def inside(ax: Axes, row: float, text: str, *, colour: str = GREY, size: str = SMALLEST) -> None:
     """Write at the left end of a row, in place of what is undefined."""
     literal(
         ax.annotate(
@@ -205,7 +205,7 @@ def inside(ax: Axes, row: float, text: str, *, colour: str = GREY) -> None:
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
-            fontsize=SMALLEST,
+            fontsize=size,
             style="italic",
             color=colour,
             bbox={"facecolor": ax.get_facecolor(), "edgecolor": "none", "alpha": 0.75, "pad": 0.8},

@@ -217,7 +217,7 @@ def _undefined(
         if method.says:
             inside(ax, row + at, f"{method.says}{reason}", colour=method.look.colour)
         else:
-            inside(ax, row + at, DASH, colour=method.look.colour)
+            inside(ax, row + at, DASH, colour=method.look.colour, size="medium")
             yield f"{DASH} {method.name}: {reason}"
 
 
