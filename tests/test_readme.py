@@ -10,6 +10,8 @@ import io
 import pathlib
 import re
 
+import pytest
+
 README = pathlib.Path(__file__).parent.parent / "README.md"
 INDENTED = r"((?:    .*\n|\n(?=    ))+)"
 
@@ -22,7 +24,9 @@ def words(text):
     return re.findall(r"[A-Za-z_]{2,}", text)
 
 
-def test_examples_run_and_print_what_is_shown(monkeypatch):
+def test_examples_run_and_print_what_is_shown():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    pyplot.switch_backend("agg")
     text = README.read_text()
     found = re.findall(rf"<!-- example -->\n{INDENTED}(?:\nprints\n\n{INDENTED})?", text)
     assert len(found) >= 4
@@ -33,3 +37,5 @@ def test_examples_run_and_print_what_is_shown(monkeypatch):
             exec(compile(unindented(code), str(README), "exec"), names)
         if shown:
             assert words(printed.getvalue()) == words(shown)
+    assert pyplot.get_fignums()
+    pyplot.close("all")
