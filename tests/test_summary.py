@@ -260,7 +260,7 @@ def test_frames(library, rows, tmp_path):
         chunks = frame
     if library == "iterator":
         path = tmp_path / "rows.csv"
-        frame.to_csv(path, index=False, float_format="%.17g")
+        frame.astype({"y": "Int64"}).to_csv(path, index=False)
         chunks = __import__("pandas").read_csv(path, chunksize=150)
     data = lf.score_data(rows.y_true, score, sensitive_features={"g": rows.group})
     assert_same(summarize(chunks), lf.score_table(data))
@@ -315,7 +315,7 @@ def test_memory_does_not_grow_with_the_rows():
             yield {"y": rng.integers(-1, 2, 4000), "s": rng.random(4000), "g": group}
 
     peaks = []
-    for count in (5, 5, 60):
+    for count in (5, 20, 60):
         tracemalloc.start()
         summarize(chunks(count))
         peaks.append(tracemalloc.get_traced_memory()[1])
