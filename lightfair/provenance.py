@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .metrics import Metric
     from .paired import ModelComparison
     from .planning import LabelPlan
+    from .table import ScoreTable
 
 CURVES = {
     "beta": "log odds of a positive label = c + a log(s) - b log(1 - s)",
@@ -58,6 +59,11 @@ LABELS = (
     "same score and decision. Labels that are there because of the decision, as of accepted "
     "applicants only, make every number here wrong."
 )
+CHOSEN = (
+    "The labeled rows were chosen with the chances given as label_prob, which depend on group, "
+    "score and decision alone. Chances that depend on anything else that goes with the label make "
+    "every number here wrong."
+)
 LIMITS = (
     "Labels that are no such sample: nothing in the numbers can show it for sure.",
     "Warnings above: what they name is to be settled before a number is used.",
@@ -69,7 +75,10 @@ LIMITS = (
     "once.",
     "A metric is not the whole of fairness, and says nothing of what a decision does to people.",
 )
-ROWS = "y_true, y_score, sensitive_features=..."
+STAND_FOR = (
+    "What is left open in the call stands for the rows. The rows of a table are given as the table "
+    "alone, in place of them."
+)
 
 
 def meaning(metric: Metric) -> str | None:
@@ -81,7 +90,8 @@ def meaning(metric: Metric) -> str | None:
 
 def provenance_sections(result: Assessment, command: str | None) -> list[Section]:
     """Return what an assessment assumed, its limits, and how to make it again."""
-    return _sections(result.settings, assess_call(result.settings, result), command)
+    call = assess_call(result.settings, result.table)
+    return _sections(result.settings, result.table, call, command)
 
 
 def comparison_sections(result: ModelComparison, command: str | None) -> list[Section]:
@@ -89,8 +99,9 @@ def comparison_sections(result: ModelComparison, command: str | None) -> list[Se
     models = ", ".join(f"{model!r}: ..." for model in result.models)
     given = {"threshold": result.settings.threshold}
     given |= _options(result.settings, Settings(hierarchical="nested"))
-    call = _call("compare_models", f"{{{models}}}, y_true, sensitive_features=...", given)
-    return _sections(result.settings, call, command)
+    table = result.cells.table
+    call = _call("compare_models", f"{{{models}}}, y_true, {_columns(table)}", given)
+    return _sections(result.settings, table, call, command)
 
 
 def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
@@ -111,31 +122,47 @@ def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
         "rng": plan.seed,
     }
     call = _call("plan_labels", "result", given)
+    of = [Paragraph("Here result is the assessment of the rows, made as its own report says.")]
+    of = of if command is None else []
     return [
         Section("assumptions", "What was assumed", tuple(map(Paragraph, said))),
-        Section("reproduce", "How to make it again", _again(call, command, plan.seed)),
+        Section("reproduce", "How to make it again", (*_again(call, command, plan.seed), *of)),
     ]
 
 
-def assess_call(settings: Settings, result: Assessment) -> str:
+def assess_call(settings: Settings, table: ScoreTable) -> str:
     """Return the call of `assess` that made a result, with rows left open."""
     given: dict[str, Any] = {"threshold": settings.threshold}
     if settings.thresholds is not None:
-        several = settings.thresholds
-        given = {"threshold": several if isinstance(several, str) else list(several)}
-    rows = ROWS + (", y_pred=..." if settings.threshold is None else "")
-    rows += ", sample_weight=..." if result.table.weighted else ""
+        several, first = settings.thresholds, settings.threshold
+        if not isinstance(several, str):  # the report is about the first one
+            several = sorted(several, key=lambda cut: cut != first)
+        given = {"threshold": several}
+    rows = f"y_true, y_score, {_columns(table)}"
+    rows += ", y_pred=..." if settings.threshold is None else ""
     return _call("assess", rows, given | _options(settings, Settings()))
 
 
-def _sections(settings: Settings, call: str, command: str | None) -> list[Section]:
+def _columns(table: ScoreTable) -> str:
+    """The columns beside labels and scores that rows were given with."""
+    names = ["sensitive_features"]
+    names += ["sample_weight"] * table.weighted
+    names += ["label_prob"] * (table.design is not None)
+    return ", ".join(f"{name}=..." for name in names)
+
+
+def _sections(
+    settings: Settings, table: ScoreTable, call: str, command: str | None
+) -> list[Section]:
     """What was assumed, limits, and what makes it again."""
     again = list(_again(call, command, settings.seed))
+    if command is None:
+        again.append(Paragraph(STAND_FOR))
     if settings.own_metrics:
         own = ", ".join(metric.name for metric in settings.own_metrics)
         again.append(Paragraph(f"Metrics of the user's own, each a lightfair.Metric: {own}."))
     return [
-        _assumptions(settings),
+        _assumptions(settings, CHOSEN if table.design is not None else LABELS),
         Section("limits", "When not to trust it", tuple(map(Paragraph, LIMITS))),
         Section("reproduce", "How to make it again", tuple(again)),
     ]
@@ -175,7 +202,7 @@ def _written(value: Any) -> str:
     return repr(value)
 
 
-def _assumptions(settings: Settings) -> Section:
+def _assumptions(settings: Settings, labels: str) -> Section:
     """What the numbers rest on."""
     scales = settings.prior.to_dict()
     groups = "Its parameters are normal around common ones, by how much is learned."
@@ -191,7 +218,7 @@ def _assumptions(settings: Settings) -> Section:
         )
     low, high = settings.labels_only_prior
     said = [
-        LABELS,
+        labels,
         f"Estimated is {TARGET_WORDS[settings.target]} (target {settings.target}).",
         f"Each group has a calibration curve ({settings.family}) of the score s: "
         f"{CURVES[settings.family]}. {groups} {trust}",

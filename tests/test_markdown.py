@@ -178,7 +178,7 @@ def test_the_call_makes_it_again(rows, asked):
     assert names["again"].to_markdown() == asked.to_markdown()
 
 
-@pytest.mark.parametrize("threshold", [[0.3, 0.5], "all", None])
+@pytest.mark.parametrize("threshold", [[0.5, 0.3, 0.7], "all", None])
 def test_the_call_of_thresholds_and_decisions(rows, threshold):
     given = {"y_pred": rows.y_score > 0.4} if threshold is None else {"threshold": threshold}
     result = lf.assess(
@@ -220,3 +220,19 @@ def test_plans_and_comparisons(rows, reader):
     names = {"scores": scores, "y_true": rows.y_true, "group": rows.group}
     exec(code.replace("lightfair.compare_models(", "again = lightfair.compare_models("), names)
     assert names["again"].to_dict() == found.to_dict()
+
+
+def test_weights_and_chances_of_labels_are_said(rows):
+    result = lf.assess(
+        rows.y_true,
+        rows.y_score,
+        sensitive_features=rows.group,
+        sample_weight=[1.0, 2.0] * 200,
+        label_prob=[0.15] * 400,
+        metrics="tpr",
+        **QUICKEST,
+    )
+    text = result.to_markdown()
+    call = "y_true, y_score, sensitive_features=..., sample_weight=..., label_prob=...,\n"
+    assert call in text and "chosen with the chances given as label_prob" in text
+    assert "random sample of its rows" not in text
