@@ -24,7 +24,7 @@ KNOWN = "known without labels"
 
 
 def to_dict(result: Assessment) -> dict[str, Any]:
-    """Return the assessment as plain values; see the README for the keys."""
+    """Return the assessment as plain values; `Assessment.to_dict` has the keys."""
     from .comparison_report import comparison_values, criterion_values
     from .marginal_report import marginal_values
 
