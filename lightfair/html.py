@@ -29,7 +29,9 @@ WITHOUT_PLOTS = (
 )
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 ACROSS = 9  # columns that fit on a page; a table of more is cut into several
-SAID = 6  # findings that stand before pictures; of more the pictures give a better view
+SAID = (
+    6  # findings that are shown; of more, which pictures and tables show better, all but one wait
+)
 LISTED = 4  # sections from which on a page has a list of them
 RTL = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 RIGHT_TO_LEFT = re.compile(f"[{RTL}]+(?:[ -][{RTL}]+)*")  # words in Hebrew, Arabic and the like
@@ -52,6 +54,7 @@ margin:2em 0 .5em;padding-top:.4em;border-top:1px solid #bbb}
 font-size:.9em;overflow-wrap:anywhere}
 .lightfair pre{background:#f3f3f3;border:1px solid #ccc;padding:.6em .8em;margin:.5em 0;
 white-space:pre-wrap;overflow-wrap:anywhere}
+.lightfair summary{cursor:pointer;color:#0b4a8f}
 .lightfair .findings{margin:.5em 0;padding:0 0 0 1.2em;max-width:60em}
 .lightfair .findings li{margin:.2em 0}
 .lightfair .verdict,.lightfair .warning{border:1px solid #767676;border-left-width:.5em;
@@ -98,7 +101,7 @@ position:sticky;left:0;padding-left:0}
 .lightfair .scroll{overflow:visible}
 .lightfair table{font-size:8pt}
 .lightfair th,.lightfair td{padding:.2em .4em}
-.lightfair th:first-child{position:static;max-width:12em}
+.lightfair th:first-child{position:static}
 .lightfair thead{display:table-header-group}
 .lightfair tr,.lightfair figure,.lightfair .verdict,.lightfair .warning,.lightfair .scroll,
 .lightfair li{break-inside:avoid}
@@ -185,12 +188,15 @@ def _blocks(section: Section, pictures: Sequence[Picture]) -> list[str]:
     lead = tables[0] if tables else len(blocks)
     found = [b for b in blocks[lead:] if isinstance(b, Paragraph) and b.role == "finding"]
     lines = _in_turn(blocks[:lead], section)
-    said = _in_turn(found, section)
+    said = _in_turn(found if len(found) <= SAID else found[-1:], section)
+    if len(found) > SAID:  # the last sums up
+        summary = f"<summary>{len(found) - 1} sentences on single comparisons</summary>"
+        said += ["<details>", summary, *_in_turn(found[:-1], section), "</details>"]
     drawn = [_figure(picture) for picture in pictures if picture.svg is not None]
     if drawn:
         drawn = ['<div class="figures">', *drawn, "</div>"]
     drawn += [f"<p>{_text(picture.caption)}</p>" for picture in pictures if picture.svg is None]
-    lines += [*said, *drawn] if len(found) <= SAID else [*drawn, *said]
+    lines += [*said, *drawn]
     return lines + _in_turn([b for b in blocks[lead:] if b not in found], section)
 
 

@@ -199,9 +199,9 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
         if blocks:
             blocks = [Paragraph(_outcome(result.checks)), *blocks, Paragraph(_rule(result))]
         else:
-            blocks = [Paragraph("No limit was set, so there is no verdict. What was found:")]
-            for name in result.settings.metrics:
-                blocks += _headline(result, name)
+            found = [said for name in result.settings.metrics for said in _headline(result, name)]
+            more = " What was found:" if found else ""
+            blocks = [Paragraph(f"No limit was set, so there is no verdict.{more}"), *found]
         if notes := result.warnings:
             codes = ", ".join(dict.fromkeys(note.code for note in notes))
             blocks.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))

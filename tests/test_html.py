@@ -169,6 +169,17 @@ def test_a_dash_has_its_reason_below_the_table_once():
     assert text.count("no labels in A") == 1
 
 
+def test_of_many_findings_the_last_is_shown_and_others_wait():
+    found = tuple(Paragraph(f"finding {i}", "finding") for i in range(html.SAID + 1))
+    few, many = (
+        html.render(Document("D", (Section("s", "S", blocks),)), {})
+        for blocks in ((Table(("a",), ()), *found[1:]), (Table(("a",), ()), *found))
+    )
+    assert "<details>" not in few and few.count("<li>finding") == html.SAID
+    assert many.index(f"finding {html.SAID}") < many.index("<details>") < many.index("finding 0")
+    assert many.index(f"finding {html.SAID - 1}") < many.index("</details>") < many.index("<table")
+
+
 def test_a_wide_table_is_cut_into_several():
     width = 2 * html.ACROSS
     head = tuple(f"c{i}" for i in range(width))
