@@ -183,6 +183,13 @@ def test_what_is_no_axes_is_refused(two):
         plot.groups(two, "tpr", ax=axes)
 
 
+def test_it_draws_on_a_part_of_a_figure(two, tmp_path):
+    left, right = Figure(layout="constrained").subfigures(1, 2)
+    plot.differences(two, "tpr", ax=left.subplots())
+    plot.thresholds(two, "tpr", ax=right.subplots())
+    left.figure.savefig(tmp_path / "figure.png")
+
+
 def test_settings_of_matplotlib_stay(two, ax):
     import matplotlib
 

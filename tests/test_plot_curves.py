@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from asking import ask
@@ -295,11 +297,20 @@ def test_every_parameter_has_a_name(result):
     assert all(draws.shape == chains for draws in every.values())
     free = {"temperature": 1}.get(result.settings.family, 3)
     assert sum(name.startswith(("log_a[", "log_b[", "c[")) for name in every) == 2 * free
+    spread = result.posterior.sigma
+    shared = result.settings.hierarchical
+    one = every["sigma[log_a]" if shared else "sigma[B, log_a]"]
+    np.testing.assert_array_equal(one, spread[..., 0] if shared else spread[:, :, 1, 0])
     np.testing.assert_array_equal(every["log_a[B]"], result.posterior.phi[:, :, 1, 0])
     np.testing.assert_array_equal(every["tpr[B]"], result.draws("tpr")[:, :, 1])
     assert ("tau" in every or "tau[A]" in every) == (result.posterior.tau is not None)
-    deviations = sum(name.startswith(("jump", "bend", "mass")) for name in every)
-    assert deviations == 2 * result.posterior.deviations.shape[-1]
+    deviations = [name for name in every if name.startswith("deviation[")]
+    assert len(deviations) == 2 * result.posterior.deviations.shape[-1]
+    if deviations:
+        assert "deviation[A, bend 1]" in deviations
+        np.testing.assert_array_equal(
+            every[deviations[-1]], result.posterior.deviations[:, :, 1, -1]
+        )
 
 
 def test_the_nested_prior_has_its_own(ax):
@@ -307,8 +318,11 @@ def test_the_nested_prior_has_its_own(ax):
     group = {"g": rows.group, "h": np.resize(["x", "y"], 400)}
     result = ask(rows, metrics="tpr", group=group, hierarchical="nested")
     every = parameters.parameters(result)
-    np.testing.assert_array_equal(every["effect_sd_c[h]"], result.posterior.effect_sd["h"][..., 2])
-    assert plot.trace(result, "effect_sd_c[h]", ax=ax).get_title(loc="left") == "effect_sd_c[h]"
+    np.testing.assert_array_equal(every["effect_sd_h[c]"], result.posterior.effect_sd["h"][..., 2])
+    assert plot.trace(result, "effect_sd_h[c]", ax=ax).get_title(loc="left") == "effect_sd_h[c]"
+    judged = [name for name in every if not re.match(r"mu\[|effect_[gh]\[", name)]
+    worst = max(float(lf.diagnostics.rhat(every[name])) for name in judged)
+    assert float(lf.diagnostics.rhat(parameters.chosen(result, None)[1])) == worst
 
 
 def test_the_default_is_the_parameter_with_the_largest_rhat(two):

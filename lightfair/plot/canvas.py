@@ -98,12 +98,12 @@ def titled(ax: Axes, title: str, x: str, y: str = "", *, above: float = 0.0) -> 
 def _room(ax: Axes) -> float:
     """Points that the Axes will be wide, about: a layout engine makes way for names of rows."""
     figure = ax.figure
-    width = 72.0 * figure.get_figwidth()  # type: ignore[union-attr]
+    scale = 72.0 / figure.dpi
+    width = scale * figure.bbox.width
     spec = ax.get_subplotspec()
     if spec is None or figure.get_layout_engine() is None:
         share = ax.get_position().width
         return max(share * width, LEAST)
-    scale = 72.0 / figure.dpi
     names = max((label.get_window_extent().width for label in ax.get_yticklabels()), default=0.0)
     right = [text for text in ax.texts if text.get_label() == BESIDE]
     values = max((text.get_window_extent().width for text in right), default=0.0)

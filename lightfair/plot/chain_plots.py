@@ -31,7 +31,8 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
     ----------
     result
     parameter
-        By the names of `plot.parameters`, such as "log_a[B]", "tau", "tpr[B]" or "tpr[B - A]".
+        As ArviZ names it, such as "log_a[B]", "mu[c]", "tau", "tpr[B]" or "tpr_difference[B]"; see
+        `plot.parameters`.
         Default: the one with the largest R-hat.
     ax
         Where to draw. Default: a new figure.

@@ -1,68 +1,69 @@
-"""Names of what was drawn: every parameter, metric and difference, with its draws.
+"""Names of single numbers among the draws: those that ArviZ gives them.
 
-log_a[G], log_b[G], c[G]               curve of group G
-mu_log_a, sigma_log_a, ...             what groups share; mu_log_a[G] where they share nothing
-omega, tau                             scales of the deviations from the curve
-jump[G], bend_1[G], ..., mass_1[G]     the deviations
-effect_sd_log_a[A], ...                under the nested prior, of attribute A
-tpr[G], tpr[G - R]                     a metric, and its difference from the reference R
+A name is that of the draws in `to_arviz` and, in brackets, what is chosen of each axis:
+
+    log_a[B], c[B]                     of the curve of group B
+    mu[log_a], sigma[c]                what groups share; mu[B, log_a] where they share nothing
+    omega, tau                         scales of the deviations from the curve
+    deviation[B, jump]                 a deviation; those of one name are numbered, bend 1, bend 2
+    effect_sd_race[log_a]              under the nested prior, of the attribute race
+    tpr[B], tpr_difference[B]          a metric, and its difference from the reference
 """
 
 from __future__ import annotations
 
 import difflib
+import itertools
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arviz_data import posterior_dict
 from ..diagnostics import diagnose
-from ..model import Floats, active
+from ..model import Floats
 
 if TYPE_CHECKING:
     from ..assessment import Assessment
 
-CURVE = ("log_a", "log_b", "c")
+LOOSE = ("mu[", "effect_")  # but effect_sd_
 
 
 def parameters(result: Assessment) -> dict[str, Floats]:
-    """Return the draws of everything by name, float64 (chain, draw); NaN where it is undefined."""
-    posterior, groups = result.posterior, result.groups
-    found: dict[str, Floats] = {}
-    for at in np.flatnonzero(active(result.settings.family)):
-        name = CURVE[at]
-        for g, group in enumerate(groups):
-            found[f"{name}[{group}]"] = posterior.phi[:, :, g, at]
-        for level, draws in (("mu", posterior.mu), ("sigma", posterior.sigma)):
-            _add(found, f"{level}_{name}", draws[..., at], groups)
-        for attribute, draws in (posterior.effect_sd or {}).items():
-            found[f"effect_sd_{name}[{attribute}]"] = draws[..., at]
-    for scale, of_scale in (("omega", posterior.omega), ("tau", posterior.tau)):
-        if of_scale is not None:
-            _add(found, scale, of_scale, groups)
-    columns = posterior.regions.names
-    for j, column in enumerate(columns):
-        number = f"_{columns[: j + 1].count(column)}" if columns.count(column) > 1 else ""
-        for g, group in enumerate(groups):
-            found[f"{column}{number}[{group}]"] = posterior.deviations[:, :, g, j]
-    reference = result.settings.reference
-    for metric in result.settings.metrics:
-        for group in groups:
-            found[f"{metric}[{group}]"] = result.metric(metric, group).draws
-        for group in groups if reference is not None else ():
-            if group != reference:
-                delta = result.difference(metric, group, reference).draws
-                found[f"{metric}[{group} - {reference}]"] = delta
+    """Return the draws of everything that varies, by name: float64 (chain, draw).
+
+    NaN where a metric is undefined.
+    """
+    known = posterior_dict(result)
+    coords = {axis: _numbered(list(names)) for axis, names in known["coords"].items()}
+    found = {}
+    for name, draws in known["posterior"].items():
+        axes = [list(enumerate(coords[axis])) for axis in known["dims"][name]]
+        for chosen_of in itertools.product(*axes):
+            places, said = zip(*chosen_of, strict=True) if chosen_of else ((), ())
+            label = f"{name}[{', '.join(said)}]" if said else name
+            at = (slice(None), slice(None), *places)
+            found[label] = draws[at]
     return found
 
 
 def chosen(result: Assessment, parameter: str | None) -> tuple[str, Floats]:
-    """Return the name and the draws of a parameter; of the one with the largest R-hat for None."""
+    """Return the name and the draws of a parameter.
+
+    None is the one with the largest R-hat, of those that convergence is judged by: under the nested
+    prior mu and effects are not, as they are known only up to what one gives the other.
+    """
     every = parameters(result)
     if parameter is None:
-        defined = {name: draws for name, draws in every.items() if not np.isnan(draws).any()}
-        rhat = diagnose(np.stack(list(defined.values()), axis=-1)).rhat
-        names = list(defined)
-        return (name := names[int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]), defined[name]
+        nested = result.posterior.effects is not None
+        judged = {
+            name: draws
+            for name, draws in every.items()
+            if not (nested and name.startswith(LOOSE) and not name.startswith("effect_sd_"))
+            and not np.isnan(draws).any()
+        }
+        rhat = diagnose(np.stack(list(judged.values()), axis=-1)).rhat
+        name = list(judged)[int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]
+        return name, judged[name]
     if parameter not in every:
         near = difflib.get_close_matches(str(parameter), every, 3, 0.0)
         raise ValueError(
@@ -71,10 +72,9 @@ def chosen(result: Assessment, parameter: str | None) -> tuple[str, Floats]:
     return parameter, every[parameter]
 
 
-def _add(found: dict[str, Floats], name: str, draws: Floats, groups: tuple[str, ...]) -> None:
-    """Add a parameter that all groups share, (chain, draw), or each has, (chain, draw, group)."""
-    if draws.ndim == 2:
-        found[name] = draws
-    else:
-        for g, group in enumerate(groups):
-            found[f"{name}[{group}]"] = draws[:, :, g]
+def _numbered(names: list[str]) -> list[str]:
+    """Names; those that occur twice with their number."""
+    return [
+        f"{name} {names[: at + 1].count(name)}" if names.count(name) > 1 else name
+        for at, name in enumerate(names)
+    ]
