@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 LIBRARIES = ("pandas", "polars")
 PANDAS = {str: "string", float: "float64", int: "Int64", bool: "boolean"}
-POLARS = {str: "String", float: "Float64", int: "Int64", bool: "Boolean"}
 
 
 def to_dataframe(
@@ -55,8 +54,7 @@ def to_dataframe(
                 for column, kind in kinds.items()
             }
         )
-    types = {column: getattr(frames, POLARS[kind]) for column, kind in kinds.items()}
-    return frames.DataFrame(values, schema=types)
+    return frames.DataFrame(values, schema=kinds)
 
 
 def _library(asked: str | None) -> tuple[str, Any]:

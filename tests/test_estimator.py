@@ -208,10 +208,10 @@ def test_a_model_without_decisions_has_those_of_its_scores(logistic, X, y):
 
 
 def test_margins_are_calibrated_first(train, X, y):
-    machine = LinearSVC().fit(train[0][NUMBERS], train[1])
+    machine = LinearSVC(dual=False).fit(train[0][NUMBERS], train[1])
     with pytest.raises(TypeError, match=r"LinearSVC has decision_function and no predict_proba"):
         ask(machine, X[NUMBERS], y, X["sex"])
-    way_out = CalibratedClassifierCV(LinearSVC(), cv=2).fit(train[0][NUMBERS], train[1])
+    way_out = CalibratedClassifierCV(LinearSVC(dual=False), cv=2).fit(train[0][NUMBERS], train[1])
     assert ask(way_out, X[NUMBERS], y, X["sex"]).table.rows == 300
 
 

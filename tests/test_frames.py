@@ -62,7 +62,7 @@ def test_polars_has_the_values_and_types_of_the_rows(result, undefined):
     for one in (result, undefined):
         frame = one.to_dataframe("polars")
         assert frame.rows(named=True) == tidy.rows(one)
-        kinds = {str: polars.String, float: polars.Float64, int: polars.Int64, bool: polars.Boolean}
+        kinds = {str: polars.Utf8, float: polars.Float64, int: polars.Int64, bool: polars.Boolean}
         assert dict(frame.schema) == {name: kinds[kind] for name, kind in tidy.COLUMNS.items()}
 
 
