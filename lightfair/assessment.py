@@ -18,6 +18,7 @@ from .compare import Estimate, Gap, check_prob, difference
 from .comparisons import ByGroup, Pair, only_one
 from .criteria import criterion_metrics, larger_gap
 from .diagnostics import Gate
+from .hints import hint
 from .labels_only import LabelsOnly
 from .metrics import Metric
 from .misfit import Misfit
@@ -658,5 +659,6 @@ class Assessment:
     def _index(self, group: Any) -> int:
         name = level_name(group)
         if name not in self.groups:
-            raise ValueError(f"no group {name!r}; there are {', '.join(self.groups)}")
+            known = ", ".join(self.groups)
+            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {known}")
         return self.groups.index(name)

@@ -21,7 +21,14 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from . import assess_command, plan_command, sql_command, summarize_command
+from . import (
+    assess_command,
+    compare_command,
+    plan_command,
+    sql_command,
+    summarize_command,
+    threshold_command,
+)
 from ._version import __version__
 from .arguments import sentence
 from .colors import understands
@@ -133,6 +140,8 @@ def _parser() -> Parser:
     )
     assess_command.add_parser(commands)
     plan_command.add_parser(commands)
+    compare_command.add_parser(commands)
+    threshold_command.add_parser(commands)
     summarize_command.add_parser(commands)
     sql_command.add_parser(commands)
     assess_command.add_demo_parser(commands)

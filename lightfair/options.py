@@ -105,14 +105,15 @@ def one_sentence(text: str) -> str:
     return text
 
 
-def add_files(parser: argparse.ArgumentParser) -> None:
-    """Add the files."""
+def add_files(parser: argparse.ArgumentParser, *, tables: bool = True) -> None:
+    """Add the files; without `tables` they hold rows, and are read more than once."""
+    also = "; or a table that summarize wrote; - is standard input" if tables else ""
     parser.add_argument_group("files").add_argument(
         "file",
         nargs="+",
         metavar="FILE",
-        help="rows: CSV with a header, gzipped or not, Parquet, Arrow; or a table that summarize "
-        "wrote; - is standard input; several are added up",
+        help="rows: CSV with a header, gzipped or not, Parquet, Arrow" + also + "; several are "
+        "added up",
     )
 
 
@@ -189,24 +190,7 @@ def add_common(
     Without `judged`, no options that a report alone has: limits, and intervals that hold at once.
     `metrics` says what --metric takes.
     """
-    what = parser.add_argument_group("what to report")
-    what.add_argument(
-        "--metric",
-        nargs="+",
-        action="extend",
-        metavar="NAME",
-        help=metrics,
-    )
-    what.add_argument("--reference", metavar="NAME", help="group to compare with (the largest)")
-    what.add_argument(
-        "--target", default="sample", metavar="WHAT", help="sample (default), expected, population"
-    )
-    what.add_argument(
-        "--prob", type=float, default=0.95, metavar="P", help="mass of intervals (0.95)"
-    )
-    what.add_argument(
-        "--epsilon", type=float, default=0.05, metavar="X", help="a small difference (0.05)"
-    )
+    what = add_what(parser, metrics=metrics)
     if judged:
         what.add_argument(
             "--simultaneous", action="store_true", help="add intervals that hold all at once"
@@ -222,23 +206,48 @@ def add_common(
     add_model(parser)
 
 
-def add_model(parser: argparse.ArgumentParser, *, hierarchical: bool | str = True) -> None:
-    """Add the model and sampler; `hierarchical` is what it is where no option says."""
+def add_what(parser: argparse.ArgumentParser, *, metrics: str) -> Any:
+    """Add what to report; return its group."""
+    what = parser.add_argument_group("what to report")
+    what.add_argument("--metric", nargs="+", action="extend", metavar="NAME", help=metrics)
+    what.add_argument("--reference", metavar="NAME", help="group to compare with (the largest)")
+    what.add_argument(
+        "--target", default="sample", metavar="WHAT", help="sample (default), expected, population"
+    )
+    what.add_argument(
+        "--prob", type=float, default=0.95, metavar="P", help="mass of intervals (0.95)"
+    )
+    what.add_argument(
+        "--epsilon", type=float, default=0.05, metavar="X", help="a small difference (0.05)"
+    )
+    return what
+
+
+def add_model(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
+    """Add the model and sampler; with `nested` effects are shared unless an option says no."""
     how = parser.add_argument_group("model and sampler")
     how.add_argument(
         "--family", default="beta", metavar="NAME", help="beta (default), llo, temperature"
     )
+    usual: bool | str = "nested" if nested else True
     prior = how.add_mutually_exclusive_group()
     prior.add_argument(
-        "--no-hierarchical", dest="hierarchical", action="store_false", help="share no prior"
-    )
-    prior.add_argument(
-        "--nested",
+        "--no-hierarchical",
         dest="hierarchical",
         action="store_const",
-        const="nested",
-        default=hierarchical,
-        help="several --group: groups of a level share its effects",
+        const=False,
+        default=usual,
+        help="share no prior",
+    )
+    prior.add_argument(
+        "--no-nested" if nested else "--nested",
+        dest="hierarchical",
+        action="store_const",
+        const=True if nested else "nested",
+        default=usual,
+        help="groups and decisions share a prior as equals"
+        if nested
+        else "several --group: groups of a level share its effects",
     )
     how.add_argument(
         "--no-trust", dest="trust", action="store_false", help="the curve alone, as in the paper"

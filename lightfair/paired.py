@@ -65,7 +65,7 @@ distribution of both scores, which is not kept; so the metrics here are those of
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -80,6 +80,7 @@ from .compare import Estimate
 from .data import ScoreData, score_data
 from .gather import score_table
 from .groups import group_names
+from .hints import hint
 from .metrics import DEFAULT_METRICS, theta
 from .model import Floats, Prior, logit_of, sigmoid
 from .posterior import Progress
@@ -376,7 +377,8 @@ class ModelComparison:
     def _index(self, group: Any) -> int:
         name = level_name(group)
         if name not in self.groups:
-            raise ValueError(f"no group {name!r}; there are {', '.join(self.groups)}")
+            known = ", ".join(self.groups)
+            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {known}")
         return self.groups.index(name)
 
     def _cells_of(self, group: Any) -> npt.NDArray[np.bool_]:
@@ -496,12 +498,7 @@ progress
         draws=draws,
         warmup=warmup,
     )
-    scored = [name for name in settings.metrics if settings.metric(name).of != "counts"]
-    if scored:
-        raise ValueError(
-            f"metrics must be of decisions, which are compared row by row; got {scored[0]}, which "
-            "is of scores; assess each model for it"
-        )
+    check_compared(settings)
     columns = _models(scores)
     cuts = _thresholds(threshold, tuple(columns))
     rows = {
@@ -517,16 +514,41 @@ progress
         for model, column in columns.items()
     }
     check_indexes([(f"scores[{model!r}]", column) for model, column in columns.items()])
-    return _compared(checked, settings, rng, progress)
+    return compare_data(checked, settings, rng, progress)
 
 
-def _compared(
+def check_compared(settings: Settings) -> None:
+    """Raise ValueError where a metric is not of decisions."""
+    scored = [name for name in settings.metrics if settings.metric(name).of != "counts"]
+    if scored:
+        raise ValueError(
+            f"metrics must be of decisions, which are compared row by row; got {scored[0]}, which "
+            "is of scores; assess each model for it"
+        )
+
+
+def check_models(names: Sequence[str]) -> None:
+    """Raise ValueError where models are too few or too many, or one comes twice."""
+    fewest, most = MODELS
+    if not fewest <= len(names) <= most or len(set(names)) < len(names):
+        also = "; to assess one model use assess" if len(names) < fewest else ""
+        also = "; compare them in turns" if len(names) > most else also
+        raise ValueError(
+            f"scores must hold {fewest} to {most} models of different names; got {len(names)}: "
+            f"{', '.join(names) or 'none'}{also}"
+        )
+
+
+def compare_data(
     checked: dict[str, ScoreData],
     settings: Settings,
-    rng: int | np.random.Generator | None,
-    progress: Progress | None,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
 ) -> ModelComparison:
-    """Fit the cells, impute their labels once, and sum them up for each model."""
+    """Compare models on checked rows, which are the same for all but for scores and decisions.
+
+    The cells are fitted, their labels imputed once, and summed up for each model.
+    """
     tables = {model: score_table(data, clip=settings.clip) for model, data in checked.items()}
     plain = next(iter(tables.values()))
     seed: Any = rng
@@ -595,16 +617,8 @@ def _models(scores: Any) -> dict[str, Any]:
             "scores must be a dict of model name to scores, or a data frame with a column for "
             f"each model; got {type(scores).__name__}"
         )
-    columns = {level_name(name): column for name, column in pairs}
-    fewest, most = MODELS
-    if not fewest <= len(columns) <= most or len(columns) < len(pairs):
-        also = "; to assess one model use assess" if len(columns) < fewest else ""
-        also = "; compare them in turns" if len(columns) > most else also
-        raise ValueError(
-            f"scores must hold {fewest} to {most} models of different names; got {len(pairs)}: "
-            f"{', '.join(level_name(name) for name, _ in pairs) or 'none'}{also}"
-        )
-    return columns
+    check_models([level_name(name) for name, _ in pairs])
+    return {level_name(name): column for name, column in pairs}
 
 
 def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:

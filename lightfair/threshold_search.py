@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .compare import UNDEFINED_LIMIT, Estimate
+from .hints import hint
 from .metrics import Metric, theta
 from .model import Floats, logit_of, sigmoid
 from .slots import Slots, confusion, score_slots
@@ -408,7 +409,8 @@ def _asked(result: Assessment, group: Any, base: str | None) -> list[str]:
 
 def _known(result: Assessment, name: str) -> None:
     if name not in result.groups:
-        raise ValueError(f"no group {name!r}; there are {', '.join(result.groups)}")
+        known = ", ".join(result.groups)
+        raise ValueError(f"no group {name!r}{hint(name, result.groups)}; there are {known}")
 
 
 def _place(result: Assessment, name: str) -> int:

@@ -37,6 +37,7 @@ import numpy as np
 
 from .bands import check_cuts, collapsed, is_several, parents
 from .compare import ROUNDING, Estimate
+from .hints import hint
 from .imputation import blocks
 from .metrics import Metric, theta
 from .model import Floats, logit_of, sigmoid
@@ -235,7 +236,8 @@ class ThresholdCurve:
     def _index(self, group: Any) -> int:
         name = level_name(group)
         if name not in self.groups:
-            raise ValueError(f"no group {name!r}; there are {', '.join(self.groups)}")
+            known = ", ".join(self.groups)
+            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {known}")
         return self.groups.index(name)
 
     def _reference(self, reference: Any) -> Any:

@@ -99,7 +99,7 @@ def test_the_version_is_that_of_the_package(capsys):
     [
         (["asses"], "argument COMMAND: invalid choice: 'asses' (did you mean 'assess'?); there"),
         (["plann"], "(did you mean 'plan'?)"),
-        (["frobnicate"], "invalid choice: 'frobnicate'; there are assess, plan, summarize"),
+        (["frobnicate"], "invalid choice: 'frobnicate'; there are assess, plan, compare,"),
         (["--vresion"], "unrecognized arguments: --vresion (did you mean '--version'?)"),
         (["assess", "x.csv", "--lable", "y"], "unrecognized arguments: --lable (did you mean '--l"),
         (["assess", "--lable=y"], "(did you mean '--label'?); see lightfair assess --help"),

@@ -1,0 +1,103 @@
+"""`lightfair compare FILE --score OLD --score NEW ...`: which model is fairer, on the same rows.
+
+Each model is a column of scores, and called by its name. A FILE is read once for each model, and
+all rows are held in memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from .arguments import rows_of, seed_of, settings_of, threshold_of
+from .options import add_details, add_files, add_general, add_model, add_what
+from .outputs import Answer, add_outputs, check_outputs, deliver
+from .progress import progress_line
+
+EXAMPLES = """examples:
+  lightfair compare scores.csv --label label --score old --score new \\
+      --group race
+  lightfair compare scores.csv --label label --score old --score new \\
+      --group race --threshold old=0.5 --threshold new=0.4 --metric tpr \\
+      --reference White --html report.html
+"""
+
+
+def add_parser(commands: Any) -> None:
+    """Add the command to the parser of the command line."""
+    parser = commands.add_parser(
+        "compare",
+        help="compare the fairness of two to four models on the same rows",
+        usage="lightfair compare FILE ... --label COL --score COL --score COL\n"
+        "                         --group COL [options]",
+        description="Compare models row by row: which has the smaller gaps between groups, which\n"
+        "is more accurate, and how sure that is. Each model is a column of scores.",
+        epilog=EXAMPLES,
+    )
+    add_files(parser, tables=False)
+    rows = parser.add_argument_group("columns and rows")
+    rows.add_argument("--label", metavar="COL", help="labels; empty, NA = unlabeled")
+    rows.add_argument(
+        "--score", action="append", metavar="COL", help="scores of a model, in [0, 1]; two to four"
+    )
+    rows.add_argument("--group", action="append", metavar="COL", help="attribute; more are crossed")
+    rows.add_argument(
+        "--threshold",
+        action="append",
+        metavar="NUMBER",
+        help="positive from here on (0.5); COL=NUMBER, repeated, sets one per model",
+    )
+    add_details(rows)
+    add_what(parser, metrics="one or more metrics of decisions (accuracy tpr fpr selection_rate)")
+    add_model(parser, nested=True)
+    add_outputs(parser)
+    add_general(parser)
+    parser.set_defaults(command=compare_files, pred=None)
+
+
+def compare_files(arguments: argparse.Namespace) -> Answer:
+    """Compare models on the rows of files."""
+    from .paired import check_compared, check_models, compare_data
+    from .paired_report import document
+
+    check_outputs(arguments)
+    models = arguments.score or []
+    given = {"--label": arguments.label, "--score": models, "--group": arguments.group}
+    absent = [option for option, value in given.items() if not value]
+    if absent:
+        raise ValueError(
+            f"rows need --label, --score and --group; got no {' and no '.join(absent)}"
+        )
+    if "-" in arguments.file:
+        raise ValueError(
+            "compare reads a FILE once for each model, and standard input can be read only once; "
+            "give the name of a file"
+        )
+    check_models(models)
+    settings = settings_of(arguments)
+    check_compared(settings)
+    cuts = _thresholds(arguments, models)
+    seed = seed_of(arguments)
+    checked = {}
+    for model in models:
+        one = {**vars(arguments), "score": model, "threshold": cuts[model]}
+        checked[model] = rows_of(argparse.Namespace(**one), "compare", settings.clip)
+    result = compare_data(checked, settings, seed, progress_line())
+    return deliver(arguments, result, document)
+
+
+def _thresholds(arguments: argparse.Namespace, models: list[str]) -> dict[str, list[str] | None]:
+    """The threshold of each model, as the command line would give it for one alone."""
+    found = threshold_of(arguments)
+    if isinstance(found, (list, str)):
+        raise ValueError(
+            "--threshold must be one number, or COL=NUMBER for each model; compare the models at "
+            "each threshold in turn"
+        )
+    if not isinstance(found, dict):
+        return dict.fromkeys(models, arguments.threshold)
+    if set(found) != set(models):
+        raise ValueError(
+            f"--threshold must name each of the models {', '.join(models)}; got {', '.join(found)}"
+        )
+    return {model: [repr(cut)] for model, cut in found.items()}
