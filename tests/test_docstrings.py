@@ -14,6 +14,7 @@ import contextlib
 import doctest
 import importlib
 import inspect
+import pydoc
 import re
 
 import pytest
@@ -175,3 +176,10 @@ def test_the_table_of_warnings_has_all_of_them():
     lines = importlib.import_module("lightfair.warn").__doc__.splitlines()
     listed = re.findall(r"[a-z_]{5,}", " ".join(x[:36] for x in lines if x.startswith("    ")))
     assert sorted(listed) == sorted(made)
+
+
+def test_help_on_the_package_names_and_lists_all_that_is_public():
+    text = pydoc.plain(pydoc.render_doc(lf))
+    listed = {*re.findall(r"^    (?:class )?(\w+)\(", text, re.MULTILINE)}
+    assert {*PUBLIC} <= listed
+    assert {*PUBLIC, "METRICS", "CRITERIA"} <= {*re.findall(r"\w+", lf.__doc__)}
