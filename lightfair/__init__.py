@@ -40,7 +40,7 @@ Reference, one module a subject; python -m pydoc lightfair.metrics, and the like
     assessment          Assessment.to_dict has the keys of --json
     recipes, tidy, plot             from and to Fairlearn, Aequitas, scikit-learn, pandas, ArviZ,
                         pytest, a workflow; every number in a row of its own; pictures
-    cli, config         the command line; a file of its options
+    cli, config         the command line, whose commands are in ..._command; a file of its options
 
 How data takes its way, each module importing only from those above it:
 
@@ -67,7 +67,9 @@ How data takes its way, each module importing only from those above it:
         |  provenance           what was assumed, and how to make it again
         |  text, markdown, html, figures        show it; showing: how numbers are written
     values, tidy, frames, arviz_data            plain values, rows, data frames, draws
-    plot, estimator, recipes, cli
+    plot, estimator, recipes
+    cli finds the command, assess_command, plan_command, ...
+        |  options, arguments, config, outputs, writing, colors, completion
 """
 
 from ._version import __version__

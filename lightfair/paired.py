@@ -60,6 +60,10 @@ distribution of both scores, which is not kept; so the metrics here are those of
     diagnostics
       converged; 16 chains of 200 draws, largest R-hat 1.006, smallest bulk ESS
         1,964, smallest tail ESS 1,738
+
+On the command line::
+
+    lightfair compare scores.csv --label label --score old --score new --group race
 """
 
 from __future__ import annotations

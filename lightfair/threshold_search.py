@@ -29,6 +29,10 @@ supervised learning", section 3.1), without randomisation.
     B  0.593 [0.519, 0.701]      0.0%       0.5866  0.006 [-0.091, 0.110]    0.676
     recommended: the threshold with the smallest expected absolute gap; of equals
       the smallest
+
+On the command line::
+
+    lightfair threshold scores.csv --label label --score score --group race --group-to-move B
 """
 
 from __future__ import annotations
