@@ -43,7 +43,7 @@ def compiled():
 def child_env():
     """Environment of a Python child that finds the package under test."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("LIGHTFAIR_", "PYTHON"))}
-    return {**env, "PYTHONPATH": str(PACKAGE.parent)}
+    return {**env, "PYTHONPATH": str(PACKAGE.parents[lf.__name__.count(".")])}
 
 
 def pytest_terminal_summary(terminalreporter):

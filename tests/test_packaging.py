@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import configparser
 import importlib
 import inspect
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -184,6 +186,25 @@ def test_the_name_of_a_copy_is_in_its_errors(host, child_env):
     code += "except AttributeError as e:\n    print(e)"
     out = run(code, {**child_env, "PYTHONPATH": str(host)}, "-B", cwd=host)
     assert out == "module 'host.fairness_core' has no attribute 'nothing'\n"
+
+
+# versions
+
+
+def test_the_lowest_versions_are_those_of_setup_cfg():
+    root = PACKAGE.parent
+    config = configparser.ConfigParser()
+    config.read(root / "setup.cfg")
+    extras = config["options.extras_require"]
+    wanted = [config["options"]["install_requires"]]
+    wanted += [extras[name] for name in ("test", "plot", "parquet", "completion")]
+    least = dict(re.findall(r"^([\w-]+)>=([\d.]+)", "\n".join(wanted), re.M))
+    pinned = (root / ".ci" / "lowest.txt").read_text()
+    tested = dict(re.findall(r"^([\w-]+)==([\d.]+)", pinned, re.M))
+    assert set(least) - set(tested) == {"ruff", "mypy"}
+    assert set(tested) - set(least) == {"pyparsing"}  # of matplotlib
+    for name in set(tested) & set(least):
+        assert re.fullmatch(rf"{re.escape(least[name])}(\.0)*", tested[name]), name
 
 
 # numba
