@@ -33,11 +33,13 @@ kind of result always has the same columns, whatever was asked. Of an Assessment
   labels, its width against that of labels only, and why there is no such number.
 - relation, status (str), more_labels (int): of checks: "difference" or "ratio"; "pass", "fail" or
   "insufficient"; how many labels would probably settle it.
+- left_out (str): groups whose metric is undefined, which a comparison of several leaves out.
 - reason (str): why there is no estimate, or no verdict.
 
 What is undefined is None, with a reason. A group without rows is there, without a number. Of more
 than 200 pairs a metric has the 200 likeliest to be its largest gap, and a row whose reason says how
-many are left out. `COMPARISON_COLUMNS` and `PLAN_COLUMNS` say the same of other results.
+many are left out. Settings, diagnostics, warnings and the calibration are in `to_dict`.
+`COMPARISON_COLUMNS` and `PLAN_COLUMNS` say the same of other results.
 """
 
 from __future__ import annotations
@@ -48,6 +50,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .comparison_report import FOUR_FIFTHS
 from .showing import one_line
 from .threshold_report import counted_metrics
 
@@ -88,6 +91,7 @@ COLUMNS: dict[str, type] = {
     "relation": str,
     "status": str,
     "more_labels": int,
+    "left_out": str,
     "reason": str,
 }
 """Columns of an Assessment: see the head of the module."""
@@ -137,7 +141,7 @@ against `within`) at each number `extra`; "labels" (extra labels that `width` ta
 and "shrinks_per_label" (of the widest difference, by a label in the group). mcse: Monte Carlo
 standard error of the estimate."""
 
-FOUR_FIFTHS = 0.8
+COUNTS = ("rows", "labeled", "positives")
 POINT = ("mean", "median")
 SHEET = ("=", "+", "-", "@")  # a cell that begins so is a formula to a spreadsheet
 
@@ -244,6 +248,8 @@ def _numbers(entry: Row) -> Row:
         if name in entry:
             found[name] = entry[name]
     found["exact"] = bool(entry.get("exact", False))
+    if entry.get("left_out"):
+        found["left_out"] = "; ".join(entry["left_out"])
     return found
 
 
@@ -267,7 +273,7 @@ def _of_assessment(result: Assessment) -> Iterator[Row]:
             continue
         for name, metric in metrics.items():
             common = {**own, "metric": name, "threshold": float(at)}
-            yield from _at_threshold(metric, common, settings["epsilon"])
+            yield from _at_threshold(metric, common, values["data"], settings["epsilon"])
     shared = None if isinstance(cut, dict) else cut
     for name, criterion in values["criteria"].items():
         for entry in criterion["differences"]:
@@ -294,14 +300,14 @@ def _metric(metric: Row, common: Row, cuts: Any, data: Row, epsilon: float) -> I
     """Rows of a metric of each group and of the differences, by each method."""
     for entry, group in zip(metric["groups"], data["groups"], strict=True):
         at = cuts.get(group["name"]) if isinstance(cuts, dict) else cuts
-        counts = {name: group[name] for name in ("rows", "labeled", "positives")}
+        counts = {name: group[name] for name in COUNTS}
         of = {**common, "quantity": "metric", "group": entry["name"], "threshold": at, **counts}
         worth = ("effective_labels", "width_ratio", "effective_reason")
         yield {**of, **_numbers(entry), **{name: entry.get(name) for name in worth}}
         yield from _methods(entry, of)
     shared = None if isinstance(cuts, dict) else cuts
     for name in data["empty_groups"]:
-        counts = dict.fromkeys(("rows", "labeled", "positives"), 0)
+        counts = dict.fromkeys(COUNTS, 0)
         none = {"exact": False, "reason": "the group has no rows", "threshold": shared}
         yield {**common, "quantity": "metric", "group": name, **counts, **none}
     for entry in metric["differences"]:
@@ -349,7 +355,7 @@ def _compared(metric: Row, common: Row, epsilon: float) -> Iterator[Row]:
     for margin in metric["marginals"]:
         of = {**common, "attribute": margin["attribute"]}
         for entry in margin["levels"]:
-            counts = {name: entry[name] for name in ("rows", "labeled", "positives")}
+            counts = {name: entry[name] for name in COUNTS}
             level = {"quantity": "marginal", "group": entry["name"], **counts}
             yield {**of, **level, **_numbers(entry)}
         for entry in margin["differences"]:
@@ -357,9 +363,11 @@ def _compared(metric: Row, common: Row, epsilon: float) -> Iterator[Row]:
             yield {**of, "quantity": "marginal_difference", **named, **_numbers(entry)}
 
 
-def _at_threshold(metric: Row, common: Row, epsilon: float) -> Iterator[Row]:
-    for entry in metric["groups"]:
-        yield {**common, "quantity": "metric", "group": entry["name"], **_numbers(entry)}
+def _at_threshold(metric: Row, common: Row, data: Row, epsilon: float) -> Iterator[Row]:
+    """Rows of a metric and its differences at another threshold than that of the report."""
+    for entry, group in zip(metric["groups"], data["groups"], strict=True):
+        of = {**common, "quantity": "metric", "group": entry["name"]}
+        yield {**of, **{name: group[name] for name in COUNTS}, **_numbers(entry)}
     for entry in metric["differences"]:
         yield {**common, "quantity": "difference", "within": epsilon, **_between(entry)}
 

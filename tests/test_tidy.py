@@ -179,6 +179,7 @@ def test_thresholds_are_rows_of_the_same_quantities(results):
     for cut, estimate in curve.metric("tpr", "B").items():
         row = one(rows, quantity="metric", metric="tpr", group="B", threshold=cut)
         assert row["estimate"] == pytest.approx(estimate.mean, abs=1e-12)
+        assert row["labeled"] == result.to_dict()["data"]["groups"][1]["labeled"]
     assert one(rows, quantity="metric", metric="auc", group="B")["threshold"] is None
     assert one(rows, quantity="metric", metric="base_rate", group="B")["threshold"] is None
     of_group = [row for row in tidy.rows(results["own"]) if row["quantity"] == "metric"]
@@ -211,6 +212,18 @@ def test_empty_groups_and_pairs_left_out_are_said(results):
     assert len(pairs) == 201 and pairs[-1]["reason"] == said
     pairs = [row for row in tidy.rows(results["many"]) if row["quantity"] == "check_pair"]
     assert len(pairs) == 201 and "left out" in pairs[-1]["reason"]
+
+
+def test_groups_that_a_comparison_leaves_out_are_named(rows):
+    """Nobody of C is selected, so that it has no ppv."""
+    group = np.where(np.arange(400) % 5 == 0, "C", rows.group)
+    decide = (group != "C") & (rows.y_score > 0.5)
+    result = ask(rows, group=group, y_pred=decide, metrics="ppv")
+    found = tidy.rows(result)
+    gap = one(found, quantity="largest_gap")
+    assert gap["left_out"] == "C" and gap["estimate"] == result.largest_gap("ppv").median
+    assert one(found, quantity="against_rest", group="A")["left_out"] == "C"
+    assert one(found, quantity="metric", group="C", method="lightfair")["estimate"] is None
 
 
 def test_the_truth_is_a_method(rows):
