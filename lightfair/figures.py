@@ -34,6 +34,7 @@ Pictures = dict[str, list[Picture]]
 CALIBRATED = 6  # groups whose calibration is shown
 MOST_ROWS = 40  # of a picture that has a row for each group
 TOLD = 5  # thresholds, or numbers of labels, of which the words hold numbers
+NAMES = {"labels_only": "labels only", "prediction_powered": "prediction-powered"}
 TICKS = 6  # of the horizontal axis: there is room for so many numbers
 WIDTH = 5.4  # inches: two stand side by side on a page
 HEIGHT = 3.8
@@ -264,9 +265,13 @@ def _rows(entries: Iterable[dict[str, Any]], key: str) -> str:
     """Say what a forest plot shows."""
     told = []
     for entry in entries:
-        labels = entry["labels_only"]
-        alone = f", labels only {cell_of(labels).text}" if labels["interval"] is not None else ""
-        told.append(f"{entry[key]} {_said(cell_of(entry))}{alone}")
+        words = [f"{entry[key]} {_said(cell_of(entry))}"]
+        for method in ("labels_only", "prediction_powered"):
+            if entry[method]["interval"] is not None:
+                words.append(f"{NAMES[method]} {cell_of(entry[method]).text}")
+        if entry.get("truth") is not None:
+            words.append(f"truth {number(entry['truth'])}")
+        told.append(", ".join(words))
     return f"{'; '.join(told)}."
 
 

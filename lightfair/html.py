@@ -48,7 +48,6 @@ overflow-wrap:break-word}
 .lightfair h2,.lightfair .heading{font-size:1.25em;line-height:1.3;font-weight:600;
 margin:2em 0 .5em;padding-top:.4em;border-top:1px solid #bbb}
 .lightfair p{margin:.5em 0;max-width:48em}
-.lightfair #verdict+p{font-size:1.15em;font-weight:600}
 .lightfair a{color:#0b4a8f}
 .lightfair code{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;
 font-size:.9em;overflow-wrap:anywhere}
@@ -115,6 +114,7 @@ position:sticky;left:0;padding-left:0}
 PAGE = """
 body{margin:0;background:#fff}
 main.lightfair{max-width:76rem;margin:0 auto;padding:1.5rem 1rem 3rem}
+main.lightfair #verdict+p{font-size:1.15em;font-weight:600}
 @page{size:A4;margin:15mm}
 @media print{main.lightfair{max-width:none;padding:0}}
 """

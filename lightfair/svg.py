@@ -9,6 +9,7 @@ for those who do not see it. Text stays text. The same figure gives the same byt
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
@@ -34,6 +35,7 @@ STYLE: Any = {
     "svg.hashsalt": "lightfair",
     "text.parse_math": False,  # a dollar in a name is a dollar
 }
+LOCK = threading.RLock()
 NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 REFERENCE = re.compile(r"(?<=url\(#)[^)]+")
 LONG = re.compile(r"-?\d+\.\d{3,}")  # a hundredth of a point is finer than any screen
@@ -53,10 +55,13 @@ class Picture(NamedTuple):
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Draw as a report is drawn, whatever style the caller has set; figures are made in it."""
+    """Draw as a report is drawn, whatever style the caller has set; figures are made in it.
+
+    The style of matplotlib is one for all threads, so that one of them draws at a time.
+    """
     import matplotlib
 
-    with matplotlib.rc_context():
+    with LOCK, matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
         yield

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 
 import numpy as np
@@ -267,6 +268,16 @@ def test_the_same_result_gives_the_same_bytes_whatever_the_style(rows):
         before = dict(matplotlib.rcParams)
         assert result.to_html() == page
         assert dict(matplotlib.rcParams) == before
+
+
+def test_threads_draw_one_at_a_time(rows):
+    matplotlib = pytest.importorskip("matplotlib")
+    result = ask(rows, metrics="selection_rate")
+    before = dict(matplotlib.rcParams)
+    page = result.to_html()
+    with ThreadPoolExecutor(4) as threads:
+        assert set(threads.map(lambda _: result.to_html(), range(4))) == {page}
+    assert dict(matplotlib.rcParams) == before
 
 
 def test_hostile_names_in_a_whole_page(rows):
