@@ -152,8 +152,8 @@ def _features(model: Any, X: Any, named: Any) -> tuple[Any, Any]:
     return features, X if len(left) == len(known) else X[left]
 
 
-def _probabilities(model: Any, X: Any) -> tuple[list[Any], NDArray[np.float64]]:
-    """The classes of a model, and the probability of each: float64 (n, class)."""
+def _probabilities(model: Any, X: Any) -> tuple[list[Any], NDArray[np.floating[Any]]]:
+    """The classes of a model, and the probability of each, floats as they come: (n, class)."""
     name = type(model).__name__
     if not hasattr(model, "predict_proba"):
         if hasattr(model, "decision_function"):
@@ -181,7 +181,8 @@ def _probabilities(model: Any, X: Any) -> tuple[list[Any], NDArray[np.float64]]:
             f"{list_values(tuple(classes))}; assess one against the others: assess with "
             "y_score=predict_proba(X)[:, j] and positive_label of that class"
         )
-    values = np.asarray(proba, dtype=np.float64)
+    values = np.asarray(proba)
+    values = values if values.dtype.kind == "f" else values.astype(np.float64)
     if values.ndim != 2 or values.shape[1] != 2:
         raise ValueError(
             f"model must give a probability for each of its two classes; {name} gave shape "
@@ -243,7 +244,7 @@ def _decided(model: Any, X: Any, positive: Any, rows: int) -> NDArray[np.bool_] 
     return np.array([*(same(value, positive) for value in values), False])[codes]
 
 
-def _note(apart: NDArray[np.bool_], score: NDArray[np.float64]) -> tuple[Note, ...]:
+def _note(apart: NDArray[np.bool_], score: NDArray[np.floating[Any]]) -> tuple[Note, ...]:
     rows, ties = int(apart.sum()), int((score[apart] == USUAL).sum())
     also = f", {ties:,} of which score exactly that" if ties else ""
     return (

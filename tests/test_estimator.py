@@ -197,6 +197,18 @@ def test_a_tie_is_decided_as_the_model_decides_it(train, X, y):
     assert result.metric("selection_rate", "f").mean == np.mean(score[X["sex"] == "f"] > 0.5)
 
 
+def test_scores_of_single_precision_tie_as_they_do_in_assess(X, y):
+    class Single:
+        classes_ = [0, 1]
+
+        def predict_proba(self, X):
+            score = np.resize(np.array([0.1, 0.7, 0.9], dtype=np.float32), len(X))
+            return np.column_stack([1 - score, score])
+
+    result = ask(Single(), X, y, threshold=0.7, metrics="selection_rate")
+    assert result.overall("selection_rate").mean == pytest.approx(2 / 3)
+
+
 def test_a_model_without_decisions_has_those_of_its_scores(logistic, X, y):
     class Scores:
         classes_ = [0, 1]
