@@ -120,14 +120,9 @@ def columns_of(arguments: argparse.Namespace) -> Any:
     """The columns that rows are read from; None where none is named."""
     from .reading import Columns
 
-    given = {name: getattr(arguments, name) for name in ("label", "score", "group")}
-    if not any(given.values()):
+    if not any(getattr(arguments, name) for name in ("label", "score", "group")):
         return None
-    absent = [f"--{name}" for name, value in given.items() if not value]
-    if absent:
-        raise ValueError(
-            f"rows need --label, --score and --group; got no {' and no '.join(absent)}"
-        )
+    check_named(arguments)
     columns = Columns(
         arguments.label,
         arguments.score,
@@ -138,6 +133,18 @@ def columns_of(arguments: argparse.Namespace) -> Any:
     )
     columns.names  # noqa: B018, checks them
     return columns
+
+
+def check_named(arguments: argparse.Namespace) -> None:
+    """Raise ValueError where a column that rows need is not named; say which columns there are."""
+    from .reading import columns_of as columns_in
+
+    absent = [f"--{name}" for name in ("label", "score", "group") if not getattr(arguments, name)]
+    if absent:
+        there = columns_in((getattr(arguments, "file", None) or [None])[0])
+        raise ValueError(
+            f"rows need --label, --score and --group; got no {' and no '.join(absent)}{there}"
+        )
 
 
 def door_of(arguments: argparse.Namespace) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .arguments import rows_of, seed_of, settings_of, threshold_of
+from .arguments import check_named, rows_of, seed_of, settings_of, threshold_of
 from .options import add_details, add_files, add_general, add_model, add_what
 from .outputs import Answer, add_outputs, check_outputs, deliver
 from .progress import progress_line
@@ -61,13 +61,8 @@ def compare_files(arguments: argparse.Namespace) -> Answer:
     from .paired_report import document
 
     check_outputs(arguments)
-    models = arguments.score or []
-    given = {"--label": arguments.label, "--score": models, "--group": arguments.group}
-    absent = [option for option, value in given.items() if not value]
-    if absent:
-        raise ValueError(
-            f"rows need --label, --score and --group; got no {' and no '.join(absent)}"
-        )
+    check_named(arguments)
+    models = arguments.score
     if "-" in arguments.file:
         raise ValueError(
             "compare reads a FILE once for each model, and standard input can be read only once; "

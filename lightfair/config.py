@@ -104,18 +104,18 @@ def _chosen(
     """The values for one command, by the names of its arguments; all of the file is checked."""
     keys = {name: _keys(parser) for name, parser in commands.items()}
     every = {key: action for one in keys.values() for key, action in one.items()}
-    common = {key: value for key, value in found.items() if key not in commands}
-    chosen: dict[str, Any] = {}
-    _checked(path, "", common, every, (keys[command], [*every, *commands]))
+    tables = [key for key in commands if isinstance(found.get(key), Mapping)]
+    common = {key: value for key, value in found.items() if key not in tables}
     own = {key: value for key, value in common.items() if _plain(key) in keys[command]}
-    chosen |= _checked(path, "", own, keys[command], ())
-    for name in commands:
-        if name in found:
-            table = found[name]
-            if not isinstance(table, Mapping):
-                raise ValueError(f"{path}: {name} is a command; write [{name}] and its options")
-            values = _checked(path, f"[{name}] ", table, keys[name], (keys[name],))
-            chosen |= values if name == command else {}
+    for key, value in common.items():
+        if key in commands and _plain(key) not in every:
+            raise ValueError(f"{path}: {key} is a command; write [{key}] and its options")
+        if key not in own:
+            _checked(path, "", {key: value}, every, (keys[command], [*every, *commands]))
+    chosen = _checked(path, "", own, keys[command], ())
+    for name in tables:
+        values = _checked(path, f"[{name}] ", found[name], keys[name], (keys[name],))
+        chosen |= values if name == command else {}
     return {
         name: _placed(path, value) if name in PATHS else value for name, value in chosen.items()
     }

@@ -176,6 +176,17 @@ def header(path: str | os.PathLike[str]) -> list[str]:
         return list(_pyarrow("pyarrow.ipc").open_file(whole).schema.names)
 
 
+def columns_of(path: Any) -> str:
+    """Say which columns a file has, as errors do; nothing where that cannot be told."""
+    if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
+        return ""
+    try:
+        names = header(path)
+    except (OSError, ValueError, ImportError):
+        return ""
+    return f"; {_columns_are(names)}" if names else ""
+
+
 def numbers(
     name: str, column: Sequence[str], first: int = 0, *, decimal_comma: bool = False
 ) -> NDArray[np.float64]:
@@ -230,17 +241,19 @@ def _of_frame(where: str, chunk: Any, names: list[str]) -> dict[str, Any]:
     return {name: found[name] for name in names}
 
 
+def _columns_are(header: Sequence[str]) -> str:
+    more = f" and {len(header) - LISTED:,} more" if len(header) > LISTED else ""
+    return f"its columns are {', '.join(header[:LISTED])}{more}"
+
+
 def _check_names(where: str, header: Sequence[str], names: Sequence[str]) -> None:
     for name in names:
         if header.count(name) != 1:
             how = f"no column {name}{hint(name, header)}"
             if name in header:
                 how = f"more than one column {name}"
-            listed = ", ".join(header[:LISTED])
-            if len(header) > LISTED:
-                listed += f" and {len(header) - LISTED:,} more"
             marks = f"; cells must be separated by {_marks()}" if len(header) == 1 else ""
-            raise ValueError(f"{where} has {how}; its columns are {listed}{marks}")
+            raise ValueError(f"{where} has {how}; {_columns_are(header)}{marks}")
 
 
 def _marks() -> str:
@@ -261,7 +274,7 @@ def _file_pieces(
         if columns is None:
             raise ValueError(
                 f"{where} holds rows, not a table; rows are read by summarize, given the names of "
-                "their columns"
+                f"their columns{columns_of(source)}"
             )
         if kind == "":
             chunks = _csv_chunks(where, head, columns, chunk_rows)

@@ -497,8 +497,12 @@ def test_a_bad_row_of_several_files_is_found(halves, tmp_path, fail):
 
 def test_rows_without_columns(path, fail):
     message = fail("assess", path)
-    assert "rows.csv holds rows, not a table; give --label, --score and --group" in message
-    assert "got no --group" in fail("assess", path, "--label", "y", "--score", "s")
+    there = "its columns are y, s, g, d, w\n"
+    assert (
+        f"rows.csv holds rows, not a table; give --label, --score and --group; {there}" in message
+    )
+    message = fail("assess", path, "--label", "y", "--score", "s")
+    assert f"got no --group; {there}" in message
 
 
 def test_missing_file_and_folder(tmp_path, fail):

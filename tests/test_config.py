@@ -119,6 +119,24 @@ prob = 0.7
     assert (folder / "table.json").exists()
 
 
+def test_an_option_may_be_a_list_for_one_command_and_none_for_another(ask, folder):
+    text = 'label = "y"\ngroup = "g"\nfiles = "rows.csv"\n' + QUICK
+    text += 'nested = true\n[assess]\nscore = "s"\njson = true\n[compare]\nscore = ["s", "t"]\n'
+    assert settings(ask(text))["metrics"][0] == "accuracy"
+    code, _, err = ask(text, command="compare")
+    assert code == 2 and "has no column t; its columns are y, s, g, h" in err
+    both = text.replace("nested = true", "nested = true\nno-nested = true")  # of two commands
+    assert settings(ask(both))["metrics"][0] == "accuracy"
+
+
+def test_the_name_of_a_command_may_be_that_of_an_option(ask):
+    text = COLUMNS + QUICK + 'files = "rows.csv"\njson = true\n'
+    assert settings(ask("threshold = 0.4\n" + text))["threshold"] == 0.4
+    found = ask(text + "[threshold]\nthreshold = 0.3\nreach = 0.5\n", command="threshold")
+    assert found[0] == 0 and json.loads(found[1])["target"] == 0.5
+    assert settings(ask(text + "[threshold]\nreach = 0.5\n"))["threshold"] == 0.5
+
+
 def test_required_options_may_stand_in_the_file(ask):
     text = COLUMNS + '[sql]\ndialect = "duckdb"\ntable = "scores"\n'
     code, out, err = ask(text, command="sql")
