@@ -137,7 +137,7 @@ def columns_of(arguments: argparse.Namespace) -> Any:
 
 def check_named(arguments: argparse.Namespace) -> None:
     """Raise ValueError where a column that rows need is not named; say which columns there are."""
-    from .reading import columns_of as columns_in
+    from .reading import columns_in
 
     absent = [f"--{name}" for name in ("label", "score", "group") if not getattr(arguments, name)]
     if absent:

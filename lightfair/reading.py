@@ -176,7 +176,7 @@ def header(path: str | os.PathLike[str]) -> list[str]:
         return list(_pyarrow("pyarrow.ipc").open_file(whole).schema.names)
 
 
-def columns_of(path: Any) -> str:
+def columns_in(path: Any) -> str:
     """Say which columns a file has, as errors do; nothing where that cannot be told."""
     if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
         return ""
@@ -274,7 +274,7 @@ def _file_pieces(
         if columns is None:
             raise ValueError(
                 f"{where} holds rows, not a table; rows are read by summarize, given the names of "
-                f"their columns{columns_of(source)}"
+                f"their columns{columns_in(source)}"
             )
         if kind == "":
             chunks = _csv_chunks(where, head, columns, chunk_rows)
