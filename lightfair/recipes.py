@@ -19,8 +19,12 @@ is a filter and a pivot; `to_dataframe("polars")` does it for polars.
 
     >>> numbers = result.to_dataframe("pandas")
     >>> of_groups = numbers[(numbers.quantity == "metric") & (numbers.method == "lightfair")]
-    >>> of_groups.pivot(index="group", columns="metric", values=["low", "high"]).round(1).shape
-    (2, 4)
+    >>> print(of_groups.pivot(index="group", columns="metric", values=["low", "high"]).round(2))
+             low        high
+    metric   fpr   tpr   fpr   tpr
+    group
+    A       0.12  0.59  0.25  0.70
+    B       0.20  0.69  0.33  0.84
 
 Ours beside what labels alone say, as a plot takes it:
 
