@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .names import wrapped
-from .style import GREY, PALE, Look
+from .style import GREY, PALE, SHADE, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
     from matplotlib.text import Text
 
 WIDTH = 6.4  # inches
@@ -116,7 +117,26 @@ def plain_frame(ax: Axes, grid: str) -> None:
         ax.spines[side].set_visible(False)
     ax.tick_params(labelsize=SMALL)
     ax.set_axisbelow(True)
-    ax.grid(axis=grid, color=PALE, linewidth=0.6)  # type: ignore[arg-type]
+    ax.grid(axis=grid, color=GREY, alpha=PALE, linewidth=0.6)  # type: ignore[arg-type]
+
+
+def shade(ax: Axes, low: float, high: float, *, level: bool = False) -> None:
+    """Shade a range of the horizontal axis, or `level` of the vertical one, behind the data."""
+    span = ax.axhspan if level else ax.axvspan
+    span(low, high, color=GREY, alpha=SHADE, linewidth=0.0, zorder=0.5)
+
+
+def shaded() -> Patch:
+    """Return what stands for a shaded range in a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(color=GREY, alpha=SHADE, linewidth=0.0)
+
+
+def near_zero(ax: Axes, epsilon: float) -> None:
+    """Shade differences of less than epsilon, and draw a line at 0."""
+    shade(ax, -epsilon, epsilon)
+    ax.axvline(0.0, color=GREY, linewidth=0.9, zorder=1.0)
 
 
 def named_rows(ax: Axes, names: Sequence[str]) -> None:

@@ -46,6 +46,16 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
     ------
     ValueError
         If there is no such parameter; the message names some that there are.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> from matplotlib.figure import Figure
+    >>> rows = lf.simulate(400, 60, rng=3)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> ax = lf.plot.trace(result, "tpr[B]", ax=Figure().add_subplot())
+    >>> len(ax.lines) - 2  # chains; the others are means
+    16
     """
     name, draws = chosen(result, parameter)
     ax = axes_for(ax)
@@ -106,6 +116,16 @@ def rank(result: Assessment, parameter: str | None = None, *, ax: Axes | None = 
     ------
     ValueError
         If there is no such parameter; the message names some that there are.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> from matplotlib.figure import Figure
+    >>> rows = lf.simulate(400, 60, rng=3)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> ax = lf.plot.rank(result, "log_a[B]", ax=Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'log_a[B]'
     """
     name, draws = chosen(result, parameter)
     ax = axes_for(ax, CHAIN_ROW * len(draws))

@@ -11,9 +11,9 @@ from ..compare import Estimate
 from ..comparisons import ByGroup, largest_gap, only_one
 from ..model import Floats
 from .calibrated import chosen_groups
-from .canvas import axes_for, handle, legend, note, plain_frame, titled
+from .canvas import axes_for, handle, legend, note, plain_frame, shade, shaded, titled
 from .names import TITLE, brief, fitted
-from .style import GREY, GROUPS, LIGHTFAIR, PALE, Look
+from .style import GREY, GROUPS, LIGHTFAIR, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +54,16 @@ def thresholds(
     ValueError
         If the metric is unknown or one of scores, quantity is another one, or a gap is asked of one
         group.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> from matplotlib.figure import Figure
+    >>> rows = lf.simulate(400, 60, rng=3)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> ax = lf.plot.thresholds(result, "tpr", quantity="gap", ax=Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'tpr: B minus A'
     """
     if quantity not in QUANTITIES:
         raise ValueError(f"quantity must be one of {', '.join(QUANTITIES)}; got {quantity!r}")
@@ -117,13 +127,11 @@ def _gap(ax: Axes, result: Assessment, curve: ThresholdCurve, metric: str) -> No
             f"{metric}: largest gap between groups",
             f"{metric}: highest minus lowest",
         )
-    ax.axhspan(-epsilon if two else 0.0, epsilon, color=PALE, alpha=0.55, linewidth=0, zorder=0.5)
+    shade(ax, -epsilon if two else 0.0, epsilon, level=True)
     _drawn(ax, curve.thresholds, line, LIGHTFAIR, 0.22)
     if not two:
         ax.set_ylim(bottom=0.0)
-    from matplotlib.patches import Patch
-
-    handles = [handle(LIGHTFAIR, marker=False), Patch(color=PALE, alpha=0.55, linewidth=0)]
+    handles = [handle(LIGHTFAIR, marker=False), shaded()]
     above = legend(ax, handles, ["mean" if two else "median", f"less than {epsilon:g} from 0"])
     notes = _why(curve.thresholds, line, "")
     _finished(ax, result, curve, title, y, above, notes)

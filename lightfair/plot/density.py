@@ -13,7 +13,18 @@ from ..compare import Estimate
 from ..model import Floats
 from ..showing import probability
 from ..wording import level_name
-from .canvas import axes_for, beside, handle, inside, legend, named_rows, plain_frame, titled
+from .canvas import (
+    axes_for,
+    beside,
+    handle,
+    inside,
+    legend,
+    named_rows,
+    near_zero,
+    plain_frame,
+    shaded,
+    titled,
+)
 from .kernel import density
 from .names import TITLE, brief, fitted
 from .style import BLUE, EXACT, GREY, LABELS_ONLY, LIGHTFAIR, PALE
@@ -69,6 +80,16 @@ def posterior(
     ------
     ValueError
         If the metric was not assessed, there is no such group, or group and reference are one.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> from matplotlib.figure import Figure
+    >>> rows = lf.simulate(400, 60, rng=3)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> ax = lf.plot.posterior(result, "tpr", "B", "A", ax=Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'Posterior of tpr: difference from A'
     """
     rows, base = _rows(result, metric, group, reference)
     ax = axes_for(ax, len(rows))
@@ -81,7 +102,7 @@ def posterior(
         what = titled_as = metric
     else:
         low, high = low - high, high - low
-        _region(ax, settings.epsilon)
+        near_zero(ax, settings.epsilon)
         beside(ax, -0.55, f"P(|.|<{settings.epsilon:g})")
         what = f"{metric} minus that of {brief(base)}"
         titled_as = f"{metric}: difference from {brief(base, TITLE)}"
@@ -142,12 +163,6 @@ def _index(result: Assessment, what: str, value: Any) -> int:
     return result.groups.index(name)
 
 
-def _region(ax: Axes, epsilon: float) -> None:
-    """Shade what is practically fair."""
-    ax.axvspan(-epsilon, epsilon, color=PALE, alpha=0.55, linewidth=0, zorder=0.5)
-    ax.axvline(0.0, color=GREY, linewidth=0.9, zorder=1.0)
-
-
 def _ridge(
     ax: Axes, at: int, row: _Row, bounds: tuple[float, float], epsilon: float | None
 ) -> list[float]:
@@ -156,7 +171,7 @@ def _ridge(
     ours = None if row.ours.reason is not None else _curve(row.ours.defined, bounds)
     labels = None if row.labels is None else _curve(row.labels, bounds)
     top = max((y.max() for _, y in filter(None, (ours, labels))), default=1.0)
-    ax.axhline(foot, color=PALE, linewidth=0.6, zorder=1.0)
+    ax.axhline(foot, color=GREY, alpha=PALE, linewidth=0.6, zorder=1.0)
     if labels is not None:
         x, y = labels
         ax.plot(
@@ -241,5 +256,5 @@ def _legend(rows: list[_Row], region: bool) -> tuple[list[Any], list[str]]:
     if any(row.ours.reason is None and np.ptp(row.ours.defined) < 1e-12 for row in rows):
         found["exact"] = handle(EXACT, line=False)
     if region:
-        found["practically fair"] = Patch(color=PALE, alpha=0.55, linewidth=0)
+        found["practically fair"] = shaded()
     return list(found.values()), list(found)

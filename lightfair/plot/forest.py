@@ -22,12 +22,14 @@ from .canvas import (
     inside,
     legend,
     named_rows,
+    near_zero,
     note,
     plain_frame,
+    shaded,
     titled,
 )
 from .names import TITLE, brief, fitted
-from .style import EXACT, GREY, LABELS_ONLY, LIGHTFAIR, PALE, POWERED, TRUTH, Look
+from .style import EXACT, LABELS_ONLY, LIGHTFAIR, POWERED, TRUTH, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,15 +121,23 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
     ------
     ValueError
         If the metric was not assessed, or there is one group.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> from matplotlib.figure import Figure
+    >>> rows = lf.simulate(400, 60, rng=3)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> ax = lf.plot.differences(result, "tpr", ax=Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'tpr: differences from A'
     """
     result.draws(metric)
     if result.settings.reference is None:
         raise ValueError(only_one(result.groups))
     entries = metric_values(result, metric)["differences"]
     ax = axes_for(ax, len(entries))
-    epsilon = result.settings.epsilon
-    ax.axvspan(-epsilon, epsilon, color=PALE, alpha=0.55, linewidth=0, zorder=0.5)
-    ax.axvline(0.0, color=GREY, linewidth=0.9, zorder=1.0)
+    near_zero(ax, result.settings.epsilon)
     labeled = dict(
         zip(result.groups, result.table.sums("rows")[..., :2].sum(axis=(1, 2)), strict=True)
     )
@@ -169,11 +179,9 @@ def _forest(
     prob = f"{100 * settings.prob:g} % intervals"
     title, x = f"{metric} by group", f"{metric}, {prob}"
     if reference is not None:
-        from matplotlib.patches import Patch
-
         title = f"{metric}: differences from {brief(reference, TITLE)}"
         x = f"{metric} minus that of {brief(reference)}, {prob}"
-        key[f"less than {settings.epsilon:g} from 0"] = Patch(color=PALE, alpha=0.55, linewidth=0)
+        key[f"less than {settings.epsilon:g} from 0"] = shaded()
     titled(ax, title, x, above=legend(ax, list(key.values()), list(key)))
     if missing:
         note(ax, "\n".join(missing))

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .canvas import axes_for, handle, ink, legend, literal, note, plain_frame, titled
+from .canvas import axes_for, handle, ink, legend, literal, note, plain_frame, shade, titled
 from .names import TITLE, brief, fitted
-from .style import GREY, GROUPS, PALE
+from .style import GREY, GROUPS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +35,17 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     of more than six the widest have a colour and a name. Whiskers are two Monte Carlo standard
     errors. The level line is the width asked for, the upright line the number of labels with which
     it is reached, the shade beside it the range of that number.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> from matplotlib.figure import Figure
+    >>> rows = lf.simulate(400, 60, rng=3)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> planned = lf.plan_labels(result, "tpr", 0.2, refits=0, rng=1)
+    >>> ax = lf.plot.plan(planned, ax=Figure().add_subplot())
+    >>> ax.get_title(loc="left")
+    'Plan for tpr minus that of A'
     """
     ax = axes_for(ax)
     plain_frame(ax, "both")
@@ -105,14 +116,7 @@ def _reached(ax: Axes, plan: LabelPlan) -> None:
     ax.axvline(plan.labels, color=ink(), linewidth=1.0, linestyle=(0, (1.0, 1.5)), zorder=1.5)
     if plan.labels_range is not None:
         low, high = plan.labels_range
-        ax.axvspan(
-            low,
-            plan.extra[-1] if high is None else high,
-            color=PALE,
-            alpha=0.55,
-            linewidth=0,
-            zorder=0.5,
-        )
+        shade(ax, low, float(plan.extra[-1]) if high is None else high)
     _mark(
         ax,
         f"{plan.labels:,} labels" if plan.labels else "reached now",

@@ -37,6 +37,19 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     ------
     ValueError
         If the metric was not compared.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> from matplotlib.figure import Figure
+    >>> rows = lf.simulate(400, 60, rng=3)
+    >>> scores = {"new": rows.y_score, "old": rows.y_score**2}
+    >>> found = lf.compare_models(
+    ...     scores, rows.y_true, sensitive_features=rows.group, hierarchical=True, rng=1
+    ... )
+    >>> ax = lf.plot.models(found, "tpr", ax=Figure().add_subplot())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['A', 'B', 'all rows']
     """
     whose = [*comparison.groups, None] if len(comparison.groups) > 1 else [*comparison.groups]
     first = comparison.models[0]

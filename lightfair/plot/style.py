@@ -16,7 +16,8 @@ PURPLE = "#CC79A7"
 ORANGE = "#E69F00"
 SKY = "#56B4E9"
 GREY = "#767676"  # on white it has the contrast that small text needs
-PALE = "#DDDDDD"
+PALE = 0.25  # opacity of grey in a grid, on light paper and on dark
+SHADE = 0.18  # and in a region
 
 Dashes = tuple[float, tuple[float, ...]]
 SOLID: Dashes = (0.0, ())
