@@ -31,9 +31,8 @@ from . import (
 )
 from ._version import __version__
 from .arguments import sentence
-from .colors import understands
 from .completion import complete
-from .options import Parser, one_sentence
+from .options import Parser, one_sentence, say
 
 DESCRIPTION = """Group fairness of a binary classifier from few labels and many scores.
 
@@ -69,11 +68,11 @@ def run() -> NoReturn:
         code = 0
         if not isinstance(error, BrokenPipeError):  # the reader of --help may go
             code = 2
-            _say(f"lightfair: error: standard output: {(error.strerror or str(error)).lower()}")
+            say(f"lightfair: error: standard output: {(error.strerror or str(error)).lower()}")
         _silence()
     except KeyboardInterrupt:
         code = 130
-        _say("lightfair: interrupted")
+        say("lightfair: interrupted")
     raise SystemExit(code)
 
 
@@ -91,16 +90,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = _arguments(parser, given)
         answer = arguments.command(arguments)
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        _say(f"lightfair: error: {one_sentence(sentence(error))}")
+        say(f"lightfair: error: {one_sentence(sentence(error))}")
         return 2
     try:
         print(answer.text.removesuffix("\n"), flush=True)
     except BrokenPipeError:  # the reader may go; the exit code says what it says
         _silence()
     for note in answer.notes:
-        _say(f"lightfair: note: {one_sentence(note)}")
+        say(f"lightfair: note: {one_sentence(note)}")
     for said in answer.errors:
-        _say(f"lightfair: error: {one_sentence(said)}")
+        say(f"lightfair: error: {one_sentence(said)}")
     return 2 if answer.errors else int(answer.code)
 
 
@@ -114,12 +113,6 @@ def _arguments(parser: Parser, given: list[str]) -> argparse.Namespace:
     arguments = parser.parse_args(given)
     arguments.typed = shlex.join(["lightfair", *given])
     return replaced(arguments, values) if values else arguments
-
-
-def _say(line: str) -> None:
-    """Say it on standard error, in place of a line of progress."""
-    clear = "\r\x1b[K" if understands(sys.stderr) else ""
-    print(f"{clear}{line}", file=sys.stderr)
 
 
 def _silence() -> None:

@@ -6,11 +6,13 @@ What they mean is in arguments.py; where results go is in outputs.py.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from .colors import understands
 from .hints import hint
 
 METRICS = (
@@ -91,8 +93,19 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong in one sentence, without the usage."""
-        print(f"lightfair: error: {one_sentence(message)}; see {self.prog} --help", file=sys.stderr)
+        say(f"lightfair: error: {one_sentence(message)}; see {self.prog} --help")
         raise SystemExit(2)
+
+
+def say(line: str) -> None:
+    """Say it on standard error, in place of a line of progress, where anybody listens."""
+    if sys.stderr is None:
+        return
+    clear = "\r\x1b[K" if understands(sys.stderr) else ""
+    try:
+        print(f"{clear}{line}", file=sys.stderr, flush=True)
+    except OSError:  # the exit code says it, too; what is not written is not tried again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
 
 def one_sentence(text: str) -> str:

@@ -98,3 +98,13 @@ def test_it_ends_by_sigterm_as_processes_do(child_env):
     process.terminate()
     process.communicate(timeout=60)
     assert process.returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "2>/dev/full"])
+@pytest.mark.parametrize("arguments", ["assess absent.csv --label y --score s --group g", "asses"])
+def test_an_error_that_nobody_hears_keeps_its_code(closed, arguments, child_env):
+    if closed.endswith("full") and not os.path.exists("/dev/full"):
+        pytest.skip("no device that is full")
+    command = f"exec '{sys.executable}' -m lightfair {arguments} {closed}"
+    done = subprocess.run(["/bin/sh", "-c", command], env=child_env, stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (2, b"")
