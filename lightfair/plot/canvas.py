@@ -18,8 +18,8 @@ WIDTH = 6.4  # inches
 ROW = 0.52
 AROUND = 1.5  # title, legend and axis
 HEIGHT = 4.4
-LETTER = 0.6  # mean width of a character, in sizes of the font
 LEAST = 150.0  # points
+GAPS = 38.0  # points between names, axis, what is beside it, and the edges of the figure
 BESIDE = "_beside"
 SMALL = "small"
 SMALLEST = "x-small"
@@ -84,31 +84,43 @@ def titled(ax: Axes, title: str, x: str, y: str = "", *, above: float = 0.0) -> 
 
     above: lines of a legend that stands between the Axes and the title.
     """
-    room = _room(ax)
-    head = ax.set_title("", loc="left", fontsize="medium", pad=6.0)
-    size = float(head.get_fontsize())
-    title = wrapped(title, int(room / (LETTER * size)))
-    ax.set_title(title, loc="left", pad=6.0 + 1.25 * size * above)
-    ax.set_xlabel("", fontsize=SMALL)
-    small = float(ax.xaxis.label.get_fontsize())
-    ax.set_xlabel(wrapped(x, int(room / (LETTER * small))))
+    head = ax.set_title(title, loc="left", fontsize="medium")
+    ax.set_xlabel(x, fontsize=SMALL)
     ax.set_ylabel(y, fontsize=SMALL)
     literal(head, ax.xaxis.label, ax.yaxis.label)
+    size = float(head.get_fontsize())
+    room, beside = _room(ax)
+    ax.set_title(_in_lines(head, room + beside), loc="left", pad=6.0 + 1.25 * size * above)
+    ax.set_xlabel(_in_lines(ax.xaxis.label, room))
 
 
-def _room(ax: Axes) -> float:
-    """Points that the Axes will be wide, about: a layout engine makes way for names of rows."""
+def _in_lines(text: Text, room: float) -> str:
+    """Break what is written into lines of at most that many points, about."""
+    words, wide = text.get_text(), _points(text)
+    return words if wide <= room else wrapped(words, max(int(len(words) * room / wide), 10))
+
+
+def _room(ax: Axes) -> tuple[float, float]:
+    """Points that the Axes will be wide, and what is beside them, about.
+
+    A layout engine makes way for names of rows and what is beside them.
+    """
     figure = ax.figure
-    scale = 72.0 / figure.dpi
-    width = scale * figure.bbox.width
+    width = 72.0 / figure.dpi * figure.bbox.width
+    right = [text for text in ax.texts if text.get_label() == BESIDE]
+    beside = max(map(_points, right), default=0.0)
     spec = ax.get_subplotspec()
     if spec is None or figure.get_layout_engine() is None:
-        share = ax.get_position().width
-        return max(share * width, LEAST)
-    names = max((label.get_window_extent().width for label in ax.get_yticklabels()), default=0.0)
-    right = [text for text in ax.texts if text.get_label() == BESIDE]
-    values = max((text.get_window_extent().width for text in right), default=0.0)
-    return max(width / spec.get_gridspec().ncols - scale * (names + values) - 30.0, LEAST)
+        return max(ax.get_position().width * width, LEAST), beside
+    names = max(map(_points, ax.get_yticklabels()), default=0.0) + _points(ax.yaxis.label)
+    return max(width / spec.get_gridspec().ncols - names - beside - GAPS, LEAST), beside
+
+
+def _points(text: Text) -> float:
+    """How wide a text is."""
+    figure = text.get_figure()
+    assert figure is not None
+    return float(text.get_window_extent().width) * 72.0 / figure.dpi
 
 
 def plain_frame(ax: Axes, grid: str) -> None:
@@ -171,7 +183,7 @@ def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> float:
     """
     if not labels:
         return 0.0
-    room = _room(ax) * ax.figure.dpi / 72.0
+    room = _room(ax)[0] * ax.figure.dpi / 72.0
     for columns in range(min(3, len(labels)), 0, -1):
         # a label that begins with an underscore would be left out: the names are set afterwards
         drawn = ax.legend(
