@@ -445,11 +445,12 @@ def test_F40_containers_say_the_same(rows, container):
 
 def test_F49_polars_needs_no_pandas(child_env):
     pytest.importorskip("polars")
-    code = "import sys, polars as pl, lightfair as lf\n"
+    code = "import sys\nsys.modules['pandas'] = None  # old versions of polars look for it\n"
+    code += "import polars as pl, lightfair as lf\n"
     code += "d = lf.score_data(pl.Series([1, 0, None]), pl.Series([.9, .1, .5]),"
     code += " sensitive_features=pl.Series(['a', 'b', 'a']))\n"
-    code += "print(d.groups, 'pandas' in sys.modules)"
-    assert child(code, child_env) == "('a', 'b') False"
+    code += "print(d.groups)"
+    assert child(code, child_env) == "('a', 'b')"
 
 
 def test_F42_sample_weight_and_label_prob_are_two_things(rows):
