@@ -602,7 +602,7 @@ class Assessment:
         Parameters
         ----------
         command
-            The command line that made the result, for those who want to make it again.
+            The command line that made the result, for those who want to reproduce it.
 
         Examples
         --------

@@ -218,7 +218,7 @@ def _gaps(verdict: Verdict, one: PairWithin | None = None) -> str:
     if one is None and len(verdict.pairs) > 1:
         said = f"all {len(verdict.pairs):,} pairs"
     if one is None and any(mine.prob_within is None for mine in verdict.pairs):
-        said = f"what can be judged of {said}"
+        said = f"{said}, as far as they can be judged,"
     return f"{said} {near}"
 
 

@@ -315,7 +315,7 @@ class ModelComparison:
         Parameters
         ----------
         command
-            The command line that made the result, for those who want to make it again.
+            The command line that made the result, for those who want to reproduce it.
 
         Examples
         --------

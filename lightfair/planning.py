@@ -221,7 +221,7 @@ class LabelPlan:
         Parameters
         ----------
         command
-            The command line that made the result, for those who want to make it again.
+            The command line that made the result, for those who want to reproduce it.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Provenance: what a report assumed, when not to trust it, and how to make it again.
+"""Provenance: what a report assumed, when not to trust it, and how to reproduce it.
 
 These are the sections that a full report has beside its numbers: for somebody who reads it without
 having made it. What is said follows from the settings of the result.
@@ -89,7 +89,7 @@ def meaning(metric: Metric) -> str | None:
 
 
 def provenance_sections(result: Assessment, command: str | None) -> list[Section]:
-    """Return what an assessment assumed, its limits, and how to make it again."""
+    """Return what an assessment assumed, its limits, and how to reproduce it."""
     call = assess_call(result.settings, result.table)
     return _sections(result.settings, result.table, call, command)
 
@@ -105,7 +105,7 @@ def comparison_sections(result: ModelComparison, command: str | None) -> list[Se
 
 
 def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
-    """Return what a plan assumed, and how to make it again."""
+    """Return what a plan assumed, and how to reproduce it."""
     said = (
         "The labels to come are drawn from the posterior of the assessment: its model is taken to "
         "be right, and what it assumes is assumed here.",
@@ -126,7 +126,7 @@ def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
     of = of if command is None else []
     return [
         Section("assumptions", "What was assumed", tuple(map(Paragraph, said))),
-        Section("reproduce", "How to make it again", (*_again(call, command, plan.seed), *of)),
+        Section("reproduce", "How to reproduce it", (*_again(call, command, plan.seed), *of)),
     ]
 
 
@@ -164,7 +164,7 @@ def _sections(
     return [
         _assumptions(settings, CHOSEN if table.design is not None else LABELS),
         Section("limits", "When not to trust it", tuple(map(Paragraph, LIMITS))),
-        Section("reproduce", "How to make it again", tuple(again)),
+        Section("reproduce", "How to reproduce it", tuple(again)),
     ]
 
 

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 Blocks = list[Paragraph | Table]
 
+# warnings that a verdict is not to be read without
+GRAVE = ("no_labels", "not_converged", "reversed_scores", "label_drift", "misfit", "disagreement")
 SAID = 6  # differences up to which the short form has a sentence for each
 
 
@@ -202,6 +204,11 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
             found = [said for name in result.settings.metrics for said in _headline(result, name)]
             more = " What was found:" if found else ""
             blocks = [Paragraph(f"No limit was set, so there is no verdict.{more}"), *found]
+        blocks += [
+            Paragraph(note.message, "warning", note.code)
+            for note in result.warnings
+            if note.code in GRAVE
+        ]
         if notes := result.warnings:
             codes = ", ".join(dict.fromkeys(note.code for note in notes))
             blocks.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
@@ -228,8 +235,8 @@ def _rule(result: Assessment) -> str:
     prob = f"{result.settings.prob:g}"
     return (
         "A check passes where all gaps are within its limit with a probability of at least "
-        f"{prob}; it fails where one group is beyond the limit with such a probability. Else there "
-        "is not enough evidence, which is no pass."
+        f"{prob}; it fails where one group is further above another than the limit allows with "
+        "such a probability. Else there is not enough evidence, which is no pass."
     )
 
 
@@ -269,6 +276,13 @@ def _rows(result: Assessment) -> Section:
         from .marginal_report import levels_table
 
         blocks.append(levels_table(result))
+    if result.truth is not None:
+        blocks.append(
+            Paragraph(
+                "truth: by labels of all these rows; the assessment was shown only those that are "
+                "counted here as labeled"
+            )
+        )
     if empty := result.table.empty_groups:
         blocks.append(Paragraph("groups without rows, not assessed: " + "; ".join(empty)))
     return Section("rows", "rows", tuple(blocks))

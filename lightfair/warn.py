@@ -162,8 +162,10 @@ def few_labels(
         for group in np.flatnonzero(some & (counts < FEW)).tolist():
             seen = draws[..., group]
             seen = seen[~np.isnan(seen)]
+            if seen.size and seen.std() == 0.0:  # a fact, such as no false positive of any row
+                continue
             share = math.nan
-            if seen.size and seen.std() > 0.0:
+            if seen.size:
                 mean, sd = float(seen.mean()), float(seen.std())
                 worth = share_labels(metric, mean, sd, prior, float(size[group]))
                 if worth is not None:

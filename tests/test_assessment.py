@@ -539,6 +539,7 @@ def test_truth_is_put_beside_the_estimates(rows):
     wanted = [rows.y_all[rows.group == g].mean() for g in "AB"]
     assert [entry["truth"] for entry in values["groups"]] == pytest.approx(wanted)
     assert values["differences"][0]["truth"] == pytest.approx(wanted[1] - wanted[0])
+    assert "truth: by labels of all these rows; the assessment was shown only" in str(result)
 
 
 # a table in place of rows

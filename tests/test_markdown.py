@@ -146,7 +146,7 @@ def test_a_model_card_has_its_parts_in_order(asked, reader):
         "Warnings",
         "What was assumed",
         "When not to trust it",
-        "How to make it again",
+        "How to reproduce it",
     ]
     for part in (
         "**Insufficient evidence**: tpr&lt;=0.1: ",

@@ -221,3 +221,16 @@ def test_many_groups_are_compared_in_a_sentence(rows):
     assert "ppv of 8 groups against g0: no direction is clear in 7, undefined in 1." in text
     whole = " ".join(render(document(result, full=True)).split())
     assert "ppv for g8 against g0: undefined, there are no rows predicted positive." in whole
+
+
+def test_what_is_grave_stands_beside_the_verdict(rows):
+    blank = ask(rows, y_true=np.full(400, np.nan), checks="tpr<=0.1")
+    verdict = document(blank, full=True).sections[0]
+    grave = [block for block in verdict.blocks if getattr(block, "role", None) == "warning"]
+    assert [block.mark for block in grave][0] == "no_labels"
+    assert "rest on the prior alone" in grave[0].text
+
+
+def test_the_rule_of_a_check_names_a_direction(rows):
+    whole = " ".join(render(document(ask(rows, checks="tpr<=0.1"), full=True)).split())
+    assert "one group is further above another than the limit allows" in whole

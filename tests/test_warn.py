@@ -284,6 +284,16 @@ def test_few_rows_are_counted_by_what_the_metric_divides_by(metric, said):
     assert note.message.startswith(f"few labels: B has {said} on the prior and other labels")
 
 
+def test_a_fact_does_not_rest_on_few_labels(rows):
+    """Nobody of B is selected, so its fpr is 0 whatever its labels are."""
+    decided = (rows.group == "A") & (rows.y_score > 0.5)
+    few = with_few(rows, 1)
+    result = lf.assess(few, rows.y_score, sensitive_features=rows.group, y_pred=decided,
+                       metrics=["fpr", "tpr", "tnr"], chains=4, draws=60, rng=1)  # fmt: skip
+    assert result.draws("fpr")[..., 1].std() == 0.0
+    assert not [note for note in result.warnings if note.code == "few_labels"]
+
+
 def test_every_built_in_metric_has_a_noun_for_its_rows():
     for name in lf.METRICS:
         metric = as_metric(name)
