@@ -11,7 +11,7 @@ import numpy as np
 from ._version import __version__
 from .blocks import Cell, Document, Paragraph, Section, Table
 from .compare import Estimate, direction_level
-from .report import capitalized, diagnostics_line, rows_table, warnings_section
+from .report import capitalized, cautions, diagnostics_line, rows_table, warnings_section
 from .showing import cell, counted, interval, number, probability, target_line
 from .table import UNLABELLED
 from .values import plain, summary
@@ -73,7 +73,10 @@ def document(
     names = result.settings.metrics
     pairs = list(itertools.combinations(result.models, 2))
     accuracy = [Paragraph(accuracy_sentence(result, *pair), "finding") for pair in pairs]
-    sections = [_rows_section(result), *(_metric_section(result, name) for name in names)]
+    sections = [
+        _rows_section(result),
+        *(_metric_section(result, name, full=full) for name in names),
+    ]
     sections.append(Section("accuracy", "which is more accurate", tuple(accuracy)))
     gate, chains = result.cells.gate, result.settings.run[0]
     line = diagnostics_line(gate, chains, result.cells.posterior.phi.shape[1])
@@ -84,7 +87,8 @@ def document(
     from .provenance import comparison_sections
 
     told = [one for name in names for one in _findings(result, name)]
-    sections.insert(0, Section("verdict", "verdict", (*told, *accuracy)))
+    told += [*accuracy, *cautions(result.warnings)]
+    sections.insert(0, Section("verdict", "verdict", tuple(told)))
     sections += comparison_sections(result, command)
     return Document(f"Fairness of {_listed(result.models)}", capitalized(sections, names))
 
@@ -304,11 +308,16 @@ def _cut(cut: Any) -> str:
     return f"{cut:g}"
 
 
-def _metric_section(result: ModelComparison, name: str) -> Section:
+def _metric_section(result: ModelComparison, name: str, *, full: bool) -> Section:
     """The metric by group and the gaps by group, of each model and each pair; sentences."""
     prob = result.settings.prob
     groups = (None, *result.groups)
-    blocks = _tables(
+    blocks: list[Paragraph | Table] = []
+    if full:
+        from .provenance import meaning
+
+        blocks += [Paragraph(said) for said in [meaning(result.settings.metric(name))] if said]
+    blocks += _tables(
         result,
         "group",
         [ALL if group is None else group for group in groups],

@@ -67,13 +67,15 @@ CHOSEN = (
 LIMITS = (
     "Labels that are no such sample: nothing in the numbers can show it for sure.",
     "Warnings above: what they name is to be settled before a number is used.",
-    "Columns that disagree: where lightfair, labels only and prediction-powered differ by more "
-    "than their intervals, believe the labels.",
     "Few labels: then the prior speaks, which holds that scores are roughly calibrated and that "
     "groups are alike. An answer that moves when the scales of the prior are doubled rests on it.",
     "Many intervals: one in twenty intervals of 95 % misses; simultaneous intervals hold all at "
     "once.",
     "A metric is not the whole of fairness, and says nothing of what a decision does to people.",
+)
+DISAGREE = (
+    "Columns that disagree: where lightfair, labels only and prediction-powered differ by more "
+    "than their intervals, believe the labels."
 )
 STAND_FOR = (
     "What is left open in the call stands for the rows. The rows of a table are given as the table "
@@ -91,7 +93,9 @@ def meaning(metric: Metric) -> str | None:
 def provenance_sections(result: Assessment, command: str | None) -> list[Section]:
     """Return what an assessment assumed, its limits, and how to reproduce it."""
     call = assess_call(result.settings, result.table)
-    return _sections(result.settings, result.table, call, command)
+    limits = (*LIMITS[:2], DISAGREE, *LIMITS[2:])
+    said = [*_curves(result.settings, "Each group has", "the score s"), *_beside(result.settings)]
+    return _sections(result.settings, result.table, call, command, said, limits)
 
 
 def comparison_sections(result: ModelComparison, command: str | None) -> list[Section]:
@@ -101,7 +105,14 @@ def comparison_sections(result: ModelComparison, command: str | None) -> list[Se
     given |= _options(result.settings, Settings(hierarchical="nested"))
     table = result.cells.table
     call = _call("compare_models", f"{{{models}}}, y_true, {_columns(table)}", given)
-    return _sections(result.settings, table, call, command)
+    of = "s, whose log odds are the mean of those of the models' scores"
+    said = [
+        *_curves(result.settings, "In a group the rows of the same decisions have", of),
+        "What the models decide counts as one more attribute. In every draw the labels are the "
+        "same for all models.",
+        _intervals(result.settings),
+    ]
+    return _sections(result.settings, table, call, command, said, LIMITS)
 
 
 def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
@@ -152,18 +163,24 @@ def _columns(table: ScoreTable) -> str:
 
 
 def _sections(
-    settings: Settings, table: ScoreTable, call: str, command: str | None
+    settings: Settings,
+    table: ScoreTable,
+    call: str,
+    command: str | None,
+    assumed: list[str],
+    limits: tuple[str, ...],
 ) -> list[Section]:
-    """What was assumed, limits, and what makes it again."""
+    """What was assumed, of labels and else, limits, and what makes it again."""
     again = list(_again(call, command, settings.seed))
     if command is None:
         again.append(Paragraph(STAND_FOR))
     if settings.own_metrics:
         own = ", ".join(metric.name for metric in settings.own_metrics)
         again.append(Paragraph(f"Metrics of the user's own, each a lightfair.Metric: {own}."))
+    said = (CHOSEN if table.design is not None else LABELS, *assumed)
     return [
-        _assumptions(settings, CHOSEN if table.design is not None else LABELS),
-        Section("limits", "When not to trust it", tuple(map(Paragraph, LIMITS))),
+        Section("assumptions", "What was assumed", tuple(map(Paragraph, said))),
+        Section("limits", "When not to trust it", tuple(map(Paragraph, limits))),
         Section("reproduce", "How to reproduce it", tuple(again)),
     ]
 
@@ -202,8 +219,8 @@ def _written(value: Any) -> str:
     return repr(value)
 
 
-def _assumptions(settings: Settings, labels: str) -> Section:
-    """What the numbers rest on."""
+def _curves(settings: Settings, has: str, score: str) -> list[str]:
+    """What the model is; `has` says what has a curve, `score` of which score."""
     scales = settings.prior.to_dict()
     groups = "Its parameters are normal around common ones, by how much is learned."
     if not settings.hierarchical:
@@ -216,23 +233,31 @@ def _assumptions(settings: Settings, labels: str) -> Section:
             "In a region of the scores the rate may deviate from the curve, by as much as the "
             "labels ask for."
         )
-    low, high = settings.labels_only_prior
-    said = [
-        labels,
+    return [
         f"Estimated is {TARGET_WORDS[settings.target]} (target {settings.target}).",
-        f"Each group has a calibration curve ({settings.family}) of the score s: "
+        f"{has} a calibration curve ({settings.family}) of {score}: "
         f"{CURVES[settings.family]}. {groups} {trust}",
         "Scales of the prior, standard deviations: "
         + ", ".join(f"{name} {value:g}" for name, value in scales.items())
         + ("" if settings.trust is None else _scales_of(settings.trust))
         + ".",
         f"Scores are clipped to [{settings.clip:g}, {1.0 - settings.clip:g}] for the curve.",
-        f"Intervals are central {100 * settings.prob:g} % credible intervals. A difference below "
-        f"{settings.epsilon:g} in absolute value counts as small.",
+    ]
+
+
+def _intervals(settings: Settings) -> str:
+    return f"Intervals are central {100 * settings.prob:g} % credible intervals."
+
+
+def _beside(settings: Settings) -> list[str]:
+    """What intervals are, what is small, and what stands beside lightfair."""
+    low, high = settings.labels_only_prior
+    return [
+        f"{_intervals(settings)} A difference below {settings.epsilon:g} in absolute value counts "
+        "as small.",
         f"Labels only has a Beta({low:g}, {high:g}) prior in each group. Prediction-powered has no "
         "model.",
     ]
-    return Section("assumptions", "What was assumed", tuple(map(Paragraph, said)))
 
 
 def _scales_of(trust: Trust) -> str:

@@ -182,6 +182,15 @@ def warnings_section(notes: tuple[Note, ...]) -> list[Section]:
     return [Section("warnings", "warnings", told)]
 
 
+def cautions(notes: tuple[Note, ...]) -> list[Paragraph]:
+    """Return what is to be read with a verdict: grave warnings, and how many there are."""
+    said = [Paragraph(note.message, "warning", note.code) for note in notes if note.code in GRAVE]
+    if notes:
+        codes = ", ".join(dict.fromkeys(note.code for note in notes))
+        said.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
+    return said
+
+
 def diagnostics_line(gate: Gate, chains: int, draws: int) -> str:
     """Say whether the chains have converged."""
     state = "converged" if gate.ok else "NOT CONVERGED"
@@ -204,14 +213,7 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
             found = [said for name in result.settings.metrics for said in _headline(result, name)]
             more = " What was found:" if found else ""
             blocks = [Paragraph(f"No limit was set, so there is no verdict.{more}"), *found]
-        blocks += [
-            Paragraph(note.message, "warning", note.code)
-            for note in result.warnings
-            if note.code in GRAVE
-        ]
-        if notes := result.warnings:
-            codes = ", ".join(dict.fromkeys(note.code for note in notes))
-            blocks.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
+        blocks += cautions(result.warnings)
     return [Section("verdict", "verdict", tuple(blocks))] if blocks else []
 
 

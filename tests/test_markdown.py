@@ -215,6 +215,19 @@ def test_plans_and_comparisons(rows, reader):
     )
     text = found.to_markdown()
     assert texts(reader(text), "heading")[:2] == ["Fairness of old and new", "Verdict"]
+    for said in (
+        "Labels only",
+        "labels only",
+        "rediction-powered",
+        "counts as small",
+        "Each group",
+    ):
+        assert said not in text  # they are of other reports
+    assert "mean of those of the models' scores" in text and "When not to trust it" in text
+    verdict, tpr = text.split("## Verdict")[1], text.split("## tpr")[1]
+    assert "warnings below: " in verdict.split("\n## ")[0]
+    assert "share of the positive rows that are decided positive" in tpr.split("\n## ")[0]
+    assert "share of the positive rows" not in str(found)
     code = re.search(r"```python\n(.*?)\n```", text, re.DOTALL)[1]
     code = code.replace("{'old': ..., 'new': ...}", "scores").replace("=...", "=group")
     names = {"scores": scores, "y_true": rows.y_true, "group": rows.group}
