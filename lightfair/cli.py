@@ -107,12 +107,15 @@ def _arguments(parser: Parser, given: list[str]) -> argparse.Namespace:
     """Arguments of the command line, and of the file that it names."""
     values = {}
     if any(one.partition("=")[0] == "--config" for one in given):
-        from .config import configure, replaced
+        from .config import configure, replaced, spelled
 
         values = configure(parser, given)
     arguments = parser.parse_args(given)
+    if values:  # the file may change; a report says what was in it
+        arguments = replaced(arguments, values)
+        given = [given[0], *spelled(_parser().commands[given[0]], arguments)]
     arguments.typed = shlex.join(["lightfair", *given])
-    return replaced(arguments, values) if values else arguments
+    return arguments
 
 
 def _silence() -> None:

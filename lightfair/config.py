@@ -68,6 +68,30 @@ def replaced(arguments: argparse.Namespace, values: Mapping[str, Any]) -> argpar
     return arguments
 
 
+def spelled(command: Parser, arguments: argparse.Namespace) -> list[str]:
+    """Spell arguments out as a command line gives them, without a config file.
+
+    `command` is a parser that no file has given defaults; what is as it says is left out.
+    """
+    files: list[str] = []
+    options: list[str] = []
+    for action in command._actions:
+        value: Any = getattr(arguments, action.dest, None)
+        name = next((one for one in action.option_strings if one.startswith("--")), None)
+        if name is None and value:  # a leading hyphen would make an option of a file
+            files += [f"./{one}" if one.startswith("-") and one != "-" else one for one in value]
+        if name is None or action.dest in NOT_KEYS or value == action.default:
+            continue
+        if action.nargs == 0:
+            options += [name] if value == action.const else []
+        elif action.nargs == "+":
+            options += [name, *map(str, value)]
+        else:
+            for one in value if isinstance(value, list) else [value]:
+                options += [f"{name}={one}"] if str(one).startswith("-") else [name, str(one)]
+    return [*files, *options]
+
+
 def read_toml(path: str) -> dict[str, Any]:
     """Read a TOML file."""
     toml = _toml()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 
 import numpy as np
 import pytest
 
-from lightfair.cli import main
+from lightfair.cli import _arguments, _parser, main
 
 COLUMNS = 'label = "y"\nscore = "s"\ngroup = "g"\n'
 QUICK = "draws = 4\nwarmup = 10\n"
@@ -215,3 +216,46 @@ def test_tomli_is_as_good(ask, monkeypatch):
     pytest.importorskip("tomli")
     monkeypatch.setitem(sys.modules, "tomllib", None)
     assert settings(ask(COLUMNS + QUICK + 'files = "rows.csv"\njson = true'))["seed"] == 0
+
+
+# the command that reports print
+
+
+def typed(text, *arguments, command="assess", folder):
+    """The command line that a report of options from a file prints."""
+    path = folder / "lightfair.toml"
+    path.write_text(text)
+    parser = _parser()
+    return _arguments(parser, [command, *map(str, arguments), "--config", str(path)])
+
+
+@pytest.mark.parametrize(
+    "command, text, given",
+    [
+        ("assess", "", []),
+        ("assess", "nested = true\nno-trust = true\nthreshold = ['-A=0.3', 'B=0.6']", []),
+        ("assess", "metric = ['tpr', 'fpr']\ncheck = 'tpr<=0.05'\njson = true", ["--seed", "3"]),
+        ("assess", "prob = 0.9\nreference = '-B x'\nepsilon = 0.1", ["--prob", "0.8"]),
+        ("plan", "extra = [10, 20]\nwidth = 0.1", ["--metric", "tpr"]),
+        ("compare", "score = ['s', 't']\nno-hierarchical = true", ["--metric", "tpr", "fpr"]),
+        ("summarize", "output = 'table.json'", []),
+    ],
+)
+def test_a_report_says_the_options_of_the_file(command, text, given, folder):
+    text = 'label = "y"\ngroup = ["g", "h"]\nfiles = ["a b.csv", "c.csv"]\n' + text
+    text += "" if command == "compare" else "\nscore = 's'"
+    arguments = typed(text, *given, command=command, folder=folder)
+    again = shlex.split(arguments.typed)
+    assert again[:2] == ["lightfair", command] and "--config" not in arguments.typed
+    repeated = vars(_parser().parse_args(again[1:]))
+    wanted = {name: value for name, value in vars(arguments).items() if name != "typed"}
+    assert repeated == {**wanted, "config": None}
+
+
+def test_the_command_in_a_report_makes_it_again(ask, capsys):
+    text = f"{COLUMNS}{QUICK}files = 'rows.csv'\nmetric = 'tpr'\nmarkdown = '-'\n"
+    code, out, err = ask(text)
+    assert (code, err) == (0, "")
+    command = out.split("```sh\n")[1].split("\n```")[0]
+    assert main(shlex.split(command)[1:]) == 0
+    assert capsys.readouterr().out == out
