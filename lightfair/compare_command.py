@@ -7,6 +7,8 @@ all rows are held in memory.
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 from typing import Any
 
 from .arguments import check_named, rows_of, seed_of, settings_of, threshold_of
@@ -63,10 +65,12 @@ def compare_files(arguments: argparse.Namespace) -> Answer:
     check_outputs(arguments)
     check_named(arguments)
     models = arguments.score
-    if "-" in arguments.file:
+    once = [path for path in arguments.file if _is_pipe(path)]
+    if once:
+        name = "standard input" if once[0] == "-" else f"{once[0]}, a pipe,"
         raise ValueError(
-            "compare reads a FILE once for each model, and standard input can be read only once; "
-            "give the name of a file"
+            f"compare reads a FILE once for each model, and {name} can be read only once; give the "
+            "name of a file"
         )
     check_models(models)
     settings = settings_of(arguments)
@@ -79,6 +83,11 @@ def compare_files(arguments: argparse.Namespace) -> Answer:
         checked[model] = rows_of(argparse.Namespace(**one), "compare", settings.clip)
     result = compare_data(checked, settings, seed, progress_line())
     return deliver(arguments, result, document)
+
+
+def _is_pipe(path: str) -> bool:
+    """Whether what is read from it is gone, so that it cannot be read again."""
+    return path == "-" or (os.path.exists(path) and stat.S_ISFIFO(os.stat(path).st_mode))
 
 
 def _thresholds(arguments: argparse.Namespace, models: list[str]) -> dict[str, list[str] | None]:

@@ -444,7 +444,7 @@ def test_a_cell_without_end(tmp_path, fail):
         (["--threshold", "0.4"], "--threshold must be that of the tables, 0.5, or be left out"),
         (["--threshold", "A=0.5"], "--threshold must be that of the tables, 0.5, or be left out"),
         (["--subsample-labels", "5"], "--subsample-labels needs rows: give --label, --score and"),
-        ([*COLUMNS, "--subsample-labels", "5"], "table.json holds a table, not rows\n"),
+        ([*COLUMNS, "--subsample-labels", "5"], "holds a table, not rows; give the rows that"),
         (["--label", "y"], "rows need --label, --score and --group; got no --score and no --gro"),
     ],
 )

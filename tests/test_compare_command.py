@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -117,8 +118,23 @@ def test_what_is_wrong_with_a_comparison(options, message, path, fail):
     assert message in fail("compare", path, *COLUMNS, *SAMPLER, *options)
 
 
-def test_standard_input_is_read_once(fail):
-    assert "compare reads a FILE once for each model" in fail("compare", "-", *COLUMNS, *BOTH)
+def test_what_can_be_read_once_is_no_file_to_compare(path, fail, tmp_path):
+    for file, name in (
+        ("-", "standard input"),
+        (tmp_path / "pipe", f"{tmp_path / 'pipe'}, a pipe"),
+    ):
+        if file != "-":
+            os.mkfifo(file)  # nobody writes to it: who reads waits for ever
+        said = fail("compare", path, file, *COLUMNS, *BOTH)
+        assert f"compare reads a FILE once for each model, and {name}" in said
+        assert "can be read only once; give the name of a file" in said
+
+
+def test_a_table_has_no_rows_to_compare(path, ask, fail, tmp_path):
+    table = tmp_path / "table.json"
+    ask("summarize", path, *COLUMNS, "--score", "old", "-o", table)
+    said = fail("compare", table, *COLUMNS, *BOTH)
+    assert said.endswith("table.json holds a table, not rows; give the rows that it was made of\n")
 
 
 # thresholds
