@@ -266,7 +266,8 @@ class Assessment:
         if self.settings.target != "population":
             known |= of.label_free
             known |= self.table.sums("rows")[..., UNLABELLED].sum(axis=1) == 0.0
-        return ByGroup(draws, self.groups, of.lack, known, of.label_free)
+        pooled = bool(self.settings.hierarchical)
+        return ByGroup(draws, self.groups, of.lack, known, of.label_free, pooled)
 
     def ratio(self, metric: str, group: Any, reference: Any) -> Ratio:
         """Return the metric in `group` over the metric in `reference`.

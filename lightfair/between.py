@@ -18,9 +18,13 @@ and theta given tau and m is Gaussian, with the shrunken mean and, in the eigenv
 draws' own deviations shrunk to its covariance. There is no random number in it: tau and m of each
 draw are quantiles of theirs, spread evenly over both by a sequence that does not know the draws.
 
-The draws of the metric come from a model that shares a prior between groups already, on the curves,
-and has drawn them together by what that asks. They are drawn together twice where few labels speak,
-so that there the number is rather too small than too large (`bench/EQUALITY.md`).
+Draws of a model that shares a prior between groups, on the curves, have been drawn together
+already. Under the model above they are drawn together twice: where groups differ and labels are few
+the number is too small. The standard deviation of such draws as they are is the posterior of the
+number by its own model, and is too large where groups are equal. Both are readings of the same
+draws, and nothing in them says which is right; so of pooled draws half the draws of the number are
+of either, and its interval is as wide as their disagreement (`bench/EQUALITY.md` has how often it
+holds).
 """
 
 from __future__ import annotations
@@ -55,6 +59,8 @@ def between_group_sd(by: ByGroup, scale: float = TAU_SD) -> Gap:
     draws = by.draws[..., kept][seen]
     if len(kept) >= 2 and len(draws) > 0:
         values[seen] = draws.std(axis=-1) if exact else _spread(draws, scale)
+        if by.pooled and not exact:  # every other draw
+            values[seen] = np.where(np.arange(len(draws)) % 2, draws.std(axis=-1), values[seen])
     return Gap(values, by.lack, exact, left_out)
 
 

@@ -48,6 +48,8 @@ class ByGroup:
         Whether it is a fact of the rows.
     label_free : bool
         Whether no label is needed to know it.
+    pooled : bool
+        Whether the model of the draws shares a prior between groups.
     """
 
     draws: Floats
@@ -55,6 +57,7 @@ class ByGroup:
     lack: str
     known: npt.NDArray[np.bool_]
     label_free: bool = False
+    pooled: bool = False
 
     @cached_property
     def undefined(self) -> Floats:

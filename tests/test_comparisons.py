@@ -248,6 +248,32 @@ def test_the_sd_of_two_groups_is_half_their_difference():
     assert between_group_sd(by_group(draws)).median == pytest.approx(0.2, abs=1e-4)
 
 
+def test_pooled_draws_are_read_both_ways():
+    """Drawn together already, they are neither drawn together again nor left as they are alone."""
+    _, by = simulated(6, 0.05, 0.05, 2)
+    as_they_are = by.draws.std(axis=-1)
+    once, both = between_group_sd(by), between_group_sd(replace(by, pooled=True))
+    np.testing.assert_array_equal(both.draws[0, 1::2], as_they_are[0, 1::2])
+    np.testing.assert_array_equal(both.draws[0, ::2], once.draws[0, ::2])
+    (low, high), upper = both.interval(), once.upper(0.95)
+    assert low < np.quantile(as_they_are, 0.05) and high > upper
+
+
+def test_the_sd_covers_where_groups_differ_and_a_model_drew_them_together():
+    """Draws that are shrunk by half: what a prior does that holds groups to be alike."""
+    covered, alone = 0, 0
+    for seed in range(60):
+        truth, by = simulated(12, 0.05, 0.08, seed)
+        share = 0.08**2 / (0.08**2 + 0.05**2)
+        middle, rng = by.draws.mean(), np.random.default_rng([seed, 1])
+        mean = middle + share * (by.draws.mean(axis=1, keepdims=True) - middle)
+        drawn = mean + 0.05 * share**0.5 * rng.standard_normal(by.draws.shape)
+        pooled = replace(by, draws=drawn, pooled=True)
+        covered += truth <= between_group_sd(pooled).upper(0.95)
+        alone += truth <= between_group_sd(replace(pooled, pooled=False)).upper(0.95)
+    assert covered >= 52 > alone
+
+
 def test_the_sd_is_deterministic_and_the_same_for_groups_in_another_order():
     _, by = simulated(5, 0.05, 0.05, 1)
     one = between_group_sd(by)
