@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import ast
 import functools
+import keyword
 import os
 import re
 import shutil
@@ -175,6 +176,16 @@ class Choice(NamedTuple):
     later: tuple[Link, ...]  # imports of what is gone by functions of what is kept
 
 
+def package_name(text: str) -> str:
+    """A dotted name that a copy can have: identifiers, none of them taken."""
+    parts = text.split(".")
+    if not all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+        raise argparse.ArgumentTypeError(f"must be identifiers joined by dots; got {text!r}")
+    if parts[0] in {*sys.stdlib_module_names, "lightfair", "tests", "numpy", "scipy", "numba"}:
+        raise argparse.ArgumentTypeError(f"is taken: {parts[0]!r}; another name will do")
+    return text
+
+
 def modules(package: Path) -> dict[str, Path]:
     """All modules of a package, by dotted name."""
     found = {}
@@ -244,9 +255,9 @@ def choose(package: Path, strip: Iterable[str]) -> Choice:
     known = modules(package)
     every = every_link(package)
     gone = {name for name in known for one in strip if name == one or name.startswith(f"{one}.")}
-    unknown = set(strip) - set(known)
+    unknown = set(strip) - {name for name in known if name}
     if unknown:
-        raise SystemExit(f"there is no module {', '.join(sorted(unknown))}; see --list")
+        raise SystemExit(f"there is no module {', '.join(map(repr, sorted(unknown)))}; see --list")
     public = {*homes(package).values(), "", "_version"}
     while True:  # what only stripped modules use
         used = {link.target for link in every if link.source not in gone}
@@ -368,7 +379,12 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     made.add_argument("--set", choices=SETS, help="what to strip (core, where no --strip is given)")
     made.add_argument("--strip", action="append", default=[], help="a part or a module; repeatable")
-    made.add_argument("--name", default="host.fairness_core", help="new name (host.fairness_core)")
+    made.add_argument(
+        "--name",
+        type=package_name,
+        default="host.fairness_core",
+        help="new name (host.fairness_core)",
+    )
     made.add_argument("--target", type=Path, help="folder to copy into, which stays")
     made.add_argument("--quick", action="store_true", help="some of the tests")
     made.add_argument("--no-tests", action="store_true", help="import and assess only")
@@ -387,6 +403,11 @@ def main() -> int:
     wanted = [*options.strip, *SETS[options.set or ("all" if options.strip else "core")]]
     strip = [entry for one in wanted for entry in PARTS.get(one, ("", (one,)))[1]]
     choice = choose(PACKAGE, strip)
+    goal = None if options.target is None else options.target.joinpath(*options.name.split("."))
+    if goal is not None and goal.exists():
+        raise SystemExit(
+            f"{goal} is there already; remove it, or choose another --name or --target"
+        )
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         place = work.joinpath(*options.name.split("."))
@@ -398,8 +419,7 @@ def main() -> int:
         copy_tests(ROOT / "tests", work / "tests", options.name, choice)
         shutil.copyfile(ROOT / "pyproject.toml", work / "pyproject.toml")
         code = check(choice, options.name, work, options.quick, not options.no_tests)
-        if code == 0 and options.target is not None:
-            goal = options.target.joinpath(*options.name.split("."))
+        if code == 0 and goal is not None:
             shutil.copytree(place, goal, ignore=shutil.ignore_patterns("__pycache__"))
             print(f"copied to {goal}")
     return code

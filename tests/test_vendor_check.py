@@ -45,6 +45,28 @@ def test_what_only_stripped_modules_use_goes_with_them(vendor):
 
 
 @pytest.mark.parametrize(
+    "name, rule",
+    [
+        *((name, "identifiers joined by dots") for name in
+          ("../evil", "", "class", "a-b", "a..b", ".a", "x/y", "a b", "3x", "host.import")),
+        *((name, "is taken") for name in ("lightfair", "tests.copy", "numpy", "json")),
+    ],
+)  # fmt: skip
+def test_names_that_a_copy_cannot_have(name, rule, vendor, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        vendor.parser().parse_args(["--name", name])
+    assert stopped.value.code == 2 and rule in capsys.readouterr().err
+
+
+def test_a_folder_that_is_there_is_not_written_to(vendor, tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    options = ["", "--no-tests", "--name", "mine", "--target", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", options)
+    with pytest.raises(SystemExit, match="is there already"):
+        vendor.main()
+
+
+@pytest.mark.parametrize(
     "strip, message",
     [
         (
@@ -52,8 +74,9 @@ def test_what_only_stripped_modules_use_goes_with_them(vendor):
             "this set would not import: table is imported by .*evidence.*; strip those, too",
         ),
         (["arviz_data"], "arviz_data is imported by plot.parameters; strip those, too, or keep"),
+        ([""], "there is no module ''; see --list"),
         (["wording"], "wording is imported by "),
-        (["paired_report", "nothing"], "there is no module nothing; see --list"),
+        (["paired_report", "nothing"], "there is no module 'nothing'; see --list"),
     ],
 )
 def test_what_would_break_is_refused(strip, message, vendor):
