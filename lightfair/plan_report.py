@@ -9,6 +9,7 @@ import numpy as np
 
 from .blocks import Cell, Document, Paragraph, Section, Table
 from .planning import NEXT
+from .report import grave
 from .values import plain
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def to_dict(plan: LabelPlan) -> dict[str, Any]:
         "next_group": plan.next_group,
         "refits": plan.refits,
         "seed": plan.seed,
+        "target": plan.target,
+        "warnings": [{"code": note.code, "message": note.message} for note in plan.warnings],
     }
 
 
@@ -70,6 +73,7 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         more = f"and {len(every) - LISTED} more that are narrower"
         blocks.append(_all(plan, every) if full else Paragraph(f"{more}; to_dict() has them"))
     told = (Paragraph(_number(plan), "finding"), *map(Paragraph, _next(plan)))
+    told += tuple(grave(plan.warnings))
     title = f"Plan for {plan.metric}: {known:,} rows have labels, {unknown:,} can get one"
     if not full:
         plain_sections = (Section("plan", "", tuple(blocks)), Section("verdict", "", told))

@@ -64,7 +64,7 @@ from .refits import refitted_widths
 from .settings import check_rng
 from .table import Ints
 from .verdict import BORDER, LIKELY, two_digits
-from .wording import lies_in
+from .wording import Note, lies_in
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -129,6 +129,10 @@ class LabelPlan:
         Data sets fitted for each number of labels.
     seed : int or None
         None where it is not known: no rng was given, or a Generator.
+    target : str
+        Of the assessment.
+    warnings : tuple of Note
+        Of the assessment; printed are those that no plan is to be used with.
 
     Examples
     --------
@@ -163,6 +167,8 @@ class LabelPlan:
     next_group: str | None
     refits: int
     seed: int | None
+    target: str
+    warnings: tuple[Note, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON.
@@ -383,6 +389,8 @@ def plan_labels(
         next_group=result.groups[int(np.nanargmax(shrinks))] if some.any() else None,
         refits=int(refits),
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
+        target=settings.target,
+        warnings=result.warnings,
     )
 
 

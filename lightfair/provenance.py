@@ -117,12 +117,20 @@ def comparison_sections(result: ModelComparison, command: str | None) -> list[Se
 
 def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
     """Return what a plan assumed, and how to reproduce it."""
-    said = (
+    said = [
+        f"Planned is for {TARGET_WORDS[plan.target]} (target {plan.target}).",
         "The labels to come are drawn from the posterior of the assessment: its model is taken to "
         "be right, and what it assumes is assumed here.",
         "Rows to be labeled are chosen at random, in the groups as the plan says.",
-        "± is the Monte Carlo standard error of a width, from a few refits.",
-    )
+        f"A verdict is decisive at a probability of {plan.prob:g}.",
+    ]
+    if plan.refits:
+        said.append(
+            f"± is the Monte Carlo standard error of a width, from {plan.refits} refits for each "
+            "number of labels."
+        )
+    else:
+        said.append("Widths are those of the forecast alone; nothing was fitted again.")
     given = {
         "metric": plan.metric,
         "width": plan.width,

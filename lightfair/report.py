@@ -184,11 +184,16 @@ def warnings_section(notes: tuple[Note, ...]) -> list[Section]:
 
 def cautions(notes: tuple[Note, ...]) -> list[Paragraph]:
     """Return what is to be read with a verdict: grave warnings, and how many there are."""
-    said = [Paragraph(note.message, "warning", note.code) for note in notes if note.code in GRAVE]
+    said = grave(notes)
     if notes:
         codes = ", ".join(dict.fromkeys(note.code for note in notes))
         said.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
     return said
+
+
+def grave(notes: tuple[Note, ...]) -> list[Paragraph]:
+    """Return the warnings without which no number is to be used."""
+    return [Paragraph(note.message, "warning", note.code) for note in notes if note.code in GRAVE]
 
 
 def diagnostics_line(gate: Gate, chains: int, draws: int) -> str:

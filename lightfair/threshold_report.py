@@ -15,6 +15,7 @@ from .blocks import Cell, Document, Paragraph, Section, Table
 from .compare import Estimate
 from .comparison_report import gap_values
 from .comparisons import ByGroup, largest_gap
+from .report import grave
 from .showing import cell, cell_of, chance, number, small
 from .thresholds import ThresholdCurve
 from .values import plain, summary
@@ -101,7 +102,10 @@ def found_document(found: FoundThresholds) -> Document:
     titles = ("group", "threshold", "no crossing", "recommended", "gap there")
     table = Table((*titles, f"P(|gap|<{found.epsilon:g})"), tuple(rows))
     blocks: list[Paragraph | Table] = [table, Paragraph(RULE)]
-    return Document(head, (Section("thresholds", "", tuple(blocks)),))
+    sections = [Section("thresholds", "", tuple(blocks))]
+    if said := grave(found.warnings):
+        sections.append(Section("warnings", "warnings", tuple(said)))
+    return Document(head, tuple(sections))
 
 
 def counted_metrics(result: Assessment) -> list[str]:

@@ -49,7 +49,7 @@ from .model import Floats, logit_of, sigmoid
 from .slots import Slots, confusion, score_slots
 from .table import CELL_WIDTH, Ints, ScoreTable
 from .thresholds import known_range, sums_by_rank
-from .wording import level_name, lies_in, show
+from .wording import Note, level_name, lies_in, show
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -116,6 +116,8 @@ class FoundThresholds:
     own : float or None
         Threshold of the reference; None where there is none, or its decisions were given.
     prob, epsilon : float
+    warnings : tuple of Note
+        Of the assessment; printed are those that no threshold is to be used with.
 
     Examples
     --------
@@ -146,6 +148,7 @@ class FoundThresholds:
     own: float | None
     prob: float
     epsilon: float
+    warnings: tuple[Note, ...]
 
     def __getitem__(self, group: Any) -> GroupThreshold:
         name = level_name(group)
@@ -195,6 +198,7 @@ class FoundThresholds:
             "target": self.target,
             "wanted": None if self.wanted is None else summary(self.wanted, self.prob),
             "groups": groups,
+            "warnings": [{"code": note.code, "message": note.message} for note in self.warnings],
         }
 
     def __str__(self) -> str:
@@ -296,6 +300,7 @@ def find_threshold(
         own=cut.get(str(base)) if isinstance(cut, dict) else cut if base is not None else None,
         prob=result.settings.prob,
         epsilon=result.settings.epsilon,
+        warnings=result.warnings,
     )
 
 

@@ -195,3 +195,17 @@ def test_thresholds_are_searched_as_by_the_library(options, wanted, columns, pat
 def test_what_is_wrong_with_a_search(options, message, path, fail):
     given = ["threshold", path, *COLUMNS, "--score", "old", *SAMPLER, *options]
     assert message in fail(*given)
+
+
+@pytest.mark.parametrize("command", ["threshold", "plan"])
+def test_grave_warnings_come_with_advice(command, columns, path, ask, tmp_path):
+    """No label at all, and chains too short to be used, in the text and in the values."""
+    none = tmp_path / "none.csv"
+    none.write_text("".join(f"{line}\n" for line in ["y,old,g", *[",0.3,A", ",0.6,B"] * 30]))
+    more = ["--refits", "0"] if command == "plan" else []
+    short = ["--chains", "4", "--draws", "4", "--warmup", "1"]
+    for file, options, code in ((none, SAMPLER, "no_labels"), (path, short, "not_converged")):
+        given = [command, file, *COLUMNS, "--score", "old", *options, *more]
+        assert f"{code}: " in ask(*given)
+        found = json.loads(ask(*given, "--json"))["warnings"]
+        assert code in [note["code"] for note in found] and all(note["message"] for note in found)

@@ -209,6 +209,10 @@ def test_plans_and_comparisons(rows, reader):
     names = {"result": result}
     exec(code.replace("lightfair.plan_labels(", "again = lightfair.plan_labels("), names)
     assert names["again"].to_dict() == plan.to_dict()
+    assert "±" not in text and "forecast alone" in text and "(target sample)" in text
+    assert "not_converged" in text.split("## Verdict")[1].split("\n## ")[0]
+    refitted = lf.plan_labels(result, "tpr", 0.2, extra=[20], refits=2, rng=7).to_markdown()
+    assert "from 2 refits for each number" in refitted and "forecast alone" not in refitted
     scores = {"old": rows.y_score, "new": rows.y_score**2}
     found = lf.compare_models(
         scores, rows.y_true, sensitive_features=rows.group, metrics="tpr", **QUICKEST
