@@ -10,8 +10,9 @@ import numpy as np
 
 from ._version import __version__
 from .blocks import Cell, Document, Paragraph, Section, Table
+from .cautions import cautions, diagnostics_line, warnings_section
 from .compare import Estimate, direction_level
-from .report import capitalized, cautions, diagnostics_line, rows_table, warnings_section
+from .report import capitalized, rows_table
 from .showing import cell, counted, interval, number, probability, target_line
 from .table import UNLABELLED
 from .values import plain, summary

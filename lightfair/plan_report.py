@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .blocks import Cell, Document, Paragraph, Section, Table
+from .cautions import grave
 from .planning import NEXT
-from .report import grave
 from .values import plain
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
 from .blocks import Cell, Document, Paragraph, Section, Table
+from .cautions import cautions, diagnostics_line, warnings_section
 from .compare import direction_level
 from .effective import effective_labels, worth_line
 from .misfit import typical_rate, worth_sentence
 from .showing import (
     cell_of,
     chance,
-    counted,
     interval,
     number,
     probability,
@@ -31,14 +31,10 @@ from .values import counts_of, metric_values
 if TYPE_CHECKING:
     from .assessment import Assessment
     from .compare import Estimate
-    from .diagnostics import Gate
     from .verdict import Verdict
-    from .wording import Note
 
 Blocks = list[Paragraph | Table]
 
-# warnings that a verdict is not to be read without
-GRAVE = ("no_labels", "not_converged", "reversed_scores", "label_drift", "misfit", "disagreement")
 SAID = 6  # differences up to which the short form has a sentence for each
 
 
@@ -172,40 +168,6 @@ def findings(result: Assessment, name: str, *, full: bool = True) -> list[Paragr
 
         said.append(gap_line(result, name))
     return [Paragraph(text, "finding") for text in said]
-
-
-def warnings_section(notes: tuple[Note, ...]) -> list[Section]:
-    """Return the warnings, where there are any."""
-    if not notes:
-        return []
-    told = tuple(Paragraph(note.message, "warning", note.code) for note in notes)
-    return [Section("warnings", "warnings", told)]
-
-
-def cautions(notes: tuple[Note, ...]) -> list[Paragraph]:
-    """Return what is to be read with a verdict: grave warnings, and how many there are."""
-    said = grave(notes)
-    if notes:
-        codes = ", ".join(dict.fromkeys(note.code for note in notes))
-        said.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
-    return said
-
-
-def grave(notes: tuple[Note, ...]) -> list[Paragraph]:
-    """Return the warnings without which no number is to be used."""
-    return [Paragraph(note.message, "warning", note.code) for note in notes if note.code in GRAVE]
-
-
-def diagnostics_line(gate: Gate, chains: int, draws: int) -> str:
-    """Say whether the chains have converged."""
-    state = "converged" if gate.ok else "NOT CONVERGED"
-    parts = [f"{counted(chains, 'chain')} of {draws:,} draws"]
-    if gate.rhat_max is not None:
-        parts.append(f"largest R-hat {gate.rhat_max:.3f}")
-    for label, value in (("bulk", gate.ess_bulk_min), ("tail", gate.ess_tail_min)):
-        if value is not None:
-            parts.append(f"smallest {label} ESS {value:,.0f}")
-    return f"{state}; {', '.join(parts)}"
 
 
 def _verdicts(result: Assessment, *, full: bool) -> list[Section]:

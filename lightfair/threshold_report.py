@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .blocks import Cell, Document, Paragraph, Section, Table
+from .cautions import grave
 from .compare import Estimate
 from .comparison_report import gap_values
 from .comparisons import ByGroup, largest_gap
-from .report import grave
 from .showing import cell, cell_of, chance, number, small
 from .thresholds import ThresholdCurve
 from .values import plain, summary
