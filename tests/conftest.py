@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections import Counter
 from pathlib import Path
@@ -17,6 +18,8 @@ import lightfair as lf  # noqa: E402
 from lightfair._jit import available  # noqa: E402
 
 PACKAGE = Path(lf.__file__).parent
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell script
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # children would ignore it, too
 
 
 @pytest.fixture(scope="session")
