@@ -1,10 +1,10 @@
-"""Does a cell of five labelled rows gain from the nested prior, and what does it cost elsewhere?
+"""Does a cell of five labeled rows gain from the nested prior, and what does it cost elsewhere?
 
     python bench/intersections.py [--runs N] [--seed N]
 
 Rows of two attributes, of 2 and 3 levels, with known scores: five cells of 760 rows with 60 labels
 each, and one of 200 rows with 5. In every run the cells get calibration curves anew, labels are
-drawn for all rows, and the labelled ones are chosen at random in each cell. The log odds of a cell
+drawn for all rows, and the labeled ones are chosen at random in each cell. The log odds of a cell
 differ from those of its scores by
 
     strong main effects  one of sd 1.2 for each level, and an interaction of sd 0.15

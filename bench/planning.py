@@ -9,7 +9,7 @@ widths: 50 random labels are shown and a plan is made; then further random rows 
 labels and the model is fitted again. What was predicted for the difference in TPR of the largest
 two groups comes from refits, and from the forecast alone.
 
-choice: from the same 50 random labels, rows are chosen batch by batch until 1,200 are labelled, at
+choice: from the same 50 random labels, rows are chosen batch by batch until 1,200 are labeled, at
 random or for the difference in TPR of the sexes of adult.
 
 All fits of a batch of runs are one batch of the sampler: 2 chains of 250 draws, as the refits of a

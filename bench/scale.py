@@ -65,7 +65,7 @@ class Clock:
 
 
 def draw(count: int, groups: int, *key: int) -> dict[str, np.ndarray]:
-    """Unlabelled rows: y_true int8, -1; y_score float64; group int64."""
+    """Unlabeled rows: y_true int8, -1; y_score float64; group int64."""
     rng = np.random.default_rng([SEED, *key])
     score = rng.standard_normal(count)
     np.exp(-1.5 * score, out=score)
@@ -75,7 +75,7 @@ def draw(count: int, groups: int, *key: int) -> dict[str, np.ndarray]:
 
 
 def chunks(rows: int, groups: int, labels: int, clock: Clock) -> Iterator[dict[str, np.ndarray]]:
-    """Rows in chunks; the labelled ones are the same for any number of rows, spread evenly."""
+    """Rows in chunks; the labeled ones are the same for any number of rows, spread evenly."""
     before = clock.now()
     known = draw(labels, groups, 0)
     flips = np.random.default_rng(SEED).random(labels)

@@ -1,4 +1,4 @@
-"""Group fairness of a binary classifier from few labelled and many unlabelled scored rows.
+"""Group fairness of a binary classifier from few labeled and many unlabeled scored rows.
 
 Can I trust my fairness metric? Every group metric and every difference between groups comes with a
 posterior, by the method of Ji, Smyth and Steyvers (NeurIPS 2020, arXiv 2010.09851):
@@ -51,11 +51,11 @@ How data takes its way, each module importing only from those above it:
         |  reading, summary, stored           files of any size into a table; tables as JSON
         |  sql, rows    the query that makes a table where the rows are; its result
         |  trust, scales        regions of scores, and the prior of deviations from the curve
-        |  evidence, quadrature       what the likelihood sees: the labelled nodes, few of them
+        |  evidence, quadrature       what the likelihood sees: the labeled nodes, few of them
         |  surrogate, moves, sampler, posterior       Metropolis-within-Gibbs
         |  compiled, _kernels         the same moves, compiled
         |  nested, nested_moves, nested_sampler       the same for crossed attributes
-        |  imputation, slots          labels of the unlabelled rows, draw by draw; score by score
+        |  imputation, slots          labels of the unlabeled rows, draw by draw; score by score
         |  metrics, score_metrics, labels_only, prediction_powered    metrics
         |  compare, comparisons, ratio, between, simultaneous, criteria
         |  diagnostics, misfit, drift, effective, warn        what to believe
@@ -64,7 +64,7 @@ How data takes its way, each module importing only from those above it:
         |  planning, forecast, refits, label_choice           labels to come
         |  paired       several models on the same rows
     report, comparison_report, ..., plan_report, paired_report       a Document (blocks)
-        |  provenance           what was assumed, and how to make it again
+        |  cautions, provenance       warnings; what was assumed, how to reproduce it
         |  text, markdown, html, figures        show it; showing: how numbers are written
     values, tidy, frames, arviz_data            plain values, rows, data frames, draws
     plot, estimator, recipes

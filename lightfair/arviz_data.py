@@ -19,7 +19,7 @@ in which a metric is undefined is NaN.
 
 "constant_data" has rows and labeled by group, and the metrics that are facts of the rows, such as
 selection_rate, with their differences: what does not vary has no posterior, and ArviZ finds no
-R-hat of it. "observed_data" has positives, the labelled ones. The attributes are
+R-hat of it. "observed_data" has positives, the labeled ones. The attributes are
 `lightfair_version`, `settings` as JSON, `reference`, and the verdict of the gate: `converged` (1 or
 0), `rhat_max`, `ess_bulk_min`, `ess_tail_min`.
 

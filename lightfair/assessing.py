@@ -68,7 +68,7 @@ def assess(
     Parameters
     ----------
     y_true, y_score, sensitive_features
-        The rows. Unlabelled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
+        The rows. Unlabeled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
         ScoreTable, and no other argument about rows.
     y_pred, threshold, sample_weight, label_prob, positive_label, unlabeled, missing
         How to read the rows; see `score_data`. The default threshold is 0.5. Of a list of
@@ -92,7 +92,7 @@ def assess(
         far as the labels ask for (`trust`). False is the paper's model: the curve alone. A Trust
         sets the scales.
     target : {"sample", "expected", "population"}
-        What is estimated: the metric that these rows would show if all were labelled; its expected
+        What is estimated: the metric that these rows would show if all were labeled; its expected
         value given the curves; or the metric of the population that the rows were drawn from.
     prob : float
         Mass of credible intervals, in (0, 1).
@@ -301,7 +301,7 @@ def assess_table(
 
 
 def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Floats]:
-    """Return each metric as its frequency among labelled rows: float64 (group,), NaN for 0 / 0."""
+    """Return each metric as its frequency among labeled rows: float64 (group,), NaN for 0 / 0."""
     counts = table.labelled_sums()[0]
     found = {metric.name: theta(metric, counts) for metric in metrics if metric.of == "counts"}
     of_nodes = [metric for metric in metrics if metric.of == "nodes"]

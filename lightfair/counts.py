@@ -64,7 +64,7 @@ def row_notes(counts: Counts, rows: str = "") -> list[Note]:
 
 
 def design_notes(given: bool) -> list[Note]:
-    """Say what the probabilities of being labelled are used for, where they are given."""
+    """Say what the probabilities of being labeled are used for, where they are given."""
     if not given:
         return []
     message = (

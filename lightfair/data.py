@@ -57,7 +57,7 @@ WEIGHTS = (1e-100, 1e100)  # of those that are not 0: their squares, and sums of
 PROB_HINT = (
     "give the probability with which the row was chosen to be labeled, 1 if it was sure to be"
 )
-LEAST_PROB = 1e-40  # of being labelled: squares of WEIGHTS over it are numbers
+LEAST_PROB = 1e-40  # of being labeled: squares of WEIGHTS over it are numbers
 FIRST_ROWS = 6  # row numbers that a note needs: it lists five, and says whether there are more
 
 
@@ -68,7 +68,7 @@ class ScoreData:
     Attributes
     ----------
     label : int8 array, shape (n,)
-        1 positive, 0 negative, -1 unlabelled.
+        1 positive, 0 negative, -1 unlabeled.
     score : float64 array, shape (n,)
         Probability of the positive class, in [0, 1], not clipped.
     group : int32 array, shape (n,)
@@ -93,7 +93,7 @@ class ScoreData:
     counts : Counts
         The same as numbers, without the rows.
     label_prob : float64 array, shape (n,), or None
-        Probability with which the row was chosen to be labelled, in (0, 1] where it has a label;
+        Probability with which the row was chosen to be labeled, in (0, 1] where it has a label;
         NaN where it is not known. None: not given.
     cuts : tuple of float
         Several thresholds, as given; else ().
@@ -144,12 +144,12 @@ def score_data(
     unlabeled: Any = None,
     missing: str = "raise",
 ) -> ScoreData:
-    """Check and encode the rows of a scored, partly labelled data set.
+    """Check and encode the rows of a scored, partly labeled data set.
 
     Parameters
     ----------
     y_true : column, shape (n,)
-        Labels. NaN, None, pd.NA, NaT, the empty string and -1 mean unlabelled. Labels 0/1 and
+        Labels. NaN, None, pd.NA, NaT, the empty string and -1 mean unlabeled. Labels 0/1 and
         False/True, also as text ("0", "1.0"), explain themselves; any other two values need
         `positive_label`.
     y_score : column, shape (n,)
@@ -166,13 +166,13 @@ def score_data(
     sample_weight : column, shape (n,), optional
         How much each row counts: finite, not negative.
     label_prob : column, shape (n,), optional
-        Probability with which each row was chosen to be labelled, where that was not the same for
+        Probability with which each row was chosen to be labeled, where that was not the same for
         all: in (0, 1] where the row has a label, where it has none it may be missing.
     positive_label : scalar, optional
         The value of `y_true` that is the positive class. If -1 and 1 are its only values, this
         makes -1 a class.
     unlabeled : scalar or list, optional
-        Values of `y_true` that mean unlabelled, beside the missing ones. They replace -1.
+        Values of `y_true` that mean unlabeled, beside the missing ones. They replace -1.
     missing : {"raise", "drop", "group"}
         What to do where `sensitive_features` is missing (NaN, None, pd.NA, NaT, the empty string):
         stop, drop the rows, or make a level "missing".
@@ -289,7 +289,7 @@ class Door:
         self.rows = 0
         self.kept = 0
         self.weight: float | None = None
-        self.no_prob: list[int] = []  # the first rows with -1 and no probability of being labelled
+        self.no_prob: list[int] = []  # the first rows with -1 and no probability of being labeled
 
     def take(
         self,
@@ -307,7 +307,7 @@ class Door:
 
         With `last`, no rows follow: the labels are judged before anything else is looked at. The
         data has no threshold, notes and counts: those are of all rows. Rows whose label is -1 are
-        unlabelled in it.
+        unlabeled in it.
         """
         features = attribute_columns(sensitive_features)
         given: list[tuple[str, Any]] = [("y_true", y_true), ("y_score", y_score)]

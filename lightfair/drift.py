@@ -1,17 +1,17 @@
-"""Drift: are the scores of labelled rows those of a random part of their group?
+"""Drift: are the scores of labeled rows those of a random part of their group?
 
-Where rows are chosen for labelling by their score, or by what goes with it, labels alone and
-prediction-powered estimates answer for the labelled rows and not for the group. The posterior
+Where rows are chosen for labeling by their score, or by what goes with it, labels alone and
+prediction-powered estimates answer for the labeled rows and not for the group. The posterior
 allows for a choice by score and group: given these, the choice says nothing of the label. So the
-reader is told. Two rank tests of labelled against unlabelled rows of each group:
+reader is told. Two rank tests of labeled against unlabeled rows of each group:
 
     shift     the scores
     spread    how far a score is from the middle of its group, |rank - (n + 1) / 2|
 
 The second sees rows that were chosen near the threshold, or at both ends, with a middle that stays
 where it is. Both are exact up to the normal approximation: where every subset of a size is as
-likely to be labelled, the labelled rows have a random part of the ranks. The level is shared among
-all tests (Bonferroni). Where the probabilities of labelling are known there is no test: they need
+likely to be labeled, the labeled rows have a random part of the ranks. The level is shared among
+all tests (Bonferroni). Where the probabilities of labeling are known there is no test: they need
 not be equal, and labels alone allow for them.
 """
 
@@ -40,7 +40,7 @@ WORDS = {
 def drift_z(table: ScoreTable) -> Floats:
     """Return z of both tests of each group, float64 (group, 2); 0 where there is nothing to test.
 
-    Above 0 where labelled rows score higher, or further from the middle, than unlabelled ones.
+    Above 0 where labeled rows score higher, or further from the middle, than unlabeled ones.
     """
     stratum, logit, rows = rows_on_axis(table)
     order = np.argsort(stratum // 6, kind="stable")
@@ -57,7 +57,7 @@ def drift_z(table: ScoreTable) -> Floats:
 
 
 def drift_notes(table: ScoreTable) -> list[Note]:
-    """Say in which groups the labelled rows are no random part by their scores: a note, or none."""
+    """Say in which groups the labeled rows are no random part by their scores: a note, or none."""
     if table.design is not None:
         return []
     z = drift_z(table)

@@ -1,17 +1,17 @@
 """What a posterior is worth in labels: how many labels alone would need to be as sure.
 
-A share p of n labelled rows has, under a Beta(a, b) prior, a posterior variance of about
+A share p of n labeled rows has, under a Beta(a, b) prior, a posterior variance of about
 p (1 - p) / (n + a + b + 1). So a posterior of mean p and standard deviation sd knows as much as
 
     n = p (1 - p) / sd^2 - (a + b + 1)
 
-labelled rows in its denominator would tell. It may be far more than there are: scores, the curve,
+labeled rows in its denominator would tell. It may be far more than there are: scores, the curve,
 and what groups share tell the rest, 1 - own / n of what is known if there are `own` rows. It may be
 less than there are where labels alone take a lucky sample at its word. f1 is 2 q / (1 + q) of a
 share q, and is worth what q is. For any other metric n is what there is, times the ratio of the
 variances, labels alone over posterior.
 
-Of these very rows ("sample", "expected") nothing is open when all are labelled: n labels of a
+Of these very rows ("sample", "expected") nothing is open when all are labeled: n labels of a
 denominator of N rows leave the variance p (1 - p) / n (1 - n / N). So there the number is n / (1 +
 n / N), which is below N.
 """
@@ -43,7 +43,7 @@ CLASSES = {  # cells (tn, fn, fp, tp) of what a metric of scores lacks
 class Effective(NamedTuple):
     """Of a metric by group, float64 (group,), NaN where there is none.
 
-    labels: the number of labelled rows that labels alone would need; own: those they have, which
+    labels: the number of labeled rows that labels alone would need; own: those they have, which
     rows of different weights reduce (Kish); width_ratio: width of the interval over that of labels
     alone. reason: why one of them is NaN, by group; None where none is.
     """
@@ -92,7 +92,7 @@ def effective_labels(result: Assessment, name: str) -> Effective:
 
 
 def denominator_rows(metric: Metric, table: ScoreTable, counts: Floats, target: str) -> Floats:
-    """Rows in the denominator of a metric, labelled and not: the posterior mean, float64 (group,).
+    """Rows in the denominator of a metric, labeled and not: the posterior mean, float64 (group,).
 
     counts: draws (chain, draw, group, predicted, label). Of a metric that is no share all rows of
     the group. Infinite for the target "population".
@@ -127,9 +127,9 @@ def _bounded(worth: float, rows: float) -> float:
 
 
 def own_labels(metric: Metric, table: ScoreTable) -> Floats:
-    """Return the labelled rows in the denominator of a metric, float64 (group,).
+    """Return the labeled rows in the denominator of a metric, float64 (group,).
 
-    Of weighted rows the effective number (Kish). Of a metric that is no share all labelled rows of
+    Of weighted rows the effective number (Kish). Of a metric that is no share all labeled rows of
     the group.
     """
     weight, weight_sq = (c.reshape(-1, 4) for c in table.labelled_sums())

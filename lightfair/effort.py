@@ -26,7 +26,7 @@ def numpy_seconds(sets: int, groups: int, nodes: int, coordinates: int, chains: 
     sets, groups
         Data sets of the batch, groups in each.
     nodes
-        Labelled nodes of all data sets.
+        Labeled nodes of all data sets.
     coordinates
         Of a curve: 3, and the deviations.
     chains
@@ -38,7 +38,7 @@ def numpy_seconds(sets: int, groups: int, nodes: int, coordinates: int, chains: 
 
 
 def usual(groups: int, labeled: int, trust: bool) -> tuple[int, int]:
-    """Choose chains, and sweeps of warm-up, for a table of some groups and labelled rows."""
+    """Choose chains, and sweeps of warm-up, for a table of some groups and labeled rows."""
     nodes = min(labeled, 100 * groups)
     coordinates = 3 + TRUSTED * trust
     seconds = numpy_seconds(1, groups, nodes, coordinates, MANY[0])

@@ -46,7 +46,7 @@ def assess_estimator(
     unlabeled: Any = None,
     **options: Any,
 ) -> Assessment:
-    """Assess a fitted binary classifier or pipeline on rows of which few are labelled.
+    """Assess a fitted binary classifier or pipeline on rows of which few are labeled.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def assess_estimator(
     X
         The rows, as the model takes them; not those that it was fitted on.
     y : column, shape (n,)
-        Classes of the model; NaN, None, pd.NA, or -1 where it is no class, for unlabelled rows.
+        Classes of the model; NaN, None, pd.NA, or -1 where it is no class, for unlabeled rows.
     sensitive_features
         As in `assess`; or the name of a column of X, or a list of names. A column that is named
         here and that the model was not fitted on is not given to it.
@@ -65,7 +65,7 @@ def assess_estimator(
     positive_label
         A class of the model; by default 1 or True of two numbers.
     unlabeled
-        Values of y that mean unlabelled, as in `score_data`.
+        Values of y that mean unlabeled, as in `score_data`.
     **options
         Those of `assess`.
 
@@ -210,7 +210,7 @@ def _ordered(classes: list[Any], positive_label: Any) -> tuple[int, int]:
 
 
 def _labels(y: Any, negative: Any, positive: Any, unlabeled: Any) -> NDArray[np.float64]:
-    """1, 0, and NaN for unlabelled: float64 (n,)."""
+    """1, 0, and NaN for unlabeled: float64 (n,)."""
     codes, values = factorize("y", column("y", y, few=True))
     many = isinstance(unlabeled, (list, tuple, set, np.ndarray))
     gaps = [value for value in (unlabeled if many else [unlabeled]) if not is_missing(value)]

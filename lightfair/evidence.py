@@ -1,6 +1,6 @@
-"""The evidence: the labelled rows as the likelihood sees them.
+"""The evidence: the labeled rows as the likelihood sees them.
 
-A labelled row enters the likelihood through its group, its score, its region (`trust`) and its
+A labeled row enters the likelihood through its group, its score, its region (`trust`) and its
 label alone. Nodes of equal score are rows together. A batch of data sets is one long list of
 nodes, cut into segments: data set by data set, and in each group by group.
 
@@ -25,15 +25,15 @@ from .quadrature import merge as merge_nodes
 from .table import UNLABELLED, ScoreTable
 from .trust import Regions, no_regions
 
-MERGE_ABOVE = 100  # labelled nodes of a group
+MERGE_ABOVE = 100  # labeled nodes of a group
 FEW = 64  # segments whose log odds are found one by one
 
 
 class Evidence(NamedTuple):
-    """Labelled nodes, sorted by segment.
+    """Labeled nodes, sorted by segment.
 
     up, down: float64 (node,), features of the scores (`model.features`), 0 in a mass; positive,
-    total: float64 (node,), labelled rows at the node that are positive, and all; start: int64
+    total: float64 (node,), labeled rows at the node that are positive, and all; start: int64
     (segment + 1,), first node of each segment; segment, region: int64 (node,); offset, base:
     float64 (region,), factor of c and constant; loadings: float64 (region, J), the columns of the
     deviations; groups: groups in a data set; cap: upper bound on the log odds, inf for none. No
@@ -116,7 +116,7 @@ def table_evidence(
     regions: Regions | None = None,
     merge: bool = True,
 ) -> Evidence:
-    """Take the labelled rows out of the tables of one or more data sets with the same groups.
+    """Take the labeled rows out of the tables of one or more data sets with the same groups.
 
     Without hierarchy every group is a data set of its own, so that nothing is shared. The data
     sets of a batch share their regions. Without `merge` the nodes stay those of the tables.
@@ -143,7 +143,7 @@ def table_evidence(
 
 
 class _Labelled(NamedTuple):
-    """Labelled nodes of one table: group and region int64, the rest as in `Evidence`."""
+    """Labeled nodes of one table: group and region int64, the rest as in `Evidence`."""
 
     group: npt.NDArray[np.int64]
     region: npt.NDArray[np.int64]
@@ -153,7 +153,7 @@ class _Labelled(NamedTuple):
 
 
 def _labelled(table: ScoreTable, family: str, where: Regions, *, merge: bool) -> _Labelled:
-    """Take the labelled nodes of a table, fewer of them in groups with many.
+    """Take the labeled nodes of a table, fewer of them in groups with many.
 
     The likelihood is linear in the positive rows' log odds, and log(1 + exp(odds)) does not look
     at the label: so in a group with many nodes, positive and negative rows of a region share cells,

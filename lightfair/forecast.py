@@ -1,6 +1,6 @@
 """Forecast: how wide an interval will be after more labels, from the posterior there is.
 
-No refit. The unlabelled rows are put into bins of a group, a predicted class, a region and a width
+No refit. The unlabeled rows are put into bins of a group, a predicted class, a region and a width
 of 0.4 logits. Draw by draw of the posterior, as if that draw were the truth:
 
     theta is taken as linear in the labels, of slope h_j in bin j (a derivative of the metric);
@@ -42,7 +42,7 @@ CUTOFF = 1e-9  # share of the largest variance of psi below which a direction is
 
 
 class Bins(NamedTuple):
-    """Unlabelled rows of like scores: columns as in `Places`; logit is their mean."""
+    """Unlabeled rows of like scores: columns as in `Places`; logit is their mean."""
 
     group: Ints
     predicted: Ints
@@ -61,7 +61,7 @@ class Outlook:
     bins; target: as in `assess`; rate: float64 (K, B), p; informs: (K, B), p (1 - p), 0 where the
     log odds are at their cap; seen: (K, B, r), x in units of the posterior's spread; gain, loss:
     (K, B), derivatives of the metric by the weight of positive, and of negative, rows; known:
-    (K, G), the variance under resampling that comes of the labelled rows, for "population".
+    (K, G), the variance under resampling that comes of the labeled rows, for "population".
     """
 
     bins: Bins
@@ -176,7 +176,7 @@ def sds(ahead: Outlook, extra: Floats, contrasts: Floats) -> Floats:
 def noise(ahead: Outlook, left: Floats) -> Floats:
     """Variance of each group's metric that the curves do not explain: float64 (K, G).
 
-    `left` (B,) is the share of rows in each bin that stay unlabelled.
+    `left` (B,) is the share of rows in each bin that stay unlabeled.
     """
     bins = ahead.bins
     if ahead.target == "expected":

@@ -148,7 +148,7 @@ def gather(
 
 
 def _design(data: ScoreData) -> Floats:
-    """Sums of weight / label_prob and its square over labelled rows, as `ScoreTable.design`."""
+    """Sums of weight / label_prob and its square over labeled rows, as `ScoreTable.design`."""
     known = data.label >= 0
     inverse = 1.0 / data.label_prob[known]  # type: ignore[index]
     if data.weight is not None:

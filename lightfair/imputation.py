@@ -1,6 +1,6 @@
 """Imputation: from draws of the curves to draws of each group's confusion counts.
 
-The count of a cell of the confusion table is what the labels show plus what the unlabelled rows
+The count of a cell of the confusion table is what the labels show plus what the unlabeled rows
 add (Ji, Smyth and Steyvers 2020, equation 1). What they add depends on the target:
 
 expected
@@ -8,7 +8,7 @@ expected
 sample
     a draw of their labels, y ~ Bernoulli(f): the counts that these very rows would show;
 population
-    the rows, labelled ones too, are a sample: the expected counts under the Bayesian bootstrap,
+    the rows, labeled ones too, are a sample: the expected counts under the Bayesian bootstrap,
     rows weighted by Exp(1) draws. f stays a probability, for a population is large.
 
 All three work on the nodes of a table. Sums of Bernoullis per stratum are drawn from their
@@ -37,7 +37,7 @@ BLOCK = 1_000_000  # numbers in a temporary array
 class Counts(NamedTuple):
     """Confusion counts, float64 (chain, draw, group, predicted, label).
 
-    drawn: those of the target; expected: those whose unlabelled part is a sum of probabilities, a
+    drawn: those of the target; expected: those whose unlabeled part is a sum of probabilities, a
     smooth function of the curves, by which convergence is judged. Sums of row weights.
     """
 
@@ -46,7 +46,7 @@ class Counts(NamedTuple):
 
 
 class Unlabelled(NamedTuple):
-    """Unlabelled nodes, sorted by stratum (group * 2 + predicted) and region.
+    """Unlabeled nodes, sorted by stratum (group * 2 + predicted) and region.
 
     up, down: float64 (node,), features, 0 in a mass; weight, scale: as in `table.Nodes`; region:
     int64 (node,); start: int64 (2 G + 1,), first node of each stratum; total: float64 (2 G,),
@@ -68,7 +68,7 @@ class Unlabelled(NamedTuple):
 def unlabelled(
     table: ScoreTable, regions: Regions | None = None, *, cap: float = np.inf
 ) -> Unlabelled:
-    """Take the unlabelled nodes out of a table; those of large, unweighted strata are merged."""
+    """Take the unlabeled nodes out of a table; those of large, unweighted strata are merged."""
     where = no_regions() if regions is None else regions
     nodes = table.nodes()
     mine = nodes.stratum % 3 == UNLABELLED
@@ -134,7 +134,7 @@ def confusion_counts(
         float64 (chain, draw, group, 3 + J): log a, log b, c, and the deviations of the regions.
         Every family is a beta curve by now.
     table
-        Of all rows, labelled and unlabelled.
+        Of all rows, labeled and unlabeled.
     cap
         Upper bound on the log odds.
     target
@@ -165,7 +165,7 @@ def confusion_counts(
 
 
 def _with_labelled(positive: Floats, known: Floats) -> Floats:
-    """Add unlabelled positives (n, group, predicted), and the negatives, to the labelled."""
+    """Add unlabeled positives (n, group, predicted), and the negatives, to the labeled."""
     counts = np.empty((*positive.shape, 2))
     counts[..., 1] = known[..., 1] + positive
     counts[..., 0] = known[..., 0] + (known[..., UNLABELLED] - positive)
@@ -173,7 +173,7 @@ def _with_labelled(positive: Floats, known: Floats) -> Floats:
 
 
 def cumulants(psi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) -> Floats:
-    """Mean, variance and third cumulant of the number of unlabelled positives.
+    """Mean, variance and third cumulant of the number of unlabeled positives.
 
     psi (n, group, 3 + J) -> float64 (n, group, predicted, 3).
     """
@@ -261,7 +261,7 @@ def _bootstrapped(
 def _sums_of_bernoullis(
     psi: Floats, nodes: Unlabelled, moments: Floats, cap: float, rng: np.random.Generator
 ) -> Floats:
-    """Draw the weight of the unlabelled positives, (n, group, predicted).
+    """Draw the weight of the unlabeled positives, (n, group, predicted).
 
     Where all rows of a stratum weigh the same, their number is drawn. Where weights differ, the sum
     is drawn from a continuous distribution with its first three cumulants; with a handful of rows

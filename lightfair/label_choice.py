@@ -61,7 +61,7 @@ class LabelChoice:
     prob : float64 array, shape (n,)
         The chance with which each of them was chosen, in (0, 1].
     every_prob : float64 array, shape (row,)
-        That of all rows given; 0 for labelled ones. A row that was passed over with chance p before
+        That of all rows given; 0 for labeled ones. A row that was passed over with chance p before
         and is chosen with chance q now had a chance of 1 - (1 - p) (1 - q) in all.
     method : str
     explore : float
@@ -108,7 +108,7 @@ def choose_labels(
     explore: float = 0.1,
     rng: int | np.random.Generator | None = None,
 ) -> LabelChoice:
-    """Choose unlabelled rows to label next.
+    """Choose unlabeled rows to label next.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def choose_labels(
     n : int
         How many rows to choose.
     y_score, sensitive_features, y_true, y_pred, positive_label, unlabeled, missing
-        The rows, as in `assess`. Labelled ones are not chosen; without y_true none is labelled.
+        The rows, as in `assess`. Labeled ones are not chosen; without y_true none is labeled.
         y_pred is needed where the assessment was given decisions.
     metric : str
         One that was assessed.
@@ -139,7 +139,7 @@ def choose_labels(
     Raises
     ------
     ValueError
-        If an argument breaks its rule, or a row is not one of the unlabelled rows of `result`.
+        If an argument breaks its rule, or a row is not one of the unlabeled rows of `result`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Labels: the values of y_true as 1, 0 and -1, chunk by chunk, by rules on all of them.
 
-What a value means may depend on values that come later: -1 means unlabelled beside 0 and 1, and may
+What a value means may depend on values that come later: -1 means unlabeled beside 0 and 1, and may
 be a class beside 1 alone. So rows with -1 are told apart until all values have been seen.
 """
 
@@ -40,7 +40,7 @@ class Labels:
             raise ValueError(f"positive_label and unlabeled must differ; got {got} in both")
 
     def take(self, column: Any, first: int = 0) -> NDArray[np.int8]:
-        """Return 1, 0, -1 for unlabelled, MINUS for rows that hold -1: int8 (n,)."""
+        """Return 1, 0, -1 for unlabeled, MINUS for rows that hold -1: int8 (n,)."""
         codes, values = factorize("y_true", column, first)
         self.values.update((key_of(value), None) for value in values)
         if len(self.values) > TOO_MANY:
@@ -49,7 +49,7 @@ class Labels:
         return np.array([*table, -1], dtype=np.int8)[codes]  # code -1, missing, is the last entry
 
     def minus(self) -> int:
-        """Return what rows that hold -1 are, given all values: -1 unlabelled, 0 a class.
+        """Return what rows that hold -1 are, given all values: -1 unlabeled, 0 a class.
 
         Raises
         ------

@@ -6,7 +6,7 @@ equality, q / (1 - q) with q = fn / (fn + fp). Balanced accuracy is the mean of 
 shares and is simulated. Any other metric of counts is simulated from the posterior of the four
 cells of the confusion table under the prior Dirichlet(1, 1, 1, 1), scaled to the rows of the group.
 
-Metrics of nodes have the Bayesian bootstrap (Rubin 1981) over labelled rows. It takes what was seen
+Metrics of nodes have the Bayesian bootstrap (Rubin 1981) over labeled rows. It takes what was seen
 for all there is, so it needs rows: with fewer than 5 of a class, or where all draws agree, there is
 no answer. Of the expected calibration error there is none: in a bin of few labels their mean is far
 from the scores by chance, and of simulated groups with 20 to 40 labels 37 % had the truth in an
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 DRAWS = 10_000
 BOOTSTRAP_DRAWS = 4_000
 OVERSTATED = {"ece": "labels alone overstate it: their noise counts as an error"}
-CLASS_ROWS = 5  # labelled rows of each class that a bootstrap needs
+CLASS_ROWS = 5  # labeled rows of each class that a bootstrap needs
 
 
 class LabelsOnly(NamedTuple):
@@ -62,7 +62,7 @@ def labels_only(
     rng: np.random.Generator,
     size: Floats | None = None,
 ) -> LabelsOnly:
-    """Summarise a metric of counts from labelled rows.
+    """Summarise a metric of counts from labeled rows.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def labels_only(
     prior
         Beta prior of shares.
     size
-        float64 (group,), weight of all rows of a group, labelled or not. Default: the labelled
+        float64 (group,), weight of all rows of a group, labeled or not. Default: the labeled
         ones.
     """
     metric = as_metric(metric)
@@ -120,7 +120,7 @@ def labels_answers(
     prob: float,
     rng: np.random.Generator,
 ) -> dict[str, LabelsOnly]:
-    """Summarise metrics from the labelled rows of a table; slots: its own, for metrics of nodes."""
+    """Summarise metrics from the labeled rows of a table; slots: its own, for metrics of nodes."""
     weight, weight_sq = table.labelled_sums()
     size = table.sums("weight").sum(axis=(1, 2))
     answers = {
@@ -147,16 +147,16 @@ def labels_only_of_nodes(
     prob: float,
     rng: np.random.Generator,
 ) -> dict[str, LabelsOnly]:
-    """Summarise metrics of nodes from labelled rows.
+    """Summarise metrics of nodes from labeled rows.
 
     Parameters
     ----------
     slots
         Of each group.
     rows
-        float64 (group, label), labelled rows.
+        float64 (group, label), labeled rows.
     chosen
-        bool (group,), whether rows were chosen for labelling with unequal probabilities; a table
+        bool (group,), whether rows were chosen for labeling with unequal probabilities; a table
         does not know them score by score, and there is no answer.
     """
     from .slots import Imputed, slot_theta

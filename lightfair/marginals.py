@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Level:
-    """One level of an attribute: its groups, by index, and its rows, labelled and positive ones."""
+    """One level of an attribute: its groups, by index, and its rows, labeled and positive ones."""
 
     name: str
     groups: tuple[int, ...]

@@ -67,7 +67,7 @@ objective of its reductions. AIF360 0.6: methods of `ClassificationMetric`. Aequ
     balance_negative      -                          generalized_false_positive_rate  -
     average_score         mean_prediction            -                                -
 
-On fully labelled data each metric is the number of scikit-learn or Fairlearn to 1e-12; metrics of
+On fully labeled data each metric is the number of scikit-learn or Fairlearn to 1e-12; metrics of
 scores where a group has at most 128 distinct scores for each decision and label, else to 2e-4.
 """
 

@@ -1,10 +1,10 @@
 """The misfit check: do the labels look like draws from the model, group by group, region by region?
 
 A calibration curve that is wrong gives intervals that are too narrow, and no diagnostic of the
-chains can tell. The labels can. In each group and region (`trust`) with labelled rows, the
+chains can tell. The labels can. In each group and region (`trust`) with labeled rows, the
 positives among them are held against what the posterior predicts for these very rows:
 
-    y_rep = sum over the labelled rows i of Bernoulli(f_i),   f of a draw of the posterior
+    y_rep = sum over the labeled rows i of Bernoulli(f_i),   f of a draw of the posterior
     p = 2 min(t, 1 - t),   t = P(y_rep < y) + P(y_rep = y) / 2
 
 f is the curve with its deviations, if there are any. Where p is small the model misses, and the
@@ -50,7 +50,7 @@ MOST_LABELS = 10_000
 
 @dataclass(frozen=True, eq=False)
 class Misfit:
-    """Labels against predictions, one entry for each group and region with labelled rows.
+    """Labels against predictions, one entry for each group and region with labeled rows.
 
     All arrays have the shape (entry,), sorted by group and region; they are ready to be plotted.
 
@@ -63,11 +63,11 @@ class Misfit:
     mass : bool array
         Whether the region is a mass of scores at a clipping bound.
     low, high : float64 arrays
-        Range of the scores in the region, of all groups and rows, labelled or not; clipped.
+        Range of the scores in the region, of all groups and rows, labeled or not; clipped.
     score : float64 array
-        Mean score of the labelled rows.
+        Mean score of the labeled rows.
     rows, positives : int64 arrays
-        Labelled rows, and those with a positive label.
+        Labeled rows, and those with a positive label.
     rate : float64 array
         Observed share of positives, positives / rows.
     expected, expected_low, expected_high : float64 arrays
@@ -170,9 +170,9 @@ def misfit_notes(check: Misfit, groups: tuple[str, ...]) -> list[Note]:
 
 
 def typical_rate(check: Misfit) -> float:
-    """Return the rate, at most 0.5, whose p (1 - p) is that of the regions of labelled rows.
+    """Return the rate, at most 0.5, whose p (1 - p) is that of the regions of labeled rows.
 
-    p (1 - p) sets what a label is worth, so it is what is averaged: over labelled rows, at the
+    p (1 - p) sets what a label is worth, so it is what is averaged: over labeled rows, at the
     rate that the model expects in their region. It is not below 1e-4; 0.5 without labels, where a
     label tells most and the curve is worth least.
     """

@@ -5,7 +5,7 @@ A group g is its levels (l_1, ..., l_K), one of each attribute. Each coordinate 
     psi_gd = mu_d + sum_k effect_{k, l_k, d} + interaction_gd
     effect_kld ~ N(0, s_kd),   interaction_gd ~ N(0, s_0d)
 
-and mu has the prior of `model`. So a group of five labelled rows is told by the other groups of its
+and mu has the prior of `model`. So a group of five labeled rows is told by the other groups of its
 levels where it is likely to be, and its own labels say how far it is from there. The prior of
 `model` has the interactions alone: there a small group is drawn to the mean of all.
 

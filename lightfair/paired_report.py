@@ -193,7 +193,7 @@ def _data(result: ModelComparison) -> dict[str, Any]:
 
 
 def _rows(result: ModelComparison) -> Any:
-    """Rows of each cell by label: 0, 1, unlabelled."""
+    """Rows of each cell by label: 0, 1, unlabeled."""
     return result.cells.table.sums("rows").sum(axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Places: where the unlabelled rows of a table are, and the table after some of them get labels.
+"""Places: where the unlabeled rows of a table are, and the table after some of them get labels.
 
 A place is a point of the table, or one of its cells; its rows are alike. Which labels they will get
 is drawn from a posterior (`planning`), so that a table can be had of data that are still to come.
@@ -17,7 +17,7 @@ from .trust import Regions
 
 
 class Places(NamedTuple):
-    """Unlabelled rows that are alike, points first, then cells.
+    """Unlabeled rows that are alike, points first, then cells.
 
     group, predicted, region, cell: int64 (place,); cell is floor(logit / CELL_WIDTH). logit:
     float64 (place,), of the point, or the mean in the cell. rows, weight, weight_sq: float64
@@ -35,7 +35,7 @@ class Places(NamedTuple):
 
 
 def places(table: ScoreTable, where: Regions) -> Places:
-    """Take the places of unlabelled rows out of a table."""
+    """Take the places of unlabeled rows out of a table."""
     points, cells = _unlabelled(table)
     stratum = np.concatenate([points.stratum, cells.stratum])
     cell = np.concatenate([cell_of(points.logit), cells.cell])

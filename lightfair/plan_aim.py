@@ -196,6 +196,6 @@ def shares_of(result: Assessment, allocation: Mapping[Any, float] | None) -> Flo
 
 
 def rows_of(result: Assessment) -> tuple[Ints, Ints]:
-    """Labelled and unlabelled rows of each group."""
+    """Labeled and unlabeled rows of each group."""
     rows = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
     return rows[:, :UNLABELLED].sum(axis=1), rows[:, UNLABELLED]

@@ -1,7 +1,7 @@
 """Label planning: how narrow will an interval be after more labels, and what will they settle?
 
 The labels are still to come, so they are drawn: a draw of the posterior is taken for the truth,
-some unlabelled rows get labels at its rates, and the model is fitted again (`refits`). What the new
+some unlabeled rows get labels at its rates, and the model is fitted again (`refits`). What the new
 intervals are on average is what to expect. Between the numbers of labels that were refitted, and
 where nobody waits for refits, the width comes from `forecast`, times the ratio of refits to it.
 
@@ -122,7 +122,7 @@ class LabelPlan:
         Why there is no such number.
     shrinks : float64 array, shape (group,)
         By how much a label in each group narrows the widest difference; NaN where a group has no
-        unlabelled row.
+        unlabeled row.
     next_group : str or None
         The group where that is most.
     refits : int
@@ -279,7 +279,7 @@ def plan_labels(
     Parameters
     ----------
     result
-        An assessment; its unlabelled rows are those that can get labels.
+        An assessment; its unlabeled rows are those that can get labels.
     metric : str
         One that was assessed.
     width : float
@@ -410,7 +410,7 @@ def labels_to_settle(result: Assessment, metric: str, within: float, prob: float
     Returns
     -------
     The smallest number with which that has a chance of 80 %, by the forecast without refits, in two
-    digits; 0 where it is decisive now. None where it is not expected even with all rows labelled,
+    digits; 0 where it is decisive now. None where it is not expected even with all rows labeled,
     where there is one group, or more than 20, or where a difference is undefined.
     """
     aim = aim_at(result, metric, planned_pairs(result, None, None), prob)

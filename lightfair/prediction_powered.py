@@ -2,16 +2,16 @@
 
 An answer to stand beside the posterior. It needs no model of the labels given the scores: with
 useless or badly calibrated scores it falls back to the labels, and its interval is valid, to first
-order, if the labelled rows of a group are a simple random sample of its rows. It needs more labels
-than the posterior does: in simulations with 30 to 60 labelled rows in a group, intervals of 95 %
+order, if the labeled rows of a group are a simple random sample of its rows. It needs more labels
+than the posterior does: in simulations with 30 to 60 labeled rows in a group, intervals of 95 %
 held the truth in 92 % to 99 % of the data sets. The estimator is PPI++ (Angelopoulos, Duchi and
 Zrnic 2023, "PPI++: Efficient prediction-powered inference", arXiv 2311.01453).
 
-A row i has h_i, the indicator of its cell of the confusion table, seen if it is labelled, and g_i,
-what its score s says of that cell: (1 - s, s) in the row of its prediction. With n labelled rows
+A row i has h_i, the indicator of its cell of the confusion table, seen if it is labeled, and g_i,
+what its score s says of that cell: (1 - s, s) in the row of its prediction. With n labeled rows
 out of N, f = n / N, the mean of the cells of a group is estimated as
 
-    m = mean of lambda g over all rows + mean of (h - lambda g) over labelled rows
+    m = mean of lambda g over all rows + mean of (h - lambda g) over labeled rows
 
 and a metric is theta(m). Its error is, to first order, that of the mean of d . h, where d is the
 gradient of theta at m. So with e = d . h - lambda d . g the squared standard error is
@@ -19,36 +19,36 @@ gradient of theta at m. So with e = d . h - lambda d . g the squared standard er
     finite target:      (1 - f) S^2(e) / n
     population:         S^2(d . h - (1 - f) lambda d . g) / n + (1 - f) lambda^2 S^2(d . g) / N
 
-where S^2 is a sample variance, of labelled rows but for the last one, which is of all rows. Both
-are least for lambda = Cov(d . h, d . g) / Var(d . g); it is estimated from the labelled rows and
+where S^2 is a sample variance, of labeled rows but for the last one, which is of all rows. Both
+are least for lambda = Cov(d . h, d . g) / Var(d . g); it is estimated from the labeled rows and
 clipped to [0, 1], one for each group and metric. As d depends on m and m on lambda, lambda is
 found twice: with d at the labels' own estimate, then with d at the estimate that results.
 
 The choices made here:
 
-- The paper averages lambda g over the unlabelled rows; its lambda is (1 - f) times this one. The
+- The paper averages lambda g over the unlabeled rows; its lambda is (1 - f) times this one. The
   estimates are the same but for the clipping, which bounds its lambda by 1.
 - The finite target is the metric that these rows would show ("sample"). "expected" has the same
-  answer; there the interval is wide by the noise of the unlabelled rows' labels. The first formula
+  answer; there the interval is wide by the noise of the unlabeled rows' labels. The first formula
   is that of a difference estimator under sampling without replacement, and is not in the paper.
-- Where all labelled rows agree S^2(e) would be 0 and the certainty false. So a success and a
+- Where all labeled rows agree S^2(e) would be 0 and the certainty false. So a success and a
   failure, with the mean score of their prediction, are added to its sum of squares, which is then
-  multiplied by b / (b + 2), b labelled rows being in the denominator; compare Agresti and Coull
+  multiplied by b / (b + 2), b labeled rows being in the denominator; compare Agresti and Coull
   (1998), who add two of each. The estimate itself is not moved.
 - The sum of squares is divided by n - 2, for lambda was fitted to the same rows.
 - Intervals are estimate +- t se, t of Student's distribution with b - 1 degrees of freedom, the
-  smaller b of the two rates of balanced accuracy. With fewer than 10 labelled rows in a denominator
+  smaller b of the two rates of balanced accuracy. With fewer than 10 labeled rows in a denominator
   there is no estimate.
 - Nothing is clipped to [0, 1]: an interval that leaves it has too few labels for its width.
-- What needs no estimate is exact, with se 0: finite targets of groups with all rows labelled, and
-  the selection rate. For the population each row counts as labelled for the selection rate.
-- Labelled rows chosen with known, unequal probabilities (`ScoreTable.design`) are no simple random
+- What needs no estimate is exact, with se 0: finite targets of groups with all rows labeled, and
+  the selection rate. For the population each row counts as labeled for the selection rate.
+- Labeled rows chosen with known, unequal probabilities (`ScoreTable.design`) are no simple random
   sample: there is no estimate, unless it is exact.
 - Only means of shares have an estimate: the built-in metrics of counts and a cost. Treatment
-  equality is no average of rows and needs 30 labelled errors, of both kinds together: so the
+  equality is no average of rows and needs 30 labeled errors, of both kinds together: so the
   linear form held the truth in 93 % to 95 % of simulated data sets. A least number of false
   positives, by which it divides, would let by the data sets in which it is too small.
-- A table knows no joint distribution of weight and score among labelled rows. Equal weights in a
+- A table knows no joint distribution of weight and score among labeled rows. Equal weights in a
   group drop out; where they differ there is no estimate, unless it is exact.
 """
 
@@ -66,7 +66,7 @@ from .model import Floats, sigmoid
 from .special import stdtrit
 from .table import UNLABELLED, ScoreTable
 
-MIN_LABELS = 10  # labelled rows in a denominator
+MIN_LABELS = 10  # labeled rows in a denominator
 MIN_RATIO = 30  # in numerator and denominator, where the one counts other rows than the other
 PSEUDO = 1.0  # successes, and failures, added to a sum of squares
 
@@ -113,7 +113,7 @@ def prediction_powered(
     metric
         A name or a Metric. One that is no mean of shares has no estimate.
     table
-        Of all rows, labelled and unlabelled. Scores are as clipped there.
+        Of all rows, labeled and unlabeled. Scores are as clipped there.
     prob
         Coverage of the interval, in (0, 1).
     target
@@ -258,7 +258,7 @@ def _nothing(reason: str) -> _Estimate:
 
 
 def _fact(metric: Metric, counts: Floats) -> _Estimate:
-    """Return the metric of a group with all rows labelled."""
+    """Return the metric of a group with all rows labeled."""
     value = float(theta(metric, counts))
     if np.isnan(value):
         both = metric.lack == "both labels"
@@ -350,7 +350,7 @@ def _spread(slope: Floats, moments: Floats) -> Floats:
     """Sums of squares about the mean, over the rows with moments (power, predicted, label).
 
     Returns float64 (3,): of d . h, of d . h times d . g, and of d . g. The first two mean something
-    only for labelled rows; d . g of a row is slope[p, 0] + (slope[p, 1] - slope[p, 0]) s.
+    only for labeled rows; d . g of a row is slope[p, 0] + (slope[p, 1] - slope[p, 0]) s.
     """
     rows, first, second = moments
     base, rise = slope[:, :1], slope[:, 1:] - slope[:, :1]
@@ -404,7 +404,7 @@ def _moments(table: ScoreTable) -> Floats:
     sums = np.array(
         [np.bincount(nodes.stratum, nodes.weight * score**k, rows.size) for k in range(3)]
     ).reshape(3, *rows.shape)
-    # unlabelled nodes sum weights; equal weights drop out
+    # unlabeled nodes sum weights; equal weights drop out
     scale = np.divide(rows, sums[0], out=np.zeros_like(rows), where=sums[0] > 0.0)
     sums *= scale
     sums[0] = rows
@@ -420,7 +420,7 @@ def _equal_weights(table: ScoreTable) -> npt.NDArray[np.bool_]:
 
 
 def equal_chances(table: ScoreTable) -> npt.NDArray[np.bool_]:
-    """Whether the labelled rows of a group were chosen with one probability: bool (group,).
+    """Whether the labeled rows of a group were chosen with one probability: bool (group,).
 
     Of rows that weigh the same: those of unequal weight have no estimate anyhow.
     """

@@ -71,7 +71,7 @@ own, with what cannot be told said as such:
 Fairlearn: from a MetricFrame to here and back
 ----------------------------------------------
 
-A MetricFrame needs every label, so it is made of the labelled rows; `assess` takes the same columns
+A MetricFrame needs every label, so it is made of the labeled rows; `assess` takes the same columns
 with all rows, and the scores. Where decisions are not `score >= threshold`, give them as `y_pred`.
 
     >>> from fairlearn.metrics import MetricFrame, false_positive_rate, true_positive_rate

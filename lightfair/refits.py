@@ -1,6 +1,6 @@
 """Refits: the intervals of data sets whose labels are still to come.
 
-A draw of the posterior is the truth of a data set; random unlabelled rows get labels at its rates.
+A draw of the posterior is the truth of a data set; random unlabeled rows get labels at its rates.
 In the data sets of one truth the fewer labels are among the more, so that widths fall with labels
 and not by luck. All are fitted as one batch of short chains.
 """

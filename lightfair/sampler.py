@@ -66,7 +66,7 @@ def warm_up(
     Parameters
     ----------
     evidence
-        The labelled rows of one or more data sets.
+        The labeled rows of one or more data sets.
     scales
         Of the prior, shared by all data sets.
     chains, warmup

@@ -21,7 +21,7 @@ balance_negative: Kleinberg, Mullainathan and Raghavan (2016).
 Scores are as clipped in the table. A mean score so moves by at most the clip times the share of
 clipped rows, rows clipped at one end tie in the auc; the way out is a smaller `clip`. In a table
 that holds cells a slot is a cell of 0.05 on the logit axis: its rows share their mean score, so
-they tie in the auc and are in one bin. On groups of 10,000 labelled rows and more that moved the
+they tie in the auc and are in one bin. On groups of 10,000 labeled rows and more that moved the
 auc by less than 2e-4, the Brier score and the balances by less than 1e-4, means not at all.
 
 ece is never below 0 and grows with noise: a calibrated model has one above 0 in few rows. So the

@@ -22,7 +22,7 @@ GROUPS = {
 
 
 class Simulated(NamedTuple):
-    """y_true: float64, NaN where unlabelled; y_all: int64, 0 or 1; y_score; group: text."""
+    """y_true: float64, NaN where unlabeled; y_all: int64, 0 or 1; y_score; group: text."""
 
     y_true: Floats
     y_all: npt.NDArray[np.int64]
@@ -33,12 +33,12 @@ class Simulated(NamedTuple):
 def simulate(
     rows: int = 10_000, labeled: int = 200, rng: int | np.random.Generator | None = None
 ) -> Simulated:
-    """Simulate scored rows of two groups, A and B, of which a random few are labelled.
+    """Simulate scored rows of two groups, A and B, of which a random few are labeled.
 
     Parameters
     ----------
     rows, labeled
-        Rows in all, and labelled rows; labeled is at most rows.
+        Rows in all, and labeled rows; labeled is at most rows.
     rng
         Seed or generator.
 

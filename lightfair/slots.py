@@ -5,11 +5,11 @@ of scores the positives are, not only how many a predicted class has. A slot is 
 a cell, of a table, with its predicted class; rows of all labels are together in it. Unlike the
 nodes that confusion counts are imputed on, slots are not merged.
 
-Labels of the unlabelled rows of a slot are imputed as `imputation` imputes those of a stratum:
+Labels of the unlabeled rows of a slot are imputed as `imputation` imputes those of a stratum:
 
 expected    rows times the mean rate of the slot;
 sample      Binomial(rows, mean rate) of them;
-population  a Gamma(rows) weight for each slot and label, the unlabelled ones at the mean rate.
+population  a Gamma(rows) weight for each slot and label, the unlabeled ones at the mean rate.
 
 The mean rate is over the nodes of the slot. Rates in a cell differ by so little that the binomial
 has the variance of the sum up to a relative error of 1e-4. Where rows of a slot have unequal
@@ -39,14 +39,14 @@ class Slots(NamedTuple):
 
     score: float64 (slot,), mean score of the rows there; predicted: int64 (slot,); band: int64
     (slot,), index of the band between thresholds, 0 where there are no bands; known: float64
-    (slot, 2), weight of labelled negatives and positives; known_rows: float64 (slot, 2), their
-    effective number; weight, rows: float64 (slot,), those of unlabelled rows.
+    (slot, 2), weight of labeled negatives and positives; known_rows: float64 (slot, 2), their
+    effective number; weight, rows: float64 (slot,), those of unlabeled rows.
 
     low, high: float64 (slot,), least and greatest logit of the rows there: equal for a distinct
     score, infinite beyond a bound of clipping, the edges of a cell.
 
-    open: int64 (open,), slots that have unlabelled rows; start: int64 (open,), first node of each;
-    node_logit, node_share: float64 (node,), nodes of unlabelled rows, and their share of the slot.
+    open: int64 (open,), slots that have unlabeled rows; start: int64 (open,), first node of each;
+    node_logit, node_share: float64 (node,), nodes of unlabeled rows, and their share of the slot.
     """
 
     score: Floats
@@ -65,7 +65,7 @@ class Slots(NamedTuple):
 
     @property
     def total(self) -> Floats:
-        """Weight of all rows, labelled and not: float64 (slot,)."""
+        """Weight of all rows, labeled and not: float64 (slot,)."""
         return np.asarray(self.known.sum(axis=1) + self.weight)
 
 
@@ -202,7 +202,7 @@ def _joined(entries: _Entries) -> tuple[int, Ints]:
 
 
 def slot_rates(psi: Floats, slots: Slots, regions: Regions, cap: float = np.inf) -> Floats:
-    """Return the mean rate of each slot with unlabelled rows.
+    """Return the mean rate of each slot with unlabeled rows.
 
     psi (n, 3 + J), of the group -> float64 (n, open).
     """
@@ -258,7 +258,7 @@ def impute(
 
     Returns
     -------
-    Imputed. Weights and labels of labelled rows are in it; for "population" weights are up to the
+    Imputed. Weights and labels of labeled rows are in it; for "population" weights are up to the
     draw's factor.
     """
     if target not in TARGETS:
@@ -336,7 +336,7 @@ def slot_theta(metric: Metric, score: Floats, weight: Floats, label: Floats) -> 
 
 
 def frequency(metric: Metric, slots: Slots) -> float:
-    """Return a metric of nodes among the labelled rows of a group; NaN where it is undefined."""
+    """Return a metric of nodes among the labeled rows of a group; NaN where it is undefined."""
     seen = slots.known.sum(axis=1) > 0.0
     weight = slots.known[seen].sum(axis=1)
     label = slots.known[seen, 1] / weight

@@ -12,7 +12,7 @@ be a file (`--table scores.parquet`). On Spark, with the query written in Python
                          sensitive_features=["race", "age"], threshold=0.4)
     table = lf.ScoreTable.from_rows(spark.sql(query).collect())
 
-The table is that of `summarize` on the same rows. NULL labels are unlabelled, scores and weights
+The table is that of `summarize` on the same rows. NULL labels are unlabeled, scores and weights
 are cast to double, levels of groups are named as Python names them. Each row of the result is a
 point (a score and its counts), a cell (counts, and sums of powers of the logit), or a fault: rows
 without a score, or whose score or weight is out of range. Nothing is filtered: `from_rows` says

@@ -15,9 +15,9 @@ A file holds one object with these keys:
     points       columns stratum, logit, rows, weight, weight_sq, all of one length
     cells        columns stratum, cell, rows, weight, weight_sq, power1, power2, power3
 
-and, where labelled rows were chosen with known probabilities,
+and, where labeled rows were chosen with known probabilities,
 
-    design       by group, predicted class and label: the sum of weight / probability over labelled
+    design       by group, predicted class and label: the sum of weight / probability over labeled
                  rows, and of its square
 
 or, where rows were kept apart by several thresholds,
@@ -25,7 +25,7 @@ or, where rows were kept apart by several thresholds,
     cuts         the thresholds, `threshold` first; the last attribute is the score's band between
                  them, counted from 0 and written with as many digits as the last one
 
-A stratum is (group * 2 + predicted) * 3 + label, where label is 0, 1, or 2 for unlabelled; `Points`
+A stratum is (group * 2 + predicted) * 3 + label, where label is 0, 1, or 2 for unlabeled; `Points`
 and `Cells` of `table` say what the columns are. Both are sorted. Floats are written so that they
 are read back as the same numbers. Unknown keys are errors: another layout is another version.
 
@@ -368,7 +368,7 @@ def _check_bands(table: ScoreTable) -> None:
 
 
 def _design(values: Any, groups: int) -> Floats:
-    """Sums over labelled rows, float64 (group, predicted, 2, 2)."""
+    """Sums over labeled rows, float64 (group, predicted, 2, 2)."""
     rule = f"design must be numbers, {groups} groups by 2 decisions by 2 labels by 2 sums"
 
     def flat(part: Any, shape: tuple[int, ...]) -> list[float]:
@@ -480,7 +480,7 @@ def _score_ranges(table: ScoreTable) -> list[tuple[str, Ints, Floats, Floats]]:
 
 
 def _check_design(table: ScoreTable) -> None:
-    """Each labelled row counts at least as much as it weighs."""
+    """Each labeled row counts at least as much as it weighs."""
     if table.design is None:
         return
     total, square = table.design[..., 0], table.design[..., 1]

@@ -79,7 +79,7 @@ def summarize(
         CSV, CSV.gz, Parquet, or an Arrow file or stream, told apart by its first bytes; Parquet and
         Arrow need pyarrow. Or frames of pandas or polars, Arrow tables and batches, mappings of
         columns, or an iterable of these, each a chunk of the rows. In CSV, cells are trimmed, and
-        the labels NA, NaN, null and none, in any case, mean unlabelled.
+        the labels NA, NaN, null and none, in any case, mean unlabeled.
     y_true, y_score, sensitive_features, y_pred, sample_weight, label_prob : str
         Names of columns; several sensitive features are crossed. See `score_data`.
     threshold, positive_label, unlabeled, missing

@@ -12,8 +12,8 @@ depends on the number of rows, and nothing asks for them: names of groups, thres
 dropped are on the table.
 
 Row weights count in the metrics and not in the likelihood: the curve is a statement about labels
-given scores, and a survey weight of 500 is not 500 observations of it. So nodes of labelled
-strata count rows, those of unlabelled strata sum weights.
+given scores, and a survey weight of 500 is not 500 observations of it. So nodes of labeled
+strata count rows, those of unlabeled strata sum weights.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Ints = npt.NDArray[np.int64]
 
 CELL_WIDTH = 0.05  # of the logit; the error of the rule grows with the fourth power
 EXACT_LIMIT = 128  # distinct scores that a stratum keeps
-UNLABELLED = 2  # labels in a stratum's code: 0, 1, unlabelled
+UNLABELLED = 2  # labels in a stratum's code: 0, 1, unlabeled
 
 
 class Points(NamedTuple):
@@ -57,7 +57,7 @@ class Cells(NamedTuple):
     """Cells of strata that have many distinct scores, sorted by stratum and cell.
 
     cell: int64, floor(logit / CELL_WIDTH); power1, power2, power3: float64, sums of powers of the
-    logit minus the centre of the cell, over rows for labelled strata, weighted for unlabelled ones.
+    logit minus the centre of the cell, over rows for labeled strata, weighted for unlabeled ones.
     """
 
     stratum: Ints
@@ -73,8 +73,8 @@ class Cells(NamedTuple):
 class Nodes(NamedTuple):
     """A sum over rows as a sum over nodes.
 
-    stratum: int64 (node,); logit: float64; weight: float64, rows (labelled strata) or sum of
-    weights (unlabelled strata) that the node stands for; scale: float64, sum of squared weights
+    stratum: int64 (node,); logit: float64; weight: float64, rows (labeled strata) or sum of
+    weights (unlabeled strata) that the node stands for; scale: float64, sum of squared weights
     over sum of weights, 1 where rows are not weighted.
     """
 
@@ -110,8 +110,8 @@ class ScoreTable:
     counts : Counts
         What happened to the rows on their way in.
     design : float64 array, shape (group, predicted, 2, 2), or None
-        Where labelled rows were chosen with known probabilities: by label, 0 or 1, the sum of
-        weight / probability over labelled rows, and of its square.
+        Where labeled rows were chosen with known probabilities: by label, 0 or 1, the sum of
+        weight / probability over labeled rows, and of its square.
     cuts : tuple of float
         Where rows are kept apart by several thresholds (`bands`), those, the first being
         `threshold`; else (). Then the last attribute is hidden, the band of the score.
@@ -197,7 +197,7 @@ class ScoreTable:
 
     @property
     def labeled(self) -> int:
-        """Number of labelled rows."""
+        """Number of labeled rows."""
         return int(self.sums("rows")[..., :UNLABELLED].sum())
 
     @property
@@ -231,7 +231,7 @@ class ScoreTable:
         ------
         ValueError
             If their clip, attributes or thresholds differ, or only one of them knows with what
-            probabilities its labelled rows were chosen.
+            probabilities its labeled rows were chosen.
         """
         if not isinstance(other, ScoreTable):
             return NotImplemented
@@ -320,7 +320,7 @@ class ScoreTable:
     def sums(self, column: str) -> Floats:
         """Sum rows, weight or weight_sq by stratum: float64 (group, predicted, label).
 
-        Labels are in the order 0, 1, unlabelled.
+        Labels are in the order 0, 1, unlabeled.
 
         Examples
         --------
@@ -333,10 +333,10 @@ class ScoreTable:
         return total.reshape(-1, 2, 3)
 
     def labelled_sums(self) -> tuple[Floats, Floats]:
-        """Sum the weights of labelled rows, and their squares: two float64 (group, predicted, 2).
+        """Sum the weights of labeled rows, and their squares: two float64 (group, predicted, 2).
 
-        Where rows were chosen for labelling with known probabilities a row weighs as many as it
-        stands for, weight / probability; in a group with all rows labelled nothing was chosen.
+        Where rows were chosen for labeling with known probabilities a row weighs as many as it
+        stands for, weight / probability; in a group with all rows labeled nothing was chosen.
 
         Examples
         --------

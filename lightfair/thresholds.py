@@ -70,7 +70,7 @@ class ThresholdCurve:
     parts : float64 array, shape (chain, draw, threshold + 1, group, 2)
         Weight of negative and of positive labels below the first threshold, between two that
         follow on each other, and from the last one on.
-    labelled : bool array, shape (group,)
+    labeled : bool array, shape (group,)
         Whether all rows of the group have labels.
     settings : Settings
 

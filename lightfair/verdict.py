@@ -178,7 +178,7 @@ class Verdict:
 class Question(NamedTuple):
     """A check, the draws of each of its metrics, and the pairs of groups that it compares.
 
-    labelled: bool (group,), whether a group has labels.
+    labeled: bool (group,), whether a group has labels.
     """
 
     check: Check

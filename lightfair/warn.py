@@ -6,13 +6,13 @@ changes a result. The codes, here and elsewhere:
     no_labels, unlabeled_group      no label at all, or none in a group
     one_class, one_class_group      labels of one class only
     one_group                       one group only: there is nothing to compare
-    few_labels                      fewer than 5 labelled rows in the denominator of a metric that
+    few_labels                      fewer than 5 labeled rows in the denominator of a metric that
                                     was asked for; with the share of what is known that comes from
                                     the prior and other labels, 1 - own / effective labels
-    label_drift                     labelled rows have other scores than unlabelled ones of their
+    label_drift                     labeled rows have other scores than unlabeled ones of their
                                     group: two rank tests, level 0.01 for all groups together;
                                     silent where label_prob is given
-    label_prob                      labels alone were weighted by the chance of being labelled
+    label_prob                      labels alone were weighted by the chance of being labeled
     reversed_scores                 positives score lower than negatives
     clipped_scores                  more than 5 % of the scores are clipped
     misfit, disagreement            labels against the model's predictions, and against
@@ -65,14 +65,14 @@ ROWS = {  # one row of the denominator, by what a metric lacks where there are n
     "rows labeled or predicted positive": "row positive by label or decision",
     "false positives": "row decided wrongly",
 }
-FEW = 5  # labelled rows of a denominator, below which a metric rests on more than them
+FEW = 5  # labeled rows of a denominator, below which a metric rests on more than them
 NAMED = 3  # places that a note names
 
 
 def data_warnings(table: ScoreTable) -> list[Note]:
     """Look at the table: groups without labels, scores at the edge, scores against the labels.
 
-    And which rows were labelled: a random part of their group, or not.
+    And which rows were labeled: a random part of their group, or not.
     """
     notes = []
     labelled = table.sums("rows")[..., :UNLABELLED].sum(axis=1)
@@ -128,7 +128,7 @@ def few_labels(
     drawn: Floats,
     target: str,
 ) -> list[Note]:
-    """Say which metrics have few labelled rows in their denominator, or none: a note, or none.
+    """Say which metrics have few labeled rows in their denominator, or none: a note, or none.
 
     What is known of them comes from elsewhere: the prior, other groups, the group's other labels by
     way of the curve. How much that is: 1 - own / n, where the posterior is worth n labels
@@ -149,7 +149,7 @@ def few_labels(
     """
     every = table.sums("rows")
     rows = every[..., :UNLABELLED]
-    # of fully labelled groups all is a fact
+    # of fully labeled groups all is a fact
     some = (rows.sum(axis=(1, 2)) > 0.0) & (every[..., UNLABELLED].sum(axis=1) > 0.0)
     found: dict[tuple[int, str], list[tuple[str, float]]] = {}
     own: dict[tuple[int, str], float] = {}
@@ -196,7 +196,7 @@ def _largest(shares: list[tuple[str, float]]) -> float:
 
 
 def _counted(count: float, lack: str) -> str:
-    """Count labelled rows of a denominator, by what a metric lacks where there are none."""
+    """Count labeled rows of a denominator, by what a metric lacks where there are none."""
     number, noun = f"{count:,.0f}", ROWS.get(lack, "row that it needs")
     return f"{number} labeled {noun if number == '1' else noun.replace('row', 'rows', 1)}"
 

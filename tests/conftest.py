@@ -24,7 +24,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
 
 @pytest.fixture(scope="session")
 def rows():
-    """A small simulated data set: 400 rows of two groups, 60 of them labelled."""
+    """A small simulated data set: 400 rows of two groups, 60 of them labeled."""
     return lf.simulate(400, 60, rng=3)
 
 

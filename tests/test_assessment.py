@@ -703,7 +703,7 @@ def test_errors_name_the_argument_the_rule_and_the_value(rows, options, message)
 
 
 def test_a_number_that_the_draws_never_vary_is_not_called_exact():
-    """One unlabelled row of score 0.0002: not known, whatever the draws say."""
+    """One unlabeled row of score 0.0002: not known, whatever the draws say."""
     rows = lf.simulate(200, 100, rng=5)
     y_true = [*rows.y_true, 1.0, 0.0, NAN]
     score = [*rows.y_score, 0.9, 0.1, 0.0002]
@@ -719,7 +719,7 @@ def test_every_row_labelled_is_said_so(rows):
 
 
 def test_a_rare_metric_does_not_look_like_a_stuck_chain():
-    """Two unlabelled rows with a small chance of a positive: most chains never see one."""
+    """Two unlabeled rows with a small chance of a positive: most chains never see one."""
     rows = lf.simulate(400, 200, rng=6)
     y_true = [*rows.y_true, 0.0, 0.0, NAN, NAN]
     score = [*rows.y_score, 0.02, 0.03, 0.011, 0.012]

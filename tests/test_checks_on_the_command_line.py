@@ -20,7 +20,7 @@ RATES = {"A": 0.5, "B": 0.52, "C": 0.7}  # of rows with a score above 0.5
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    """600 rows of three groups with known selection rates, a third of them labelled."""
+    """600 rows of three groups with known selection rates, a third of them labeled."""
     rng = np.random.default_rng(0)
     file = tmp_path_factory.mktemp("rows") / "rows.csv"
     with file.open("w", newline="") as out:

@@ -1,4 +1,4 @@
-"""Drift: labelled against unlabelled scores, at its level, and with power."""
+"""Drift: labeled against unlabeled scores, at its level, and with power."""
 
 from __future__ import annotations
 

@@ -475,7 +475,7 @@ def test_compiled_cumulants_equal_numpy(weighted, cap):
 @pytest.mark.parametrize("lacking", [False, True])
 def test_compiled_cumulants_equal_numpy_with_deviations(cap, lacking):
     score, label, group, weight = simulated(3000)
-    if lacking:  # strata without unlabelled rows: the first, one between, the last
+    if lacking:  # strata without unlabeled rows: the first, one between, the last
         label = np.where((group == "a") == (score < 0.5), 0, label)
         label[(group == "b") & (score >= 0.5)] = 1
     table, where, psi, _ = deviating((score, label, group, weight))

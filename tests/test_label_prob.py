@@ -138,7 +138,7 @@ def test_bad_files(change, message):
 
 
 def test_labels_only_agrees_with_the_truth_where_the_design_is_undone():
-    """Rows near 0.5 are labelled most: plain frequencies are then those of hard rows."""
+    """Rows near 0.5 are labeled most: plain frequencies are then those of hard rows."""
     rng = np.random.default_rng(4)
     count = 4000
     score = rng.random(count)

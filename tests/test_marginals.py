@@ -17,7 +17,7 @@ SMALL = {"chains": 2, "draws": 20, "warmup": 10, "rng": 1}
 
 @pytest.fixture(scope="module")
 def columns():
-    """400 rows of two attributes, 120 labelled; nobody is both B and Z."""
+    """400 rows of two attributes, 120 labeled; nobody is both B and Z."""
     rows = simulate(400, 120, 5)
     race = np.random.default_rng(6).choice(list("XYZ"), 400)
     race[(rows.group == "B") & (race == "Z")] = "X"

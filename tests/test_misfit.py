@@ -60,7 +60,7 @@ def posterior(table, trusted=True, n=6, seed=1, spread=0.3):
 
 
 def rates_of_rows(table, columns, draws, deviate):
-    """f of every labelled row in every draw, one by one: (n, row); and the region of every row."""
+    """f of every labeled row in every draw, one by one: (n, row); and the region of every row."""
     label, score, group = columns
     where = regions(table)
     psi = draws.psi.reshape(-1, *draws.psi.shape[2:])

@@ -387,3 +387,12 @@ def test_a_posterior_that_is_undefined_has_its_reason(metric, gaps, ax, tmp_path
         if entry.get("reason"):
             assert f"undefined: {entry['reason']}" in said
     save(ax, tmp_path)
+
+
+def test_a_fact_has_no_interval_in_its_label_and_a_sane_axis(rows, ax):
+    one = ask(rows, group=np.full(400, "all"), metrics="selection_rate")
+    plot.groups(one, "selection_rate", ax=ax)
+    low, high = ax.get_xlim()
+    assert high - low == pytest.approx(0.1)
+    assert low < one.metric("selection_rate", "all").mean < high
+    assert ax.get_xlabel() == "selection_rate"

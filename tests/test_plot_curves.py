@@ -65,7 +65,7 @@ def lines_of(ax):
 
 
 def test_the_curve_is_the_rate_that_the_misfit_check_expects(result):
-    """At the labelled rows, region by region.
+    """At the labeled rows, region by region.
 
     This holds the curve of the plot against the likelihood's, which is computed elsewhere.
     """

@@ -126,7 +126,7 @@ def labelled_table():
 
 
 def unlabelled_table():
-    """The 10,000 unlabelled rows of L100, stored as cells."""
+    """The 10,000 unlabeled rows of L100, stored as cells."""
     stored = json.loads((FIXTURES / "unlabelled_L100.json").read_text())
     assert stored["cell_width"] == CELL_WIDTH
     stratum, cell = (np.array(stored[name], dtype=np.int64) for name in ("stratum", "cell"))

@@ -121,7 +121,7 @@ def test_a_mass_at_a_clipping_bound_is_exact(clip):
     nodes = table.nodes()
     low, high = table.bounds()
     outside = (nodes.logit <= low) | (nodes.logit >= high)
-    counted = label >= 0  # of unlabelled rows the nodes sum weights
+    counted = label >= 0  # of unlabeled rows the nodes sum weights
     edge = (score <= clip) | (score >= 1.0 - clip)
     wanted = (edge & counted).sum() + weight[edge & ~counted].sum()
     assert nodes.weight[outside].sum() == wanted

@@ -93,7 +93,7 @@ def test_regions_of_two_halves_are_those_of_the_whole():
     score = np.where(rng.random(4000) < 0.1, 0.0, smooth(2, 4000))
     label = rng.choice([0, 1, -1], 4000, p=[0.1, 0.1, 0.8])
     group = rng.choice(["a", "b"], 4000)
-    label[2000:] = -1  # few labels: labelled rows are points in one half, cells in the other
+    label[2000:] = -1  # few labels: labeled rows are points in one half, cells in the other
     cut = [slice(0, 700), slice(700, None)]
     first, second = (build(score[s], label[s], group[s]) for s in cut)
     one, two = regions(first + second), regions(build(score, label, group))
@@ -362,7 +362,7 @@ def test_full_trust_is_the_calibration(labels):
 
 
 SIX = np.array([0.1, 0.2, 0.41, 0.6, 0.755, 0.903])  # a region each
-HITS = np.array([[12, 25, 9, 14, 31, 10], [20, 8, 30, 33, 11, 26]])  # labelled positives
+HITS = np.array([[12, 25, 9, 14, 31, 10], [20, 8, 30, 33, 11, 26]])  # labeled positives
 MISSES = np.array([[30, 11, 17, 22, 8, 19], [13, 16, 18, 9, 24, 12]])
 REST = np.array([[200, 180, 260, 190, 180, 260], [190, 190, 250, 190, 180, 250]])
 

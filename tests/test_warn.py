@@ -235,7 +235,7 @@ def test_a_wrong_curve_shows_as_a_disagreement():
 
 
 def with_few(rows, positives):
-    """Rows of B keep that many labelled positives, and all their negatives."""
+    """Rows of B keep that many labeled positives, and all their negatives."""
     mine = np.flatnonzero((rows.group == "B") & (rows.y_true == 1))
     label = rows.y_true.copy()
     label[mine[positives:]] = np.nan

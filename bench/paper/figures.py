@@ -74,7 +74,7 @@ Drawn = Iterator[tuple[str, Any]]
 
 
 def frequency_boxplots(found: list[Case], runs: int | None) -> Drawn:
-    """Draw boxplots of the difference by plain frequencies, over repeated labelled samples."""
+    """Draw boxplots of the difference by plain frequencies, over repeated labeled samples."""
     chosen = one_per_dataset(found)
     figure, axes = plt.subplots(
         2, len(chosen), figsize=(3.0 * len(chosen) + 0.6, 6.4), squeeze=False, sharey="row"
@@ -129,7 +129,7 @@ def frequency_boxplots(found: list[Case], runs: int | None) -> Drawn:
 
 
 def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
-    """Draw the curves of two groups after one labelled sample, and the frequencies in bins."""
+    """Draw the curves of two groups after one labeled sample, and the frequencies in bins."""
     chosen = one_per_dataset(found)
     labels, bins = 100, 8
     grid = np.linspace(0.01, 0.99, 99)
@@ -332,7 +332,7 @@ def simulation_96000(found: list[Case], runs: int | None) -> Drawn:
     """
     share, positive, rates, tolerance, level = 0.2, 0.2, (0.90, 0.95), 0.01, 0.95
     # Normal approximation. A rate p estimated from m positives has variance p (1 - p) / m. Of n
-    # labelled rows, m = n * share * positive in the minority and n * (1 - share) * positive in the
+    # labeled rows, m = n * share * positive in the minority and n * (1 - share) * positive in the
     # majority (expected counts stand in for random ones). So the difference has variance v / n:
     minority, majority = (p * (1.0 - p) for p in rates)
     v = minority / (share * positive) + majority / ((1.0 - share) * positive)

@@ -75,7 +75,7 @@ def _case(folder: Path, dataset: str, column: str, stem: str, replica: bool) -> 
 
 @lru_cache(maxsize=64)
 def rows(case: Case, model: str, turn: bool = True) -> ScoreData:
-    """Read the rows of a model, all labelled.
+    """Read the rows of a model, all labeled.
 
     `turn` puts 1 - score in the place of the released German scores. A score of exactly 0.5 counts
     as predicted positive, as in the paper's text; the released program says it is not.

@@ -22,18 +22,18 @@ import numpy as np
 LOCATION_SD = np.array([0.4, 0.4, 2.0])  # of mu: log a, log b, c
 SPREAD_SD = np.array([0.15, 0.15, 0.75])  # of sigma, half-normal
 METRICS = ("accuracy", "tpr", "fpr")
-MANY = 100_000  # unlabelled rows from which compiling the metrics step pays
+MANY = 100_000  # unlabeled rows from which compiling the metrics step pays
 BLOCK = 1 << 16  # numbers in a temporary array: they stay in the cache of a core
 
 
 class Case(NamedTuple):
     """Data of a fit; log odds of a row are c + a * up + b * down.
 
-    up, down, positive, total: float64 (node,), labelled rows, or nodes that stand for several of
+    up, down, positive, total: float64 (node,), labeled rows, or nodes that stand for several of
     them: `positive` of `total` rows are positive; group: int64 (node,), sorted; groups: number of
     groups; weighted: whether nodes are not rows; free_up, free_down, free_weight: float64
-    (unlabelled,), sorted by stratum (group * 2 + predicted); free_start: int64 (2 groups + 1,),
-    first of each stratum; known: float64 (group, predicted, label), labelled rows; y_true, y_score,
+    (unlabeled,), sorted by stratum (group * 2 + predicted); free_start: int64 (2 groups + 1,),
+    first of each stratum; known: float64 (group, predicted, label), labeled rows; y_true, y_score,
     names: the rows themselves, for the program that takes rows.
     """
 
@@ -64,7 +64,7 @@ class Settings(NamedTuple):
     warmup: int = 500
     draws: int = 200
     target_accept: float = 0.9
-    nodes: bool = False  # JAGS: the chance of each unlabelled row is a monitored node
+    nodes: bool = False  # JAGS: the chance of each unlabeled row is a monitored node
     compiled: bool = False  # lightfair: compile, however small the fit
     alone: bool = (
         False  # lightfair: the sampler and the metrics step, without the report's other work
@@ -74,7 +74,7 @@ class Settings(NamedTuple):
 class Draws(NamedTuple):
     """phi: float64 (chain, draw, group, 3): log a, log b, c; mu, sigma: (chain, draw, 3).
 
-    positive: expected positives among the unlabelled rows, float64 (chain, draw, stratum), where
+    positive: expected positives among the unlabeled rows, float64 (chain, draw, stratum), where
     the program has counted them itself; theta: (chain, draw, group, metric), likewise;
     divergences: number of divergent transitions, None where there is no such thing; count: what
     counts positives from phi, where the program's own arithmetic is faster than NumPy's.
@@ -161,7 +161,7 @@ def metrics(draws: Draws, case: Case) -> np.ndarray:
 
 
 def expected_positives(phi: np.ndarray, case: Case) -> np.ndarray:
-    """Sum the calibrated chances of the unlabelled rows by stratum: (chain, draw, stratum)."""
+    """Sum the calibrated chances of the unlabeled rows by stratum: (chain, draw, stratum)."""
     flat = phi.reshape(-1, case.groups, 3)
     slopes = np.exp(flat[..., :2])
     sums = np.zeros((len(flat), 2 * case.groups))

@@ -1,7 +1,7 @@
 """The model in JAGS's language, in which the second argument of a normal is a precision.
 
 Centred, and with the rows' chances as nodes of the graph, as in the paper. With `nodes` the chance
-that an unlabelled row is positive is a node, too, and monitored: the paper's z, which is that or
+that an unlabeled row is positive is a node, too, and monitored: the paper's z, which is that or
 one minus that.
 """
 

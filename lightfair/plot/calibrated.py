@@ -1,4 +1,4 @@
-"""The calibration of a group: its curve with the credible band, and labelled rows in bins."""
+"""The calibration of a group: its curve with the credible band, and labeled rows in bins."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MOST = len(GROUPS)  # groups that can be told apart
 
 
 def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None) -> Axes:
-    """Draw the rate of positives against the score: the curve, its band, and labelled rows.
+    """Draw the rate of positives against the score: the curve, its band, and labeled rows.
 
     Parameters
     ----------
     result
     group
         One, or a list of up to six. Default: all; where there are more than six, those with most
-        labelled rows, as the plot then says. One at a time shows most; see the example.
+        labeled rows, as the plot then says. One at a time shows most; see the example.
     ax
         Where to draw. Default: a new figure.
 
@@ -39,7 +39,7 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     The Axes. The line is the posterior mean of the rate, deviations from the curve included, so
     that with trust it jumps from region to region; it is drawn over the scores of the group's rows.
     The band is pointwise, of the mass of the settings. A marker is the share of positives among
-    labelled rows of a region, or of a part of one where there are 40 labels or more; its area grows
+    labeled rows of a region, or of a part of one where there are 40 labels or more; its area grows
     with their number, its whisker is Wilson's interval. The upright line is the threshold.
 
     Raises
@@ -143,7 +143,7 @@ def _curve(
 
 
 def _labelled(ax: Axes, result: Assessment, at: int, look: Look, alone: bool) -> None:
-    """Draw labelled rows of a group."""
+    """Draw labeled rows of a group."""
     found = bins(result, at, result.settings.prob)
     if not len(found.rows):
         return

@@ -47,7 +47,7 @@ def thresholds(
     -------
     The Axes. Bands are pointwise, of the mass of the settings. Where a number is undefined no line
     is drawn, and a line below says why. The upright line is the threshold of the assessment. Of
-    more than six groups those with most labelled rows are drawn, as the plot says.
+    more than six groups those with most labeled rows are drawn, as the plot says.
 
     Raises
     ------

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 APART = 0.22  # of a row, between two methods
 DASH = "\N{EN DASH}"
 ROOM = 3.0  # times the width of lightfair's intervals, for others where a metric has no bound
+LEAST_SPAN = 0.1  # of the axis, as a part of the range of the metric
 
 
 class Method(NamedTuple):
@@ -174,13 +175,14 @@ def _forest(
         _method(ax, entries, method, free, key)
         missing |= dict.fromkeys(_undefined(ax, entries, method, free))
     _truths(ax, entries, key)
-    least = 0.0 if reference is None else settings.epsilon
-    _limits(ax, entries, settings.metric(metric).bounds, least)
-    prob = f"{100 * settings.prob:g} % intervals"
-    title, x = f"{metric} by group", f"{metric}, {prob}"
+    near = 0.0 if reference is None else settings.epsilon
+    _limits(ax, entries, settings.metric(metric).bounds, near)
+    facts = all(entry.get("exact") for entry in entries)
+    prob = "" if facts else f", {100 * settings.prob:g} % intervals"
+    title, x = f"{metric} by group", f"{metric}{prob}"
     if reference is not None:
         title = f"{metric}: differences from {brief(reference, TITLE)}"
-        x = f"{metric} minus that of {brief(reference)}, {prob}"
+        x = f"{metric} minus that of {brief(reference)}{prob}"
         key[f"less than {settings.epsilon:g} from 0"] = shaded()
     titled(ax, title, x, above=legend(ax, list(key.values()), list(key)))
     if missing:
@@ -279,11 +281,12 @@ def _intervals(ax: Axes, method: Method, found: list[tuple[dict[str, Any], float
 
 
 def _limits(
-    ax: Axes, entries: list[dict[str, Any]], bounds: tuple[float, float], least: float
+    ax: Axes, entries: list[dict[str, Any]], bounds: tuple[float, float], near: float
 ) -> None:
     """Show all intervals; where a metric has no bound, those of other methods only near ours.
 
-    What goes on beyond the edge has an arrow there. least: what is to be seen on both sides of 0.
+    What goes on beyond the edge has an arrow there. Facts that are alike look alike: the axis is
+    never narrower than a part of the range. near: what is to be seen on both sides of 0.
     """
     ours = [e["interval"] for e in entries if e["interval"]]
     ours += [[e["truth"]] * 2 for e in entries if e.get("truth") is not None]
@@ -294,17 +297,19 @@ def _limits(
         if _of(entry, method.name)["interval"]
     ]
     all_ends = np.array(
-        [interval for _, interval, _ in every] + ours + [[-least, least]] * (least > 0.0)
+        [interval for _, interval, _ in every] + ours + [[-near, near]] * (near > 0.0)
     )
     if not all_ends.size:
         ax.set_xlim(*(bounds if np.isfinite(bounds).all() else (0.0, 1.0)))
         return
     low, high = all_ends.min(), all_ends.max()
     if not np.isfinite(bounds).all() and ours:
-        near = np.array(ours)
-        room = ROOM * max(np.ptp(near), 1e-3)
-        low, high = max(low, near.min() - room), min(high, near.max() + room)
-    margin = 0.04 * max(high - low, 1e-3)
+        mine = np.array(ours)
+        room = ROOM * max(np.ptp(mine), 1e-3)
+        low, high = max(low, mine.min() - room), min(high, mine.max() + room)
+    middle, span = 0.5 * (low + high), bounds[1] - bounds[0]
+    least = LEAST_SPAN * (span if np.isfinite(span) else max(abs(middle), 1e-2))
+    margin = max(0.04 * (high - low), 0.5 * (least - (high - low)))
     ax.set_xlim(low - margin, high + margin)
     for row, (start, end), colour in every:
         for beyond, edge, marker in ((start < low, low, "<"), (end > high, high, ">")):

@@ -1,4 +1,4 @@
-"""What a calibration plot shows, as numbers: the curve by draw, and labelled rows in bins."""
+"""What a calibration plot shows, as numbers: the curve by draw, and labeled rows in bins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..trust import LOW, Regions, regions
 if TYPE_CHECKING:
     from ..assessment import Assessment
 
-LABELS = 20  # labelled rows for each bin that a region is cut into
+LABELS = 20  # labeled rows for each bin that a region is cut into
 PARTS = 4  # most bins of a region
 POINTS = 60  # scores at which a piece of the curve is evaluated
 
@@ -34,7 +34,7 @@ class Piece(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """Labelled rows of a group, by region and score.
+    """Labeled rows of a group, by region and score.
 
     score: float64 (bin,), their mean; rows, positives: int64; rate: float64, positives / rows; low,
     high: float64, Wilson's interval (1927).
@@ -95,7 +95,7 @@ def pieces(result: Assessment, group: int) -> list[Piece]:
 
 
 def bins(result: Assessment, group: int, prob: float) -> Bins:
-    """Return the labelled rows of a group in bins, with intervals of mass `prob`.
+    """Return the labeled rows of a group in bins, with intervals of mass `prob`.
 
     The bins are the regions of `Misfit`. One with 40 labels or more is cut into up to 4 of as many
     labels each, as near as rows of one score allow.
