@@ -14,7 +14,9 @@ import base64
 import contextlib
 import io
 import json
+import os
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -75,9 +77,17 @@ def _shown(value: Any) -> dict[str, Any]:
 
 def main(path: Path) -> None:
     """Run a notebook and write it with its outputs."""
+    path = path.resolve()
     book = json.loads(path.read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as folder:  # for files that cells write
+        here = os.getcwd()
+        os.chdir(folder)
+        try:
+            found = outputs(book["cells"])
+        finally:
+            os.chdir(here)
     count = 0
-    for cell, shown in zip(book["cells"], outputs(book["cells"]), strict=True):
+    for cell, shown in zip(book["cells"], found, strict=True):
         if cell["cell_type"] == "code":
             count += 1
             cell |= {"execution_count": count, "outputs": shown}
