@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from .assessment import Assessment
 
 LISTED = 200  # pairs in the plain values, those that matter most
-LISTS = ("ratios", "pairs", "against_rest", "against_overall")
 FOUR_FIFTHS = 0.8
 
 
