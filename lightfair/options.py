@@ -276,6 +276,11 @@ def add_model(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
     how.add_argument(
         "--chains", type=int, metavar="N", help="chains (16 for small fits, 4 for large ones)"
     )
-    how.add_argument("--draws", type=int, metavar="N", help="draws of each chain, more where the chains need them (3200 / chains)")
+    how.add_argument(
+        "--draws",
+        type=int,
+        metavar="N",
+        help="draws of each chain, more where needed (3200 / chains)",
+    )
     how.add_argument("--warmup", type=int, metavar="N", help="sweeps of warm-up (80 or 200)")
     how.add_argument("--seed", type=int, default=0, metavar="N", help="seed (0)")
