@@ -23,7 +23,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from importlib import import_module
 from itertools import chain, repeat
@@ -166,14 +166,15 @@ def header(path: str | os.PathLike[str]) -> list[str]:
                 return _opened(where, _text_lines(head, where), ())[1]
             except csv.Error as error:
                 raise ValueError(f"{where} is not CSV: {error} in its header") from error
-        if head.kind == "Arrow stream":
-            opened = _pyarrow("pyarrow.ipc").open_stream(io.BufferedReader(head))
-            return list(opened.schema.names)
-        whole = raw if head.file is raw and _is_plain(raw) else _on_disk(head, stack)
-        whole.seek(0)
-        if head.kind == "Parquet":
-            return list(_pyarrow("pyarrow.parquet").read_schema(whole).names)
-        return list(_pyarrow("pyarrow.ipc").open_file(whole).schema.names)
+        with _as_refusal(where):
+            if head.kind == "Arrow stream":
+                opened = _pyarrow("pyarrow.ipc").open_stream(io.BufferedReader(head))
+                return list(opened.schema.names)
+            whole = raw if head.file is raw and _is_plain(raw) else _on_disk(head, stack)
+            whole.seek(0)
+            if head.kind == "Parquet":
+                return list(_pyarrow("pyarrow.parquet").read_schema(whole).names)
+            return list(_pyarrow("pyarrow.ipc").open_file(whole).schema.names)
 
 
 def columns_in(path: Any) -> str:
@@ -242,8 +243,15 @@ def _of_frame(where: str, chunk: Any, names: list[str]) -> dict[str, Any]:
 
 
 def _columns_are(header: Sequence[str]) -> str:
+    if not header:
+        return "it has no columns"
     more = f" and {len(header) - LISTED:,} more" if len(header) > LISTED else ""
-    return f"its columns are {', '.join(header[:LISTED])}{more}"
+    return f"its columns are {', '.join(map(_name, header[:LISTED]))}{more}"
+
+
+def _name(name: str) -> str:
+    """The name of a column as errors write it: quoted where it could not be seen."""
+    return name if name.isprintable() and name.strip() == name != "" else show(name)
 
 
 def _check_names(where: str, header: Sequence[str], names: Sequence[str]) -> None:
@@ -590,23 +598,37 @@ def _stream(head: _Head) -> Iterator[Any]:
     yield from _pyarrow("pyarrow.ipc").open_stream(io.BufferedReader(head))
 
 
+@contextmanager
+def _as_refusal(where: str) -> Iterator[None]:
+    """What pyarrow raises at a damaged file, which is of many types, becomes a ValueError."""
+    try:
+        yield
+    except MemoryError as error:
+        raise ValueError(
+            f"{where} asks for more memory than there is: it is damaged, or its parts are too large"
+        ) from error
+    except Exception as error:
+        theirs = type(error).__module__.partition(".")[0] == "pyarrow" or isinstance(
+            error, (OSError, EOFError, UnicodeDecodeError)
+        )
+        if not theirs:
+            raise
+        said = str(error).strip().splitlines()
+        what = f": {said[0]}" if said else ""
+        raise ValueError(f"{where} is not a whole Parquet or Arrow file{what}") from error
+
+
 def _arrow_chunks(
     where: str, batches: Iterator[Any], names: list[str], chunk_rows: int
 ) -> Iterator[dict[str, Any]]:
     while True:
-        try:
+        with _as_refusal(where):
             batch = next(batches, None)
-        except ImportError:
-            raise
-        except Exception as error:  # of pyarrow, of many types
-            if type(error).__module__.partition(".")[0] != "pyarrow" and not isinstance(
-                error, (OSError, EOFError)
-            ):
-                raise
-            said = str(error).strip().splitlines()
-            what = f": {said[0]}" if said else ""
-            raise ValueError(f"{where} is not a whole Parquet or Arrow file{what}") from error
-        if batch is None:
-            return
+            if batch is None:
+                return
+            # a reader believes what a file says of lengths and places; where that is wrong, whoever
+            # goes there reads memory that is not the file's
+            batch.validate(full=True)
+            _check_names(where, batch.schema.names, names)
         for at in range(0, batch.num_rows, chunk_rows):
             yield _of_frame(where, batch.slice(at, chunk_rows), names)

@@ -238,6 +238,75 @@ def test_without_rows_or_without_a_column(kind, frame, tmp_path):
         lf.summarize(path, **NAMES)
 
 
+def beyond_its_end(arrow, kind):
+    """A column of Arrow of which a length or a place is wrong."""
+    buffers = [None, arrow.py_buffer(np.array([0, 1, 2**20, 3, 4], np.int32))]
+    match kind:
+        case "a place beyond the letters":
+            letters = arrow.py_buffer(b"aabb")
+            return arrow.Array.from_buffers(arrow.string(), 4, [*buffers, letters])
+        case "a code beyond the values":
+            codes = arrow.array([0, 1, 1_000_000, 1], arrow.int32())
+            return arrow.DictionaryArray.from_arrays(codes, ["a", "b"], safe=False)
+        case "letters that are none":
+            places = arrow.py_buffer(np.arange(5, dtype=np.int32))
+            letters = arrow.py_buffer(b"aa\xff\xfe")
+            return arrow.Array.from_buffers(arrow.string(), 4, [None, places, letters])
+
+
+@pytest.mark.parametrize("make", ["new_file", "new_stream"])
+@pytest.mark.parametrize(
+    "kind",
+    ["a place beyond the letters", "a code beyond the values", "letters that are none"],
+)
+def test_damaged_arrow_is_refused_before_it_is_used(kind, make):
+    arrow = pytest.importorskip("pyarrow")
+    group = beyond_its_end(arrow, kind)
+    batch = arrow.record_batch(
+        {"y": arrow.array([0, 1, 0, 1]), "s": arrow.array([0.1, 0.9, 0.2, 0.8]), "g": group}
+    )
+    sink = io.BytesIO()
+    with getattr(arrow.ipc, make)(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    sink.seek(0)
+    names = {**NAMES, "sensitive_features": "g"}
+    with pytest.raises(ValueError, match="^source is not a whole Parquet or Arrow file: "):
+        lf.summarize(sink, **names)
+
+
+def test_damaged_arrow_that_asks_for_much_memory(frame):
+    content = arrow_file(frame, stream=True)
+    start = content.index(b"\xff\xff\xff\xff", 8)  # the first batch: mark, size, metadata
+    size = int.from_bytes(content[start + 4 : start + 8], "little")
+    said = []
+    for at in range(start + 8, start + 8 + size - 7, 4):  # one of these is the size of the rows
+        damaged = content[:at] + (2**60).to_bytes(8, "little") + content[at + 8 :]
+        try:
+            lf.summarize(io.BytesIO(damaged), **NAMES)
+        except ValueError as error:
+            said.append(str(error))
+    assert "source asks for more memory than there is: it is damaged" in "".join(said)
+    assert all(
+        text.startswith(("source is not a whole", "source asks", "source has a")) for text in said
+    ), said
+
+
+def test_names_that_cannot_be_seen_are_quoted():
+    file = io.BytesIO(b"y,s,\x07,h \x07\n1,0.5,a,b\n")
+    with pytest.raises(ValueError, match=r"no column g; its columns are y, s, '\\x07', 'h \\x07'$"):
+        lf.summarize(file, **NAMES)
+
+
+def test_a_file_without_columns():
+    arrow = pytest.importorskip("pyarrow")
+    sink, empty = io.BytesIO(), arrow.schema([])
+    with arrow.ipc.new_file(sink, empty):
+        pass
+    sink.seek(0)
+    with pytest.raises(ValueError, match="^source has no column y; it has no columns$"):
+        lf.summarize(sink, **NAMES)
+
+
 @pytest.mark.parametrize("kind", ["parquet", "arrow", "arrow stream"])
 def test_without_pyarrow_it_says_what_to_install(kind, frame, tmp_path, monkeypatch):
     path = tmp_path / "rows"
