@@ -144,14 +144,14 @@ def choice(case: Case, model: str, method: str, runs: int, out: Path) -> None:
         data = rows(case, model)
         group, reference = pair(data)
         # random and chosen labels begin with the same rows
-        labelled = [order_of(case, run, len(data.label))[:START] for run in batch]
+        labeled = [order_of(case, run, len(data.label))[:START] for run in batch]
         orders = [order_of(case, run, len(data.label)) for run in batch]
         rng = stream(case, model, method, batch[0])
-        template = assessed(data, labelled[0])
+        template = assessed(data, labeled[0])
         truth = true_difference(data, group, reference)
         lines = []
         for step, after in zip(STEPS, (*STEPS[1:], None), strict=True):
-            fits = posteriors(template, [hidden(data, mine) for mine in labelled], rng)
+            fits = posteriors(template, [hidden(data, mine) for mine in labeled], rng)
             for i, run in enumerate(batch):
                 mean = fits[i].difference("tpr", group, reference).mean
                 numbers = (mean, *interval_of(fits[i], "tpr", group, reference), truth)
@@ -159,10 +159,10 @@ def choice(case: Case, model: str, method: str, runs: int, out: Path) -> None:
                 if after is None:
                     continue
                 if method == "random":
-                    labelled[i] = orders[i][:after]
+                    labeled[i] = orders[i][:after]
                     continue
                 known = np.full(len(data.label), np.nan)
-                known[labelled[i]] = data.label[labelled[i]]
+                known[labeled[i]] = data.label[labeled[i]]
                 chosen = choose_labels(
                     fits[i],
                     after - step,
@@ -172,7 +172,7 @@ def choice(case: Case, model: str, method: str, runs: int, out: Path) -> None:
                     method=method,
                     rng=rng,
                 )
-                labelled[i] = np.concatenate([labelled[i], chosen.rows])
+                labeled[i] = np.concatenate([labeled[i], chosen.rows])
         write(out, CHOICE, lines)
 
 

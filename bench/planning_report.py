@@ -50,7 +50,7 @@ Refits are short: 2 chains of 250 draws. Their intervals were {short} times as w
 ## Labels by choice
 
 adult, difference in TPR between the sexes. From the same 50 random labels of a run, rows are
-labelled in batches (100, 200, 300, 400, 600, 800 and 1,200 labels in all), at random or as
+labeled in batches (100, 200, 300, 400, 600, 800 and 1,200 labels in all), at random or as
 `choose_labels` chooses, with a tenth of the chances the same for all. The given width is the mean
 width of so many random labels. The goal is a ratio of at most 70 %.
 

@@ -237,7 +237,7 @@ def report(found: dict[str, list[dict[str, Any]]], jobs: list[str]) -> str:
         "Each figure is one process, with compiled functions cached on disk. Memory is the peak of",
         f"the whole process, interpreter and libraries included. Rows are in chunks of {CHUNK:,d},",
         "made while the pass runs; the time of making them is not in the figures, that of loading",
-        "libraries is. Labelled rows are the same for any number of rows. The posterior is",
+        "libraries is. Labeled rows are the same for any number of rows. The posterior is",
         "`assess(table)` with default options; `draws` are those that it took, of all chains. The",
         "last line of a table is the exponent of growth between its last two sizes: 1 is",
         "proportional, 0 is constant.",

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 from .compare import rounded
 from .model import active
-from .table import UNLABELLED
+from .table import UNLABELED
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -139,7 +139,7 @@ def posterior_dict(result: Assessment) -> dict[str, Any]:
             delta = rounded(theta[..., others] - theta[..., [base]])
             add(f"{name}_difference", delta, "compared", fact=fact)
     counts = result.table.sums("rows").sum(axis=1)
-    known = counts[:, :UNLABELLED].sum(axis=1)
+    known = counts[:, :UNLABELED].sum(axis=1)
     for name in COUNTS:
         dims[name] = ["group"]
     gate = result.gate

@@ -302,7 +302,7 @@ def assess_table(
 
 def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Floats]:
     """Return each metric as its frequency among labeled rows: float64 (group,), NaN for 0 / 0."""
-    counts = table.labelled_sums()[0]
+    counts = table.labeled_sums()[0]
     found = {metric.name: theta(metric, counts) for metric in metrics if metric.of == "counts"}
     of_nodes = [metric for metric in metrics if metric.of == "nodes"]
     if of_nodes:

@@ -26,7 +26,7 @@ from .model import Floats
 from .posterior import Posterior, count_theta
 from .prediction_powered import PredictionPowered
 from .settings import Settings
-from .table import UNLABELLED, ScoreTable
+from .table import UNLABELED, ScoreTable
 from .wording import Note, level_name
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class Assessment:
         known = np.zeros(len(self.groups), dtype=bool)
         if self.settings.target != "population":
             known |= of.label_free
-            known |= self.table.sums("rows")[..., UNLABELLED].sum(axis=1) == 0.0
+            known |= self.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
         pooled = bool(self.settings.hierarchical)
         return ByGroup(draws, self.groups, of.lack, known, of.label_free, pooled)
 
@@ -480,7 +480,7 @@ class Assessment:
         for name in check.metrics:
             check_range(check, name, self.settings.metric(name).bounds)
         at, base = (None if one is None else self._index(one) for one in (group, reference))
-        rows = self.table.sums("rows")[..., :UNLABELLED].sum(axis=(1, 2))
+        rows = self.table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
         question = Question(
             check,
             tuple(self.by_group(name) for name in check.metrics),
@@ -643,8 +643,8 @@ class Assessment:
         if self.settings.target == "population":
             return False
         of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
-        unlabelled = self.table.sums("rows")[list(groups), :, UNLABELLED]
-        return of.label_free or not unlabelled.any()
+        unlabeled = self.table.sums("rows")[list(groups), :, UNLABELED]
+        return of.label_free or not unlabeled.any()
 
     @property
     def _base(self) -> int | None:

@@ -22,7 +22,7 @@ import numpy as np
 from .model import Floats
 from .ranks import mid_ranks, rank_z
 from .special import ndtr
-from .table import UNLABELLED, ScoreTable
+from .table import UNLABELED, ScoreTable
 from .trust import rows_on_axis
 from .wording import Note
 
@@ -45,11 +45,11 @@ def drift_z(table: ScoreTable) -> Floats:
     stratum, logit, rows = rows_on_axis(table)
     order = np.argsort(stratum // 6, kind="stable")
     start = np.searchsorted(stratum[order] // 6, np.arange(len(table.groups) + 1))
-    labelled = stratum % 3 != UNLABELLED
+    labeled = stratum % 3 != UNLABELED
     found = np.zeros((len(table.groups), 2))
     for index in range(len(table.groups)):
         mine = order[start[index] : start[index + 1]]
-        score, known, count = logit[mine], labelled[mine], rows[mine]
+        score, known, count = logit[mine], labeled[mine], rows[mine]
         found[index, SHIFT] = rank_z(score, known, count)
         middle = mid_ranks(score, count)[0] - 0.5 * (count.sum() + 1.0)
         found[index, SPREAD] = rank_z(np.abs(middle), known, count)

@@ -132,7 +132,7 @@ def own_labels(metric: Metric, table: ScoreTable) -> Floats:
     Of weighted rows the effective number (Kish). Of a metric that is no share all labeled rows of
     the group.
     """
-    weight, weight_sq = (c.reshape(-1, 4) for c in table.labelled_sums())
+    weight, weight_sq = (c.reshape(-1, 4) for c in table.labeled_sums())
     cells = np.ones(4, dtype=bool)
     if metric.name == "f1" or is_share(metric):
         cells = denominators(metric)[0]

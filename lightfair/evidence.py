@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from .model import Features, Floats, features
 from .quadrature import merge as merge_nodes
-from .table import UNLABELLED, ScoreTable
+from .table import UNLABELED, ScoreTable
 from .trust import Regions, no_regions
 
 MERGE_ABOVE = 100  # labeled nodes of a group
@@ -123,7 +123,7 @@ def table_evidence(
     """
     where = no_regions() if regions is None else regions
     groups = len(tables[0].groups)
-    pieces = [_labelled(table, family, where, merge=merge and math.isinf(cap)) for table in tables]
+    pieces = [_labeled(table, family, where, merge=merge and math.isinf(cap)) for table in tables]
     segment = np.concatenate([piece.group + i * groups for i, piece in enumerate(pieces)])
     return evidence(
         segment,
@@ -142,7 +142,7 @@ def table_evidence(
     )
 
 
-class _Labelled(NamedTuple):
+class _Labeled(NamedTuple):
     """Labeled nodes of one table: group and region int64, the rest as in `Evidence`."""
 
     group: npt.NDArray[np.int64]
@@ -152,7 +152,7 @@ class _Labelled(NamedTuple):
     total: Floats
 
 
-def _labelled(table: ScoreTable, family: str, where: Regions, *, merge: bool) -> _Labelled:
+def _labeled(table: ScoreTable, family: str, where: Regions, *, merge: bool) -> _Labeled:
     """Take the labeled nodes of a table, fewer of them in groups with many.
 
     The likelihood is linear in the positive rows' log odds, and log(1 + exp(odds)) does not look
@@ -161,7 +161,7 @@ def _labelled(table: ScoreTable, family: str, where: Regions, *, merge: bool) ->
     labels that halves the work.
     """
     nodes = table.nodes()
-    mine = nodes.stratum % 3 != UNLABELLED
+    mine = nodes.stratum % 3 != UNLABELED
     stratum, logit, total = nodes.stratum[mine], nodes.logit[mine], nodes.weight[mine]
     group = stratum // 6
     region = where.of(stratum, logit)
@@ -169,7 +169,7 @@ def _labelled(table: ScoreTable, family: str, where: Regions, *, merge: bool) ->
     seen = features(logit, family)
     large = np.bincount(group, minlength=1) > MERGE_ABOVE
     if not merge or not large.any():
-        return _Labelled(group, region, seen, positive, total)
+        return _Labeled(group, region, seen, positive, total)
     small = ~large[group]
     parts: list[tuple[Any, ...]] = [
         tuple(v[small] for v in (group, region, seen.up, seen.down, positive, total))
@@ -189,11 +189,11 @@ def _labelled(table: ScoreTable, family: str, where: Regions, *, merge: bool) ->
     parts.append((*divmod(own, size), *means, hits[own], np.zeros(len(own))))
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     group, region, up, down, positive, total = columns
-    return _Labelled(group, region, Features(up, down, seen.offset), positive, total)
+    return _Labeled(group, region, Features(up, down, seen.offset), positive, total)
 
 
 def pieces(nodes: Any) -> Pieces:
-    """Cut nodes, of an `Evidence` or an `imputation.Unlabelled`, into runs of one region.
+    """Cut nodes, of an `Evidence` or an `imputation.Unlabeled`, into runs of one region.
 
     They are sorted by segment, or stratum, and in each by region.
     """

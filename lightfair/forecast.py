@@ -29,7 +29,7 @@ from .metrics import Metric, theta
 from .model import Floats, features, sigmoid
 from .places import Places, log_odds_of, places
 from .special import ndtri
-from .table import UNLABELLED, Ints
+from .table import UNLABELED, Ints
 from .trust import Regions
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def outlook(
     informs = np.where(odds < cap, rate * (1.0 - rate), 0.0)
     slopes = _slopes(counted(result, metric), _counts(result, bins, rate))
     gain, loss = (slopes[:, bins.group, bins.predicted, label] for label in (1, 0))
-    sums = result.table.sums("weight_sq")[..., :UNLABELLED]
+    sums = result.table.sums("weight_sq")[..., :UNLABELED]
     return Outlook(
         bins,
         result.settings.target,
@@ -244,7 +244,7 @@ def _seen(psi: Floats, bins: Bins, where: Regions, spread: Floats, inside: Seque
 def _counts(result: Assessment, bins: Bins, rate: Floats) -> Floats:
     """Expected confusion counts of draws: float64 (K, G, predicted, label)."""
     counts = np.empty((len(rate), len(result.groups), 2, 2))
-    counts[:] = result.table.sums("weight")[..., :UNLABELLED]
+    counts[:] = result.table.sums("weight")[..., :UNLABELED]
     for g in range(counts.shape[1]):
         for side in (0, 1):
             mine = (bins.group == g) & (bins.predicted == side)

@@ -32,7 +32,7 @@ from .model import Floats, logit_of
 from .table import (
     CELL_WIDTH,
     EXACT_LIMIT,
-    UNLABELLED,
+    UNLABELED,
     Cells,
     Ints,
     Points,
@@ -273,7 +273,7 @@ def count_rows(
         weight = None if weight is None else weight[inside]
     floor = np.floor(logit / CELL_WIDTH)
     away = logit - (floor + 0.5) * CELL_WIDTH
-    mass = 1.0 if weight is None else np.where(stratum % 3 != UNLABELLED, 1.0, weight)
+    mass = 1.0 if weight is None else np.where(stratum % 3 != UNLABELED, 1.0, weight)
     power1 = mass * away
     power2 = power1 * away
     key = stratum * frame.cells + (floor.astype(np.int64) - frame.first)
@@ -401,7 +401,7 @@ def _weights(sums: Floats) -> list[Floats]:
 
 def _strata(data: ScoreData, span: slice) -> Ints:
     label = data.label[span]
-    known = np.where(label < 0, UNLABELLED, label).astype(np.int64)
+    known = np.where(label < 0, UNLABELED, label).astype(np.int64)
     return (data.group[span].astype(np.int64) * 2 + data.predicted[span]) * 3 + known
 
 

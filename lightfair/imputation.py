@@ -26,7 +26,7 @@ import numpy.typing as npt
 from .evidence import pieces
 from .model import Floats, features, sigmoid
 from .quadrature import merge
-from .table import UNLABELLED, ScoreTable
+from .table import UNLABELED, ScoreTable
 from .trust import Regions, no_regions
 
 TARGETS = ("expected", "sample", "population")
@@ -45,7 +45,7 @@ class Counts(NamedTuple):
     expected: Floats
 
 
-class Unlabelled(NamedTuple):
+class Unlabeled(NamedTuple):
     """Unlabeled nodes, sorted by stratum (group * 2 + predicted) and region.
 
     up, down: float64 (node,), features, 0 in a mass; weight, scale: as in `table.Nodes`; region:
@@ -65,13 +65,13 @@ class Unlabelled(NamedTuple):
     loadings: Floats
 
 
-def unlabelled(
+def unlabeled(
     table: ScoreTable, regions: Regions | None = None, *, cap: float = np.inf
-) -> Unlabelled:
+) -> Unlabeled:
     """Take the unlabeled nodes out of a table; those of large, unweighted strata are merged."""
     where = no_regions() if regions is None else regions
     nodes = table.nodes()
-    mine = nodes.stratum % 3 == UNLABELLED
+    mine = nodes.stratum % 3 == UNLABELED
     stratum, logit = nodes.stratum[mine] // 3, nodes.logit[mine]
     weight, scale = nodes.weight[mine], nodes.scale[mine]
     size = len(where.loadings)
@@ -91,14 +91,14 @@ def unlabelled(
     key, logit, weight, scale = key[order], logit[order], weight[order], scale[order]
     stratum, region = np.divmod(key, size)
     seen = features(logit, "beta")
-    return Unlabelled(
+    return Unlabeled(
         seen.up * where.on_curve[region],
         seen.down * where.on_curve[region],
         weight,
         scale,
         region,
         np.searchsorted(stratum, np.arange(2 * len(table.groups) + 1)).astype(np.int64),
-        table.sums("weight")[..., UNLABELLED].ravel(),
+        table.sums("weight")[..., UNLABELED].ravel(),
         where.on_curve,
         where.base,
         where.loadings,
@@ -150,29 +150,29 @@ def confusion_counts(
     for the expected ones too.
     """
     flat = psi.reshape(-1, *psi.shape[2:])
-    nodes = unlabelled(table, regions, cap=cap)
+    nodes = unlabeled(table, regions, cap=cap)
     known = table.sums("weight")
     shape = (*psi.shape[:3], 2, 2)
     if target == "population":
         counts = _bootstrapped(flat, nodes, known, table.sums("weight_sq"), cap, rng)
         return Counts(counts.reshape(shape), counts.reshape(shape))
     moments = cumulants(flat, nodes, cap, jit=jit)
-    expected = _with_labelled(moments[..., 0], known).reshape(shape)
+    expected = _with_labeled(moments[..., 0], known).reshape(shape)
     if target == "expected":
         return Counts(expected, expected)
     positive = _sums_of_bernoullis(flat, nodes, moments, cap, rng)
-    return Counts(_with_labelled(positive, known).reshape(shape), expected)
+    return Counts(_with_labeled(positive, known).reshape(shape), expected)
 
 
-def _with_labelled(positive: Floats, known: Floats) -> Floats:
+def _with_labeled(positive: Floats, known: Floats) -> Floats:
     """Add unlabeled positives (n, group, predicted), and the negatives, to the labeled."""
     counts = np.empty((*positive.shape, 2))
     counts[..., 1] = known[..., 1] + positive
-    counts[..., 0] = known[..., 0] + (known[..., UNLABELLED] - positive)
+    counts[..., 0] = known[..., 0] + (known[..., UNLABELED] - positive)
     return counts
 
 
-def cumulants(psi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) -> Floats:
+def cumulants(psi: Floats, nodes: Unlabeled, cap: float, *, jit: bool = False) -> Floats:
     """Mean, variance and third cumulant of the number of unlabeled positives.
 
     psi (n, group, 3 + J) -> float64 (n, group, predicted, 3).
@@ -200,7 +200,7 @@ def cumulants(psi: Floats, nodes: Unlabelled, cap: float, *, jit: bool = False) 
     return out
 
 
-def _rates(psi: Floats, nodes: Unlabelled, stratum: int, cap: float) -> Floats:
+def _rates(psi: Floats, nodes: Unlabeled, stratum: int, cap: float) -> Floats:
     """f at the nodes of a stratum, (n, node), for psi (n, group, 3 + J)."""
     part = slice(nodes.start[stratum], nodes.start[stratum + 1])
     columns = (nodes.offset, nodes.base, nodes.loadings)
@@ -219,7 +219,7 @@ def curve_odds(
 ) -> Floats:
     """Return the log odds of f at the nodes of a group, float64 (n, node), for psi (n, 3 + J).
 
-    up, down, region: of the nodes, as in `Unlabelled`; columns: offset, base and loadings there.
+    up, down, region: of the nodes, as in `Unlabeled`; columns: offset, base and loadings there.
     """
     offset, base, loadings = columns
     la, lb, c = (psi[:, i, None] for i in range(3))
@@ -231,7 +231,7 @@ def curve_odds(
 
 def _bootstrapped(
     psi: Floats,
-    nodes: Unlabelled,
+    nodes: Unlabeled,
     known: Floats,
     known_sq: Floats,
     cap: float,
@@ -242,8 +242,8 @@ def _bootstrapped(
     The total weight of k rows is Gamma(k); a node that stands for k rows gets that, k whole or not.
     """
     n, groups, _ = psi.shape
-    rows = _rows_of(known, known_sq)[..., :UNLABELLED]
-    size = np.divide(known[..., :UNLABELLED], rows, out=np.ones_like(rows), where=rows > 0.0)
+    rows = _rows_of(known, known_sq)[..., :UNLABELED]
+    size = np.divide(known[..., :UNLABELED], rows, out=np.ones_like(rows), where=rows > 0.0)
     counts = np.asarray(rng.standard_gamma(rows, (n, groups, 2, 2)) * size)
     for stratum in range(2 * groups):
         part = slice(nodes.start[stratum], nodes.start[stratum + 1])
@@ -259,7 +259,7 @@ def _bootstrapped(
 
 
 def _sums_of_bernoullis(
-    psi: Floats, nodes: Unlabelled, moments: Floats, cap: float, rng: np.random.Generator
+    psi: Floats, nodes: Unlabeled, moments: Floats, cap: float, rng: np.random.Generator
 ) -> Floats:
     """Draw the weight of the unlabeled positives, (n, group, predicted).
 

@@ -207,17 +207,17 @@ def choose_rows(
     if not (real and not isinstance(explore, bool) and 0.0 < explore <= 1.0):
         raise ValueError(f"explore must lie in (0, 1]; got {explore!r}; 0.1 is usual")
     contrasts, inside = planned_contrasts(result, metric, group, reference)
-    unlabelled = np.flatnonzero(data.label < 0)
+    unlabeled = np.flatnonzero(data.label < 0)
     whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool)
-    if not whole or not 1 <= n <= len(unlabelled):
+    if not whole or not 1 <= n <= len(unlabeled):
         raise ValueError(
-            f"n must be a whole number in [1, {len(unlabelled)}], the rows without a label; "
+            f"n must be a whole number in [1, {len(unlabeled)}], the rows without a label; "
             f"got {n!r}"
         )
     size = int(np.prod(result.draws(metric).shape[:2]))
     few = np.linspace(0.0, size - 1.0, min(DECIDING, size)).round().astype(np.int64)
     ahead = outlook(result, metric, few, groups=inside)
-    of = _bin_of(result, ahead.bins, data, unlabelled, number)
+    of = _bin_of(result, ahead.bins, data, unlabeled, number)
     stream = check_rng(rng)
     room = np.bincount(of, minlength=len(ahead.bins.rows)).astype(np.float64)
     chance = np.full(len(of), n / len(of))
@@ -227,11 +227,11 @@ def choose_rows(
         share = np.bincount(parts, gets) / np.maximum(np.bincount(parts, room), 1.0)
         chance = (1.0 - explore) * share[parts[of]] + explore * chance
     chance = np.minimum(chance, 1.0)
-    order = np.lexsort((unlabelled, data.score[unlabelled], of))
+    order = np.lexsort((unlabeled, data.score[unlabeled], of))
     picked = order[systematic(chance[order], int(n), stream)]
     every = np.zeros(len(data.label))
-    every[unlabelled] = chance
-    rows = np.sort(unlabelled[picked]).astype(np.int64)
+    every[unlabeled] = chance
+    rows = np.sort(unlabeled[picked]).astype(np.int64)
     return LabelChoice(rows, every[rows], every, method, float(explore))
 
 

@@ -26,7 +26,7 @@ from .conjugate import beta_binomial, beta_draws
 from .metrics import SHARES, Metric, as_metric, successes_failures, theta
 from .model import Floats
 from .prediction_powered import equal_chances
-from .table import UNLABELLED, ScoreTable
+from .table import UNLABELED, ScoreTable
 
 if TYPE_CHECKING:
     from .slots import Slots
@@ -121,7 +121,7 @@ def labels_answers(
     rng: np.random.Generator,
 ) -> dict[str, LabelsOnly]:
     """Summarise metrics from the labeled rows of a table; slots: its own, for metrics of nodes."""
-    weight, weight_sq = table.labelled_sums()
+    weight, weight_sq = table.labeled_sums()
     size = table.sums("weight").sum(axis=(1, 2))
     answers = {
         metric.name: labels_only(
@@ -132,7 +132,7 @@ def labels_answers(
     }
     of_nodes = [metric for metric in metrics if metric.of == "nodes"]
     if of_nodes:
-        rows = table.sums("rows")[..., :UNLABELLED].sum(axis=1)
+        rows = table.sums("rows")[..., :UNLABELED].sum(axis=1)
         chosen = ~equal_chances(table)
         answers |= labels_only_of_nodes(of_nodes, slots, rows, chosen, prob=prob, rng=rng)
     return {metric.name: answers[metric.name] for metric in metrics}

@@ -21,7 +21,7 @@ from .compare import Estimate, difference
 from .metrics import Metric, theta
 from .model import Floats
 from .overall import overall_draws
-from .table import UNLABELLED, ScoreTable
+from .table import UNLABELED, ScoreTable
 from .wording import level_name
 
 if TYPE_CHECKING:
@@ -106,11 +106,11 @@ def margin_levels(table: ScoreTable) -> dict[str, tuple[Level, ...]]:
 def margins(result: Assessment, metrics: tuple[Metric, ...]) -> dict[str, dict[str, Margin]]:
     """Return the margins of metrics: by the name of the metric, then by attribute."""
     found: dict[str, dict[str, Margin]] = {metric.name: {} for metric in metrics}
-    unlabelled = result.table.sums("rows")[:, :, UNLABELLED].sum(axis=1)
+    unlabeled = result.table.sums("rows")[:, :, UNLABELED].sum(axis=1)
     certain = result.settings.target != "population"
     for attribute, levels in margin_levels(result.table).items():
         drawn = [overall_draws(result, metrics, level.groups) for level in levels]
-        full = [not unlabelled[list(level.groups)].any() for level in levels]
+        full = [not unlabeled[list(level.groups)].any() for level in levels]
         for metric in metrics:
             found[metric.name][attribute] = Margin(
                 attribute,

@@ -387,9 +387,9 @@ def _place(check: Misfit, entry: int, groups: tuple[str, ...]) -> str:
     mean, low, high = (
         column[entry] * rows for column in (check.expected, check.expected_low, check.expected_high)
     )
-    labelled = "row is" if rows == 1 else "rows are"
+    labeled = "row is" if rows == 1 else "rows are"
     return (
-        f"group {name}, {_scores(check, entry)}: {positives:,} of {rows:,} labeled {labelled} "
+        f"group {name}, {_scores(check, entry)}: {positives:,} of {rows:,} labeled {labeled} "
         f"positive, {_count(mean)} ({low:,.0f} to {high:,.0f}) were expected"
     )
 

@@ -89,7 +89,7 @@ from .metrics import DEFAULT_METRICS, theta
 from .model import Floats, Prior, logit_of, sigmoid
 from .posterior import Progress
 from .settings import Settings
-from .table import UNLABELLED, ScoreTable, check_edges
+from .table import UNLABELED, ScoreTable, check_edges
 from .trust import Trust
 from .warn import FEW, coarse_interval, data_warnings, result_warnings
 from .wording import Note, level_name, show
@@ -393,7 +393,7 @@ class ModelComparison:
         """Whether a metric is a fact of the rows: free of labels, or of rows with all labels."""
         if self.settings.target == "population":
             return False
-        open_rows = self.cells.table.sums("rows")[self._cells_of(group), :, UNLABELLED]
+        open_rows = self.cells.table.sums("rows")[self._cells_of(group), :, UNLABELED]
         return metric in self.settings.label_free or not open_rows.any()
 
     def _apart(self, first: Any, second: Any, group: Any) -> bool:
@@ -741,8 +741,8 @@ def _disagreements(
     places = []
     for one, two in itertools.combinations(range(len(models)), 2):
         apart = rows[decisions[:, one] != decisions[:, two]].sum(axis=0)
-        known = int(apart[:UNLABELLED].sum())
-        if apart[UNLABELLED] and known < FEW:
+        known = int(apart[:UNLABELED].sum())
+        if apart[UNLABELED] and known < FEW:
             places.append(
                 f"{models[one]} and {models[two]} in {int(apart.sum()):,}, {known} of them labeled"
             )

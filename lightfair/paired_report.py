@@ -14,7 +14,7 @@ from .cautions import cautions, diagnostics_line, warnings_section
 from .compare import Estimate, direction_level
 from .report import capitalized, rows_table
 from .showing import cell, counted, interval, number, probability, target_line
-from .table import UNLABELLED
+from .table import UNLABELED
 from .values import plain, summary
 
 if TYPE_CHECKING:
@@ -169,14 +169,14 @@ def _data(result: ModelComparison) -> dict[str, Any]:
     )
     return {
         "rows": int(rows.sum()),
-        "labeled": int(rows[:, :UNLABELLED].sum()),
-        "unlabeled": int(rows[:, UNLABELLED].sum()),
+        "labeled": int(rows[:, :UNLABELED].sum()),
+        "unlabeled": int(rows[:, UNLABELED].sum()),
         "models": list(result.models),
         "groups": [
             {
                 "name": name,
                 "rows": int(counts.sum()),
-                "labeled": int(counts[:UNLABELLED].sum()),
+                "labeled": int(counts[:UNLABELED].sum()),
                 "positives": int(counts[1]),
             }
             for name, counts in zip(result.groups, of_group, strict=True)
@@ -185,7 +185,7 @@ def _data(result: ModelComparison) -> dict[str, Any]:
             {
                 "models": [result.models[first], result.models[second]],
                 "rows": int(counts.sum()),
-                "labeled": int(counts[:UNLABELLED].sum()),
+                "labeled": int(counts[:UNLABELED].sum()),
             }
             for (first, second), counts in apart.items()
         ],

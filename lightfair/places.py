@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .model import Floats, features, sigmoid
-from .table import CELL_WIDTH, UNLABELLED, Cells, Ints, Points, ScoreTable, settled
+from .table import CELL_WIDTH, UNLABELED, Cells, Ints, Points, ScoreTable, settled
 from .trust import Regions
 
 
@@ -36,7 +36,7 @@ class Places(NamedTuple):
 
 def places(table: ScoreTable, where: Regions) -> Places:
     """Take the places of unlabeled rows out of a table."""
-    points, cells = _unlabelled(table)
+    points, cells = _unlabeled(table)
     stratum = np.concatenate([points.stratum, cells.stratum])
     cell = np.concatenate([cell_of(points.logit), cells.cell])
     logit = _logits(points, cells)
@@ -82,7 +82,7 @@ def rates_of(
     return sigmoid(np.minimum(log_odds_of(psi, group, region, logit, where), cap))
 
 
-def labelled(table: ScoreTable, chosen: Floats, positive: Floats) -> ScoreTable:
+def labeled(table: ScoreTable, chosen: Floats, positive: Floats) -> ScoreTable:
     """Return the table after rows of its places get labels.
 
     Parameters
@@ -96,21 +96,21 @@ def labelled(table: ScoreTable, chosen: Floats, positive: Floats) -> ScoreTable:
     -----
     The rows of a place are taken to weigh the same, and those of a cell to be at its mean logit.
     """
-    points, cells = _unlabelled(table)
+    points, cells = _unlabeled(table)
     stratum = np.concatenate([points.stratum, cells.stratum])
     logit = _logits(points, cells)
     rows, weight, weight_sq = (
         np.concatenate(pair) for pair in zip(points[2:], cells[2:5], strict=True)
     )
     every: list[Points] = [
-        Points._make(c[table.points.stratum % 3 != UNLABELLED] for c in table.points)
+        Points._make(c[table.points.stratum % 3 != UNLABELED] for c in table.points)
     ]
     for label, count in ((0, chosen - positive), (1, positive)):
         some = count > 0.0
         share = count[some] / rows[some]
         every.append(
             Points(
-                stratum[some] - UNLABELLED + label,
+                stratum[some] - UNLABELED + label,
                 logit[some],
                 count[some],
                 weight[some] * share,
@@ -119,7 +119,7 @@ def labelled(table: ScoreTable, chosen: Floats, positive: Floats) -> ScoreTable:
         )
     at = len(points.stratum)
     every.append(Points(*_left(points, chosen[:at])))
-    known = [column[table.cells.stratum % 3 != UNLABELLED] for column in table.cells]
+    known = [column[table.cells.stratum % 3 != UNLABELED] for column in table.cells]
     rest = _left(cells, chosen[at:])
     merged = settled(
         table.groups,
@@ -131,9 +131,9 @@ def labelled(table: ScoreTable, chosen: Floats, positive: Floats) -> ScoreTable:
     return replace(table, points=merged.points, cells=merged.cells)
 
 
-def _unlabelled(table: ScoreTable) -> tuple[Points, Cells]:
-    points = table.points.stratum % 3 == UNLABELLED
-    cells = table.cells.stratum % 3 == UNLABELLED
+def _unlabeled(table: ScoreTable) -> tuple[Points, Cells]:
+    points = table.points.stratum % 3 == UNLABELED
+    cells = table.cells.stratum % 3 == UNLABELED
     return (
         Points._make(column[points] for column in table.points),
         Cells._make(column[cells] for column in table.cells),

@@ -16,7 +16,7 @@ from .compare import Estimate
 from .forecast import Outlook, expected_sd, forecast_width
 from .hints import hint
 from .model import Floats
-from .table import UNLABELLED, Ints
+from .table import UNLABELED, Ints
 from .wording import level_name, lies_in, show
 
 if TYPE_CHECKING:
@@ -198,4 +198,4 @@ def shares_of(result: Assessment, allocation: Mapping[Any, float] | None) -> Flo
 def rows_of(result: Assessment) -> tuple[Ints, Ints]:
     """Labeled and unlabeled rows of each group."""
     rows = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
-    return rows[:, :UNLABELLED].sum(axis=1), rows[:, UNLABELLED]
+    return rows[:, :UNLABELED].sum(axis=1), rows[:, UNLABELED]

@@ -64,7 +64,7 @@ from .imputation import TARGETS
 from .metrics import Metric, Share, as_metric, shares, theta
 from .model import Floats, sigmoid
 from .special import stdtrit
-from .table import UNLABELLED, ScoreTable
+from .table import UNLABELED, ScoreTable
 
 MIN_LABELS = 10  # labeled rows in a denominator
 MIN_RATIO = 30  # in numerator and denominator, where the one counts other rows than the other
@@ -156,14 +156,14 @@ def prediction_powered(
     weight = table.sums("weight")
     if metric.label_free:  # any label will do
         for sums in (*moments, weight):
-            sums[..., 0] += sums[..., UNLABELLED]
-            sums[..., UNLABELLED] = 0.0
+            sums[..., 0] += sums[..., UNLABELED]
+            sums[..., UNLABELED] = 0.0
     equal = _equal_weights(table)
     alike = equal_chances(table) | metric.label_free
     estimates = []
     for g in range(len(table.groups)):
-        if finite and not moments[0, g, :, UNLABELLED].any():
-            estimates.append(_fact(metric, weight[g, :, :UNLABELLED]))
+        if finite and not moments[0, g, :, UNLABELED].any():
+            estimates.append(_fact(metric, weight[g, :, :UNLABELED]))
         elif not equal[g]:
             estimates.append(_nothing("row weights differ within the group"))
         elif not alike[g]:
@@ -269,21 +269,21 @@ def _fact(metric: Metric, counts: Floats) -> _Estimate:
 def _estimate(metric: Metric, moments: Floats, finite: bool) -> _Estimate:
     """Estimate a metric of one group; moments as of `_moments`, (power, predicted, label)."""
     parts = shares(metric)
-    seen = moments[..., :UNLABELLED]
+    seen = moments[..., :UNLABELED]
     counted = [float(seen[0][_counts(part)].sum()) for part in parts]
     for part, rows in zip(parts, counted, strict=True):
         least = MIN_LABELS if _is_average(part) else MIN_RATIO
         if rows < least:
             return _nothing(f"fewer than {least} {_counted_rows(metric, part)}")
-    labelled, total = seen[0].sum(), moments[0].sum()
-    unlabelled = total - labelled
-    open_share = unlabelled / total  # 1 - f
-    own = seen[0] / labelled
+    labeled, total = seen[0].sum(), moments[0].sum()
+    unlabeled = total - labeled
+    open_share = unlabeled / total  # 1 - f
+    own = seen[0] / labeled
     shift = np.zeros((2, 2))
-    if unlabelled:
+    if unlabeled:
         shift = open_share * (
-            _predicted(moments[..., UNLABELLED]) / unlabelled
-            - _predicted(seen.sum(axis=-1)) / labelled
+            _predicted(moments[..., UNLABELED]) / unlabeled
+            - _predicted(seen.sum(axis=-1)) / labeled
         )
     tuning = 0.0
     for _ in range(2):
@@ -296,7 +296,7 @@ def _estimate(metric: Metric, moments: Floats, finite: bool) -> _Estimate:
     used = tuning if finite else open_share * tuning
     label_sq, both, score_sq = _spread(slope, seen)
     squares = max(label_sq - 2.0 * used * both + used * used * score_sq, 0.0)
-    variance = _smoothed(squares, used, slope, parts, moments) / ((labelled - 2.0) * labelled)
+    variance = _smoothed(squares, used, slope, parts, moments) / ((labeled - 2.0) * labeled)
     if finite:
         variance *= open_share
     else:
@@ -380,7 +380,7 @@ def _smoothed(
     squares: float, used: float, slope: Floats, parts: tuple[Share, ...], moments: Floats
 ) -> float:
     """Add the squares of pseudo-rows to a sum of squares of e = d . h - used d . g."""
-    seen = moments[..., :UNLABELLED]
+    seen = moments[..., :UNLABELED]
     pseudo, counted = np.zeros((2, 2)), np.zeros((2, 2), dtype=bool)
     for part in parts:
         top, bottom = _cells(part.top) > 0.0, _cells(part.bottom) > 0.0
@@ -427,7 +427,7 @@ def equal_chances(table: ScoreTable) -> npt.NDArray[np.bool_]:
     if table.design is None:
         return np.ones(len(table.groups), dtype=bool)
     total, square = np.moveaxis(table.design.sum(axis=(1, 2)), -1, 0)
-    rows = table.sums("rows")[..., :UNLABELLED].sum(axis=(1, 2))
+    rows = table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
     return np.asarray(rows * square <= (1.0 + 1e-9) * total * total)
 
 

@@ -19,7 +19,7 @@ from .forecast import counted
 from .imputation import confusion_counts
 from .metrics import theta
 from .model import Floats, tie
-from .places import labelled, places, rates_of
+from .places import labeled, places, rates_of
 from .table import Ints, ScoreTable
 from .trust import trusted_scales
 
@@ -93,7 +93,7 @@ def future_tables(
             positive += rng.binomial(more, rate)
             chosen += more
             left -= more
-            tables.append(labelled(result.table, chosen.astype(float), positive.astype(float)))
+            tables.append(labeled(result.table, chosen.astype(float), positive.astype(float)))
     return tables
 
 

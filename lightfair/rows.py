@@ -27,7 +27,7 @@ from .model import Floats, logit_of
 from .sql import Terms
 from .table import (
     CELL_WIDTH,
-    UNLABELLED,
+    UNLABELED,
     Cells,
     Points,
     ScoreTable,
@@ -100,7 +100,7 @@ def table_from_rows(rows: Iterable[Any]) -> ScoreTable:
         ties = _numbers(records, "ties", partial(_is_part, count), PART)
         found = found._replace(counts=found.counts + Counts(ties=int(ties.sum())))
     label[label == MINUS] = found.minus
-    known = np.where(label < 0, UNLABELLED, label).astype(np.int64)
+    known = np.where(label < 0, UNLABELED, label).astype(np.int64)
     stratum = (group.astype(np.int64) * 2 + predicted) * 3 + known
     clipped = _numbers(records, "clipped", partial(_is_part, count), PART)
     point = np.array([record["kind"] == "point" for record in records], dtype=bool)
@@ -147,9 +147,9 @@ def _cells(records: list[Record], sums: list[Any], terms: Terms) -> Cells:
     )
     counted = _powers(records, "power", count)
     if terms.weighted:
-        labelled = stratum % 3 != UNLABELLED
+        labeled = stratum % 3 != UNLABELED
         weighed = _powers(records, "weight_power", weight)
-        counted = [np.where(labelled, *pair) for pair in zip(counted, weighed, strict=True)]
+        counted = [np.where(labeled, *pair) for pair in zip(counted, weighed, strict=True)]
     return Cells(stratum, cell.astype(np.int64), count, weight, weight_sq, *counted)
 
 

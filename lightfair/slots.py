@@ -28,7 +28,7 @@ from .bands import parents
 from .imputation import TARGETS, blocks, curve_odds
 from .metrics import Metric, called
 from .model import Floats, features, sigmoid
-from .table import CELL_WIDTH, UNLABELLED, ScoreTable, gauss_rule
+from .table import CELL_WIDTH, UNLABELED, ScoreTable, gauss_rule
 from .trust import Regions
 
 Ints = npt.NDArray[np.int64]
@@ -107,7 +107,7 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     rank[rising] = np.arange(size)
     rows = np.divide(by_label**2, by_label_sq, out=np.zeros_like(by_label), where=by_label_sq > 0.0)
     rows = np.where(np.abs(rows - np.rint(rows)) < 1e-6, np.rint(rows), rows)
-    node = np.flatnonzero(label[entry] == UNLABELLED)
+    node = np.flatnonzero(label[entry] == UNLABELED)
     node = node[np.argsort(rank[slot[entry[node]]], kind="stable")]
     opened, start = np.unique(rank[slot[entry[node]]], return_index=True)
     edges = np.searchsorted(group[rising], np.arange(len(whose.names) + 1))
@@ -123,10 +123,10 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
                 mean[mine],
                 predicted[mine],
                 band[mine],
-                by_label[mine, :UNLABELLED],
-                rows[mine, :UNLABELLED],
-                by_label[mine, UNLABELLED],
-                rows[mine, UNLABELLED],
+                by_label[mine, :UNLABELED],
+                rows[mine, :UNLABELED],
+                by_label[mine, UNLABELED],
+                rows[mine, UNLABELED],
                 low[mine],
                 high[mine],
                 opened[some] - edges[index],

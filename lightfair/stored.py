@@ -48,7 +48,7 @@ from .bands import BAND, band_names, check_cuts, collapsed, parents
 from .counts import Counts
 from .groups import Parts, group_names
 from .model import Floats, sigmoid
-from .table import CELL_WIDTH, UNLABELLED, Cells, Ints, Points, ScoreTable, check_clip, clip_bounds
+from .table import CELL_WIDTH, UNLABELED, Cells, Ints, Points, ScoreTable, check_clip, clip_bounds
 from .wording import list_values, show
 from .writing import write_text
 
@@ -485,7 +485,7 @@ def _check_design(table: ScoreTable) -> None:
         return
     total, square = table.design[..., 0], table.design[..., 1]
     rows, weight, weight_sq = (
-        table.sums(column)[..., :UNLABELLED] for column in ("rows", "weight", "weight_sq")
+        table.sums(column)[..., :UNLABELED] for column in ("rows", "weight", "weight_sq")
     )
     more = 1.0 + SLACK
     good = (
@@ -500,7 +500,7 @@ def _check_design(table: ScoreTable) -> None:
 
 
 def _check_powers(cells: Cells) -> None:
-    mass: Floats = np.where(cells.stratum % 3 != UNLABELLED, cells.rows, cells.weight)
+    mass: Floats = np.where(cells.stratum % 3 != UNLABELED, cells.rows, cells.weight)
     half = 0.5 * CELL_WIDTH
     for power, column in ((1, cells.power1), (2, cells.power2), (3, cells.power3)):
         most = mass * half**power * (1.0 + SLACK)

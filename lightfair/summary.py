@@ -154,7 +154,7 @@ def gather_tables(
     if clip is not None:
         check_clip(clip)
     total: ScoreTable | None = None
-    rows: dict[str, ScoreTable | None] = {"known": None, "unlabelled": None, "class": None}
+    rows: dict[str, ScoreTable | None] = {"known": None, "unlabeled": None, "class": None}
     # -1 is a class only where the positive label is named
     apart = door.labels.positive_label is not None
     cut = 0.01 if clip is None else clip
@@ -165,8 +165,8 @@ def gather_tables(
         data, minus, _ = read
         kinds = {"known": data}
         if apart and minus.any():
-            kinds = {"known": _those(data, ~minus), "unlabelled": _those(data, minus)}
-            kinds["class"] = replace(kinds["unlabelled"], label=np.zeros(minus.sum(), np.int8))
+            kinds = {"known": _those(data, ~minus), "unlabeled": _those(data, minus)}
+            kinds["class"] = replace(kinds["unlabeled"], label=np.zeros(minus.sum(), np.int8))
         for kind, part in kinds.items():
             if len(part.label):
                 table, before = gather(part, cut, before=door.rows - len(data.label)), rows[kind]
@@ -301,7 +301,7 @@ def _chunk(door: Door, columns: Columns, found: dict[str, Any], first: int, *, l
 
 def _judged(door: Door, rows: dict[str, ScoreTable | None]) -> ScoreTable:
     """The table of all rows, by the rules on all rows."""
-    minus = "unlabelled" if door.labels.minus() < 0 else "class"
+    minus = "unlabeled" if door.labels.minus() < 0 else "class"
     tables = [table for table in (rows["known"], rows[minus]) if table is not None]
     if not tables:
         door.close(())  # raises: no row is left

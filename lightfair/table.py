@@ -35,7 +35,7 @@ Ints = npt.NDArray[np.int64]
 
 CELL_WIDTH = 0.05  # of the logit; the error of the rule grows with the fourth power
 EXACT_LIMIT = 128  # distinct scores that a stratum keeps
-UNLABELLED = 2  # labels in a stratum's code: 0, 1, unlabeled
+UNLABELED = 2  # labels in a stratum's code: 0, 1, unlabeled
 
 
 class Points(NamedTuple):
@@ -198,7 +198,7 @@ class ScoreTable:
     @property
     def labeled(self) -> int:
         """Number of labeled rows."""
-        return int(self.sums("rows")[..., :UNLABELLED].sum())
+        return int(self.sums("rows")[..., :UNLABELED].sum())
 
     @property
     def empty_groups(self) -> tuple[str, ...]:
@@ -332,7 +332,7 @@ class ScoreTable:
             np.add.at(total, parts.stratum, getattr(parts, column))
         return total.reshape(-1, 2, 3)
 
-    def labelled_sums(self) -> tuple[Floats, Floats]:
+    def labeled_sums(self) -> tuple[Floats, Floats]:
         """Sum the weights of labeled rows, and their squares: two float64 (group, predicted, 2).
 
         Where rows were chosen for labeling with known probabilities a row weighs as many as it
@@ -340,13 +340,13 @@ class ScoreTable:
 
         Examples
         --------
-        >>> table.labelled_sums()[0].tolist()
+        >>> table.labeled_sums()[0].tolist()
         [[[0.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 0.0]]]
         """
-        weight, weight_sq = (self.sums(c)[..., :UNLABELLED] for c in ("weight", "weight_sq"))
+        weight, weight_sq = (self.sums(c)[..., :UNLABELED] for c in ("weight", "weight_sq"))
         if self.design is None:
             return weight, weight_sq
-        chosen = self.sums("rows")[:, :, UNLABELLED].sum(axis=1)[:, None, None] > 0.0
+        chosen = self.sums("rows")[:, :, UNLABELED].sum(axis=1)[:, None, None] > 0.0
         return (
             np.where(chosen, self.design[..., 0], weight),
             np.where(chosen, self.design[..., 1], weight_sq),
@@ -370,12 +370,12 @@ class ScoreTable:
         >>> table.nodes().weight.tolist()
         [1.0, 1.0, 1.0, 1.0]
         """
-        labelled = self.points.stratum % 3 != UNLABELLED
+        labeled = self.points.stratum % 3 != UNLABELED
         ratio = _ratio(self.points.weight_sq, self.points.weight)
         exact = Nodes(
             self.points.stratum,
             self.points.logit,
-            np.where(labelled, self.points.rows, self.points.weight),
+            np.where(labeled, self.points.rows, self.points.weight),
             ratio,
         )
         ruled = gauss_rule(self.cells)
@@ -413,7 +413,7 @@ def to_cells(points: Points) -> Cells:
     """Move points into cells; the points of a cell are merged."""
     cell = np.floor(points.logit / CELL_WIDTH).astype(np.int64)
     away = points.logit - (cell + 0.5) * CELL_WIDTH
-    mass = np.where(points.stratum % 3 != UNLABELLED, points.rows, points.weight)
+    mass = np.where(points.stratum % 3 != UNLABELED, points.rows, points.weight)
     powers = [mass * away, mass * away * away, mass * away * away * away]
     return _merged_cells(
         Cells(points.stratum, cell, points.rows, points.weight, points.weight_sq, *powers)
@@ -422,7 +422,7 @@ def to_cells(points: Points) -> Cells:
 
 def gauss_rule(cells: Cells) -> Nodes:
     """Return the two nodes of each cell that have its count and first three moments."""
-    mass = np.where(cells.stratum % 3 != UNLABELLED, cells.rows, cells.weight)
+    mass = np.where(cells.stratum % 3 != UNLABELED, cells.rows, cells.weight)
     some = mass > 0.0
     safe = np.where(some, mass, 1.0)
     mean = cells.power1 / safe

@@ -167,7 +167,7 @@ def _few(result: Assessment, curve: ThresholdCurve, name: str, places: Any) -> l
 def _many(result: Assessment, curve: ThresholdCurve, name: str, places: Any) -> Table:
     """The largest gap between groups at each threshold, and the lowest and the highest of them."""
     settings, of = result.settings, result.settings.metric(name)
-    known = np.full(len(result.groups), of.label_free) | curve.labelled
+    known = np.full(len(result.groups), of.label_free) | curve.labeled
     known &= settings.target != "population"
     draws = curve.draws(name)
     groups = [curve.metric(name, group) for group in result.groups]

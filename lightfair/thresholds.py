@@ -44,7 +44,7 @@ from .model import Floats, logit_of, sigmoid
 from .simultaneous import Cell
 from .simultaneous import simultaneous as joint_intervals
 from .slots import Slots, score_slots
-from .table import CELL_WIDTH, UNLABELLED, Ints, ScoreTable, clip_bounds
+from .table import CELL_WIDTH, UNLABELED, Ints, ScoreTable, clip_bounds
 from .trust import rows_on_axis
 from .wording import level_name, show
 
@@ -91,7 +91,7 @@ class ThresholdCurve:
     thresholds: Floats
     groups: tuple[str, ...]
     parts: Floats
-    labelled: Any
+    labeled: Any
     settings: Settings
 
     def draws(self, metric: str | Metric) -> Floats:
@@ -226,7 +226,7 @@ class ThresholdCurve:
     ) -> dict[float, Estimate]:
         """An estimate of draws (chain, draw, threshold) at each threshold."""
         of = self._metric(metric)
-        known = of.label_free or bool(self.labelled[list(groups)].all())
+        known = of.label_free or bool(self.labeled[list(groups)].all())
         known = known and self.settings.target != "population"
         return {
             float(cut): Estimate(draws[..., index], of.lack, known)
@@ -283,8 +283,8 @@ def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
         weight, label = result.imputed(result.groups[index])
         summed = sums_by_rank(weight, label, ranks, len(cuts) + 1)
         parts[:, :, :, index] = summed.reshape(*chains, len(cuts) + 1, 2)
-    unlabelled = result.table.sums("rows")[..., UNLABELLED].sum(axis=1)
-    return ThresholdCurve(cuts, result.groups, parts, unlabelled == 0.0, settings)
+    unlabeled = result.table.sums("rows")[..., UNLABELED].sum(axis=1)
+    return ThresholdCurve(cuts, result.groups, parts, unlabeled == 0.0, settings)
 
 
 def for_table(threshold: Any, table: ScoreTable) -> Any:

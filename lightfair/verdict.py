@@ -184,7 +184,7 @@ class Question(NamedTuple):
     check: Check
     parts: tuple[ByGroup, ...]
     pairs: list[tuple[int, int]]
-    labelled: Bools
+    labeled: Bools
 
     @property
     def exact(self) -> bool:
@@ -198,7 +198,7 @@ class Question(NamedTuple):
         for part in self.parts:
             mine = {}
             for at, name in enumerate(part.groups):
-                if not (self.labelled[at] or part.known[at] or part.label_free):
+                if not (self.labeled[at] or part.known[at] or part.label_free):
                     mine[at] = f"group {name} has no labels and rests on the prior"
                 elif why := undefined_reason(float(part.undefined[at]), part.lack):
                     mine[at] = f"group {name} is undefined: {why}"

@@ -48,7 +48,7 @@ from .model import Floats
 from .prediction_powered import PredictionPowered, disagreement, powered_difference
 from .ranks import rank_z
 from .special import stdtr
-from .table import UNLABELLED, ScoreTable
+from .table import UNLABELED, ScoreTable
 from .wording import Note
 
 CLIPPED_LIMIT = 0.05
@@ -75,8 +75,8 @@ def data_warnings(table: ScoreTable) -> list[Note]:
     And which rows were labeled: a random part of their group, or not.
     """
     notes = []
-    labelled = table.sums("rows")[..., :UNLABELLED].sum(axis=1)
-    both = labelled.sum(axis=0)
+    labeled = table.sums("rows")[..., :UNLABELED].sum(axis=1)
+    both = labeled.sum(axis=0)
     if not both.any():
         message = "no row is labeled; all but selection rates rest on the prior alone; label some"
         notes.append(Note("no_labels", message))
@@ -85,7 +85,7 @@ def data_warnings(table: ScoreTable) -> list[Note]:
         message = f"every labeled row is {here}: nothing says what scores {other} ones have; if "
         message += f"rows have no label because they are {other}, label them"
         notes.append(Note("one_class", message))
-    for name, counts in zip(table.groups, labelled if both.any() else (), strict=both.any()):
+    for name, counts in zip(table.groups, labeled if both.any() else (), strict=both.any()):
         if not counts.any():
             message = (
                 f"group {name} has no labels: its numbers rest on the other groups and the prior; "
@@ -148,9 +148,9 @@ def few_labels(
         As in `assess`.
     """
     every = table.sums("rows")
-    rows = every[..., :UNLABELLED]
+    rows = every[..., :UNLABELED]
     # of fully labeled groups all is a fact
-    some = (rows.sum(axis=(1, 2)) > 0.0) & (every[..., UNLABELLED].sum(axis=1) > 0.0)
+    some = (rows.sum(axis=(1, 2)) > 0.0) & (every[..., UNLABELED].sum(axis=1) > 0.0)
     found: dict[tuple[int, str], list[tuple[str, float]]] = {}
     own: dict[tuple[int, str], float] = {}
     for metric in metrics:
@@ -307,7 +307,7 @@ def coarse_interval(prob: float, shape: tuple[int, ...]) -> list[Note]:
 def _reversed(table: ScoreTable) -> list[Note]:
     """Look for labels that fall as scores rise, in all rows and in each group."""
     nodes = table.nodes()
-    known = nodes.stratum % 3 != UNLABELLED
+    known = nodes.stratum % 3 != UNLABELED
     group, label = nodes.stratum[known] // 6, nodes.stratum[known] % 3
     logit, count = nodes.logit[known], nodes.weight[known]
     if rank_z(logit, label, count) < REVERSED_Z:

@@ -166,10 +166,10 @@ def test_twenty_groups(rows):
     assert len(values["pairs"]) == 190 and len(values["against_rest"]) == 20
     assert sum(pair["prob_largest"] for pair in values["pairs"]) == pytest.approx(1.0)
     assert str(result).count("largest gap") == 2
-    unlabelled = [g for g in result.to_dict()["data"]["groups"] if g["labeled"] == 0]
+    unlabeled = [g for g in result.to_dict()["data"]["groups"] if g["labeled"] == 0]
     (verdict,) = result.checks
     assert len(verdict.pairs) == 190
-    assert (verdict.prob_within is None) == (len(unlabelled) == 20)
+    assert (verdict.prob_within is None) == (len(unlabeled) == 20)
 
 
 def test_every_group_of_a_rare_metric_is_in_every_output(rows):

@@ -304,7 +304,7 @@ def test_a_group_without_labels(rows):
     assert result.to_dict()["data"]["groups"][1]["labeled"] == 0
 
 
-def test_a_group_without_labelled_positives(rows):
+def test_a_group_without_labeled_positives(rows):
     positive = (rows.group == "B") & (rows.y_true == 1)
     result = ask(rows, y_true=hide(rows, positive), draws=400)
     assert result.to_dict()["data"]["groups"][1]["positives"] == 0
@@ -492,7 +492,7 @@ def test_the_cap_bounds_the_log_odds(rows):
     assert (result.draws("base_rate")[..., 0] <= top).all()
 
 
-def test_relabelling_groups_permutes_them(rows):
+def test_relabeling_groups_permutes_them(rows):
     one = ask(rows, draws=150, warmup=150)
     two = ask(rows, draws=150, rng=2, warmup=150, group=np.where(rows.group == "A", "Z", "B"))
     assert two.groups == ("B", "Z")
@@ -713,7 +713,7 @@ def test_a_number_that_the_draws_never_vary_is_not_called_exact():
     assert "exact" not in str(result) and "no label is needed" not in str(result)
 
 
-def test_every_row_labelled_is_said_so(rows):
+def test_every_row_labeled_is_said_so(rows):
     text = str(ask(rows, y_true=rows.y_all, metrics="tpr"))
     assert "(exact)" in text and "every row of both is labeled." in text
 

@@ -9,7 +9,7 @@ import pytest
 
 import lightfair as lf
 from lightfair import bands
-from lightfair.table import CELL_WIDTH, UNLABELLED
+from lightfair.table import CELL_WIDTH, UNLABELED
 
 CUTS = [0.5, 0.3, 0.7]
 
@@ -67,7 +67,7 @@ def test_bands_hold_the_rows_between_thresholds():
         low, high = [0.0, 0.3, 0.5, 0.7, 1.1][int(band) : int(band) + 2]
         here = (data.score >= low) & (data.score < high)
         here &= np.array(data.groups)[data.group] == ", ".join(part)
-        for label, code in ((0, 0), (1, 1), (-1, UNLABELLED)):
+        for label, code in ((0, 0), (1, 1), (-1, UNLABELED)):
             assert rows[index, :, code].sum() == (here & (data.label == label)).sum()
         assert not rows[index, int(low < 0.5)].any()  # the first threshold decides
 

@@ -113,7 +113,7 @@ def test_F03_an_absolute_gap_is_no_finding():
     assert "significant" not in str(got)
 
 
-def test_F04_no_labelled_positives_is_wide_and_said(rows):
+def test_F04_no_labeled_positives_is_wide_and_said(rows):
     label = np.where((rows.group == "B") & (rows.y_true == 1), np.nan, rows.y_true)
     got = ask(rows, y_true=label, metrics="tpr")
     low, high = got.difference("tpr", "B", "A").interval()

@@ -128,7 +128,7 @@ def test_what_is_no_share_is_worth_its_labels_times_the_variances(result, name):
         assert found.labels[index] == pytest.approx(1 / (1 / endless + 1 / rows))
 
 
-def test_fully_labelled_groups_have_no_worth():
+def test_fully_labeled_groups_have_no_worth():
     rows = lf.simulate(300, 300, rng=1)
     got = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, **QUICK)
     found = effective_labels(got, "tpr")

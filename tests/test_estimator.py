@@ -136,7 +136,7 @@ def test_classes_are_those_of_the_model(train, X, y, classes, positive_label):
         )
 
 
-def test_labels_of_one_class_and_other_words_for_unlabelled(train, X, y):
+def test_labels_of_one_class_and_other_words_for_unlabeled(train, X, y):
     model = LogisticRegression().fit(train[0][NUMBERS], np.array(["no", "yes"])[train[1]])
     one = np.where(y == 0, "no", "open")
     result = ask(model, X[NUMBERS], one, X["sex"], positive_label="yes", unlabeled=["open"])

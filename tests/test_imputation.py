@@ -19,7 +19,7 @@ from lightfair.imputation import (
     cumulants,
     exact_sum,
     matched_binomial,
-    unlabelled,
+    unlabeled,
 )
 from lightfair.metrics import theta
 from lightfair.model import logit_of
@@ -30,11 +30,11 @@ LEVELS = np.arange(1, 100) / 100.0
 BOUNDS = 0.1  # clipping at this leaves masses of some 10 % of the rows
 
 
-def simulated(count, seed=0, weighted=False, labelled=0.1):
+def simulated(count, seed=0, weighted=False, labeled=0.1):
     """Rows (score, label, group, weight); group b is a third of them."""
     rng = np.random.default_rng(seed)
     score = rng.choice(LEVELS, count)
-    label = np.where(rng.random(count) < labelled, rng.integers(0, 2, count), -1)
+    label = np.where(rng.random(count) < labeled, rng.integers(0, 2, count), -1)
     label[0] = 0
     group = np.where(rng.random(count) < 1 / 3, "b", "a")
     weight = rng.choice([0.5, 1.0, 3.0], count) if weighted else np.ones(count)
@@ -174,13 +174,13 @@ def test_rows_twice_equal_weight_two():
 
 @pytest.mark.parametrize("target", ["sample", "expected"])
 def test_all_labels_known_give_the_frequencies(target):
-    columns = simulated(300, labelled=2.0)
+    columns = simulated(300, labeled=2.0)
     got = impute(build(columns), target, n=7)
     np.testing.assert_array_equal(got, np.broadcast_to(add_up(columns, [None] * 300), got.shape))
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_group_without_unlabelled_rows(target):
+def test_a_group_without_unlabeled_rows(target):
     score, label, group, weight = simulated(900)
     label[group == "b"] = score[group == "b"] > 0.4
     columns = (score, label, group, weight)
@@ -448,7 +448,7 @@ def test_cumulants_equal_a_loop(weighted):
     columns = simulated(400, weighted=weighted)
     score, label, group, weight = columns
     rate = rates(columns)
-    got = cumulants(PHI[None], unlabelled(build(columns)), math.inf)[0]
+    got = cumulants(PHI[None], unlabeled(build(columns)), math.inf)[0]
     assert got.shape == (2, 2, 3)
     for g, predicted in np.ndindex(2, 2):
         mine = ((group == "b") == g) & ((score >= 0.5) == predicted) & (label < 0)
@@ -464,7 +464,7 @@ def test_cumulants_equal_a_loop(weighted):
 @pytest.mark.parametrize("cap", [math.inf, 0.7])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_compiled_cumulants_equal_numpy(weighted, cap):
-    nodes = unlabelled(build(simulated(3000, weighted=weighted)))
+    nodes = unlabeled(build(simulated(3000, weighted=weighted)))
     phi = np.random.default_rng(9).normal(0.0, 0.7, (11, 2, 3))
     one, two = (cumulants(phi, nodes, cap, jit=jit) for jit in (False, True))
     np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
@@ -479,7 +479,7 @@ def test_compiled_cumulants_equal_numpy_with_deviations(cap, lacking):
         label = np.where((group == "a") == (score < 0.5), 0, label)
         label[(group == "b") & (score >= 0.5)] = 1
     table, where, psi, _ = deviating((score, label, group, weight))
-    nodes = unlabelled(table, where)
+    nodes = unlabeled(table, where)
     some = psi + np.random.default_rng(9).normal(0.0, 0.5, (11, *psi.shape))
     one, two = (cumulants(some, nodes, cap, jit=jit) for jit in (False, True))
     np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)

@@ -29,7 +29,7 @@ def choose(result, rows, n=100, **options):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_chances_are_those_of_n_unlabelled_rows(result, rows, method):
+def test_chances_are_those_of_n_unlabeled_rows(result, rows, method):
     chosen = choose(result, rows, method=method)
     known = ~np.isnan(rows.y_true)
     assert len(np.unique(chosen.rows)) == 100
@@ -58,8 +58,8 @@ def test_rows_are_chosen_as_often_as_they_should_be():
 
 def test_weighting_by_the_chances_undoes_the_design(result, rows):
     """The sum over chosen rows of 1 / chance is right on average, that of 1 is not."""
-    unlabelled = np.isnan(rows.y_true)
-    truth = (unlabelled & (rows.group == "B")).sum()
+    unlabeled = np.isnan(rows.y_true)
+    truth = (unlabeled & (rows.group == "B")).sum()
     chance = choose(result, rows).every_prob
     open_rows = np.flatnonzero(chance)
     rng = np.random.default_rng(3)
@@ -68,7 +68,7 @@ def test_weighting_by_the_chances_undoes_the_design(result, rows):
         chosen = open_rows[systematic(chance[open_rows], 100, rng)]
         mine = rows.group[chosen] == "B"
         weighted.append((mine / chance[chosen]).sum())
-        plain.append(mine.sum() * unlabelled.sum() / 100)
+        plain.append(mine.sum() * unlabeled.sum() / 100)
     error = np.std(weighted) / np.sqrt(200)
     assert abs(np.mean(weighted) - truth) < 4 * error
     assert abs(np.mean(plain) - truth) > 8 * np.std(plain) / np.sqrt(200)

@@ -111,13 +111,13 @@ def test_bad_probabilities(prob, message):
 
 
 def test_tables_that_do_and_do_not_add():
-    labelled, without = table(label_prob=[0.5] * 5), table()
-    unlabelled = table([None] * 5)
-    total = labelled + unlabelled
-    np.testing.assert_array_equal(total.design, labelled.design)
-    np.testing.assert_array_equal((unlabelled + labelled).design, labelled.design)
+    labeled, without = table(label_prob=[0.5] * 5), table()
+    unlabeled = table([None] * 5)
+    total = labeled + unlabeled
+    np.testing.assert_array_equal(total.design, labeled.design)
+    np.testing.assert_array_equal((unlabeled + labeled).design, labeled.design)
     with pytest.raises(ValueError, match="both know the label_prob of their labeled rows, or"):
-        labelled + without
+        labeled + without
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_labels_only_agrees_with_the_truth_where_the_design_is_undone():
         for used in (False, True):
             mine = table(label, score, group, label_prob=prob if used else None)
             for name in names:
-                got = labels_only(name, *mine.labelled_sums(), prior=(1.0, 1.0), prob=0.95, rng=rng)
+                got = labels_only(name, *mine.labeled_sums(), prior=(1.0, 1.0), prob=0.95, rng=rng)
                 found[name, used].append(got.mean - true[name])
                 if used:
                     covered.append((got.low <= true[name]) & (true[name] <= got.high))
@@ -169,13 +169,13 @@ def test_labels_only_agrees_with_the_truth_where_the_design_is_undone():
     assert np.mean(covered) > 0.9
 
 
-def test_a_group_with_all_rows_labelled_is_counted_plainly():
+def test_a_group_with_all_rows_labeled_is_counted_plainly():
     got = table(
         [1, 0, 1, None], [0.9, 0.2, 0.7, 0.6], list("aabb"), label_prob=[0.5, 0.1, 0.5, None]
     )
     plain = table([1, 0, 1, None], [0.9, 0.2, 0.7, 0.6], list("aabb"))
-    np.testing.assert_array_equal(got.labelled_sums()[0][0], plain.labelled_sums()[0][0])
-    assert got.labelled_sums()[0][1].tolist() == [[0.0, 0.0], [0.0, 2.0]]
+    np.testing.assert_array_equal(got.labeled_sums()[0][0], plain.labeled_sums()[0][0])
+    assert got.labeled_sums()[0][1].tolist() == [[0.0, 0.0], [0.0, 2.0]]
 
 
 def test_prediction_powered_needs_one_probability_in_a_group():

@@ -32,7 +32,7 @@ ARRAYS = [field.name for field in dataclasses.fields(Misfit) if field.name != "t
 TRUE = (0.75, 1.3, 0.3)
 
 
-def labelled(count, seed=0, names=("a", "b"), levels=LEVELS, share=0.3):
+def labeled(count, seed=0, names=("a", "b"), levels=LEVELS, share=0.3):
     """Rows (label, score, group); labels of the curve TRUE, most of them hidden."""
     rng = np.random.default_rng(seed)
     score = rng.choice(levels, count) if levels is not None else rng.uniform(0.02, 0.98, count)
@@ -99,7 +99,7 @@ def entries(check):
 
 @pytest.mark.parametrize("deviate", [False, True])
 def test_expected_shares_equal_a_loop_over_rows(deviate):
-    columns = labelled(500)
+    columns = labeled(500)
     label, score, group = columns
     table = build(columns)
     draws = posterior(table, deviate)
@@ -122,7 +122,7 @@ def test_expected_shares_equal_a_loop_over_rows(deviate):
 
 @pytest.mark.parametrize("deviate", [False, True])
 def test_tails_and_intervals_are_those_of_sums_of_bernoullis(deviate):
-    columns = labelled(600)
+    columns = labeled(600)
     label, _, group = columns
     table = build(columns)
     draws = posterior(table, deviate, n=MAX_DRAWS // 2)
@@ -146,7 +146,7 @@ def test_tails_and_intervals_are_those_of_sums_of_bernoullis(deviate):
 
 def test_tails_of_many_rows_in_cells_are_those_of_the_rows():
     """Labels far from the curve: tails of 0.001 and below, from nodes that stand for many rows."""
-    columns = labelled(1500, names=("a",), levels=None, share=0.9)
+    columns = labeled(1500, names=("a",), levels=None, share=0.9)
     table = build(columns)
     assert len(table.cells.rows)
     draws = posterior(table, False, n=20, spread=0.1)
@@ -195,7 +195,7 @@ def test_tails_are_within_ten_percent_of_the_exact_ones(kind, rows):
 
 
 def test_deviations_of_zero_are_the_curve():
-    table = build(labelled(500))
+    table = build(labeled(500))
     draws = posterior(table)
     still = dataclasses.replace(draws, deviations=np.zeros_like(draws.deviations))
     plain = dataclasses.replace(still, deviations=still.deviations[..., :0], omega=None, tau=None)
@@ -206,7 +206,7 @@ def test_deviations_of_zero_are_the_curve():
 
 
 def test_without_trust_a_mass_is_on_the_curve():
-    label, score, group = labelled(600)
+    label, score, group = labeled(600)
     score[:60] = 1.0
     table = build((label, score, group))
     draws = posterior(table, False)
@@ -220,8 +220,8 @@ def test_without_trust_a_mass_is_on_the_curve():
         assert check.score[e] == pytest.approx(0.99, rel=1e-9)
 
 
-def test_relabelling_groups_permutes_entries():
-    columns = labelled(500)
+def test_relabeling_groups_permutes_entries():
+    columns = labeled(500)
     swapped = (*columns[:2], np.where(columns[2] == "a", "b", "a"))
     one, two = (build(c) for c in (columns, swapped))
     draws = posterior(one)
@@ -235,7 +235,7 @@ def test_relabelling_groups_permutes_entries():
 
 
 def test_the_seed_decides():
-    table = build(labelled(500))
+    table = build(labeled(500))
     draws = posterior(table, n=100)
     one, two, other = (
         misfit_check(draws, table, seed) for seed in (3, np.random.default_rng(3), 4)
@@ -247,7 +247,7 @@ def test_the_seed_decides():
 
 
 def test_all_arrays_have_one_shape_and_the_interval_holds_the_mean():
-    check = misfit_check(posterior(table := build(labelled(500))), table, 1)
+    check = misfit_check(posterior(table := build(labeled(500))), table, 1)
     assert {getattr(check, name).shape for name in ARRAYS} == {(12,)}
     mean, low, high = check.expected, check.expected_low, check.expected_high
     assert (low >= 0.0).all() and (low < mean).all() and (mean < high).all()
@@ -255,7 +255,7 @@ def test_all_arrays_have_one_shape_and_the_interval_holds_the_mean():
 
 
 def test_more_draws_than_needed_are_thinned():
-    table = build(labelled(300))
+    table = build(labeled(300))
     draws = posterior(table, n=MAX_DRAWS)
     kept = np.linspace(0, 2 * MAX_DRAWS - 1, MAX_DRAWS).astype(int)
     thin = {
@@ -267,7 +267,7 @@ def test_more_draws_than_needed_are_thinned():
 
 
 def test_a_cap_bounds_the_rates():
-    table = build(labelled(500))
+    table = build(labeled(500))
     check = misfit_check(posterior(table), table, 1, cap=0.2)
     assert check.expected.max() <= 1.0 / (1.0 + math.exp(-0.2)) + 1e-12
 
@@ -277,7 +277,7 @@ def test_a_cap_bounds_the_rates():
 
 @pytest.mark.parametrize("trusted", [False, True])
 def test_no_labels_give_no_entries_and_no_notes(trusted):
-    label, score, group = labelled(100)
+    label, score, group = labeled(100)
     table = build((np.full(100, np.nan), score, group))
     check = misfit_check(posterior(table, trusted), table, 1)
     assert all(getattr(check, name).shape == (0,) for name in ARRAYS)
@@ -286,13 +286,13 @@ def test_no_labels_give_no_entries_and_no_notes(trusted):
 
 
 def test_a_group_without_labels_has_no_entries():
-    label, score, group = labelled(300)
+    label, score, group = labeled(300)
     table = build((np.where(group == "a", np.nan, label), score, group))
     check = misfit_check(posterior(table), table, 1)
     assert (check.group == 1).all() and len(check.group) == 6
 
 
-def test_one_group_and_one_labelled_row():
+def test_one_group_and_one_labeled_row():
     table = build(([1.0] + [np.nan] * 99, LEVELS[:50].tolist() * 2, ["a"] * 100))
     check = misfit_check(posterior(table), table, 1)
     assert check.rows.tolist() == [1] and check.positives.tolist() == [1]
@@ -300,7 +300,7 @@ def test_one_group_and_one_labelled_row():
 
 
 def test_masses_are_entries_of_their_own():
-    label, score, group = labelled(600)
+    label, score, group = labeled(600)
     score[:60], score[60:140] = 0.0, 1.0
     table = build((label, score, group))
     check = misfit_check(posterior(table), table, 1)
@@ -322,7 +322,7 @@ def p_of_simulations(shift, count=150):
     """p of six regions of one group; labels drawn from the curve, the curve shifted afterwards."""
     found = []
     for seed in range(count):
-        table = build(labelled(400, seed, names=("a",), levels=None, share=0.9))
+        table = build(labeled(400, seed, names=("a",), levels=None, share=0.9))
         draws = posterior(table, False, n=2, spread=0.0)
         draws = dataclasses.replace(draws, phi=draws.phi + [0.0, 0.0, shift])
         found.append(misfit_check(draws, table, 1).p)
@@ -499,7 +499,7 @@ def test_overlapping_classes_are_told_apart():
 # what the curve is worth
 
 
-STANDARD = regions(build(labelled(500)))
+STANDARD = regions(build(labeled(500)))
 
 
 def worths(*labels):
@@ -543,7 +543,7 @@ def test_labels_tell_less_of_a_rare_label():
     )
 
 
-def test_the_typical_rate_has_the_variance_of_labelled_rows():
+def test_the_typical_rate_has_the_variance_of_labeled_rows():
     check = made_up(expected=np.array([0.2, 0.45, 0.015, 0.6]))
     wanted = (2000 * 0.16 + 40 * 0.2475 + 0.015 * 0.985 + 50 * 0.24) / 2091
     rate = typical_rate(check)

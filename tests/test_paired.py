@@ -51,7 +51,7 @@ def test_counts_of_all_models_are_of_one_set_of_labels(result):
     np.testing.assert_array_equal(one, two)
 
 
-def test_fully_labelled_rows_give_the_facts(data):
+def test_fully_labeled_rows_give_the_facts(data):
     result = ask(data, y=data.every, metrics=["accuracy", "tpr", "fpr"])
     for model, score in (("old", data.old), ("new", data.new)):
         for group in "ab":
@@ -171,7 +171,7 @@ def test_a_metric_of_ones_own(data):
     assert "missed" in str(result) and "cost(fp=1,fn=5)" in result.to_dict()["metrics"]
 
 
-def test_probabilities_of_labelling_silence_the_drift():
+def test_probabilities_of_labeling_silence_the_drift():
     data = make(5)
     shown = np.where((data.new > 0.7) | (np.arange(400) < 20), data.every, np.nan)
     drift = [n.code for n in ask(data, y=shown, metrics="tpr").warnings if n.code == "label_drift"]

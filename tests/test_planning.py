@@ -9,11 +9,11 @@ import pytest
 
 import lightfair as lf
 from lightfair.forecast import expected_sd, forecast_width, outlook, sds
-from lightfair.places import labelled, places
+from lightfair.places import labeled, places
 from lightfair.plan_aim import allotted
 from lightfair.planning import decisive_chance, labels_to_settle, plan_labels
 from lightfair.refits import _drawn, refitted_widths
-from lightfair.table import UNLABELLED
+from lightfair.table import UNLABELED
 from lightfair.trust import regions
 
 QUICK = {"rng": 1}
@@ -44,13 +44,13 @@ def weighted():
 
 
 @pytest.mark.parametrize("name", ["result", "weighted"])
-def test_places_hold_all_unlabelled_rows(name, request):
+def test_places_hold_all_unlabeled_rows(name, request):
     table = request.getfixturevalue(name).table
     at = places(table, request.getfixturevalue(name).posterior.regions)
     for column in ("rows", "weight", "weight_sq"):
         sums = np.zeros((2, 2))
         np.add.at(sums, (at.group, at.predicted), getattr(at, column))
-        np.testing.assert_allclose(sums, table.sums(column)[..., UNLABELLED], rtol=1e-12)
+        np.testing.assert_allclose(sums, table.sums(column)[..., UNLABELED], rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["result", "weighted"])
@@ -60,7 +60,7 @@ def test_labels_move_rows_and_lose_none(name, request):
     rng = np.random.default_rng(1)
     chosen = rng.binomial(at.rows.astype(int), 0.3).astype(float)
     positive = rng.binomial(chosen.astype(int), 0.5).astype(float)
-    new = labelled(result.table, chosen, positive)
+    new = labeled(result.table, chosen, positive)
     assert new.rows == result.table.rows
     assert new.labeled == result.table.labeled + chosen.sum()
     for column in ("rows", "weight", "weight_sq"):
@@ -83,7 +83,7 @@ def test_rows_that_get_their_own_labels_make_the_table_of_these_labels():
     after = lf.score_table(lf.score_data(label, score, sensitive_features=group))
     at = places(before, regions_of(before))
     chosen = np.where(np.isclose(at.logit, np.log(0.6 / 0.4)), 1.0, 0.0)
-    found = labelled(before, chosen, chosen * (at.group == 0))
+    found = labeled(before, chosen, chosen * (at.group == 0))
     for mine, theirs in ((found.points, after.points), (found.cells, after.cells)):
         for left, right in zip(mine, theirs, strict=True):
             np.testing.assert_allclose(left, right, rtol=1e-12)
@@ -96,7 +96,7 @@ def regions_of(table):
 # forecast
 
 
-def test_all_rows_labelled_leave_no_width(result):
+def test_all_rows_labeled_leave_no_width(result):
     ahead = outlook(result, "tpr")
     assert sds(ahead, ahead.bins.rows, np.eye(2)).max() < 1e-10
 
@@ -226,7 +226,7 @@ def test_the_number_sought_is_between_its_neighbours(plan):
     assert 100 < plan.labels_range[0] <= plan.labels <= plan.labels_range[1] <= 600
 
 
-def test_all_rows_labelled_leave_no_width_in_a_plan():
+def test_all_rows_labeled_leave_no_width_in_a_plan():
     small = assessed(rows=300, labeled=60)
     plan = plan_labels(small, extra=[240], refits=2, rng=1)
     assert plan.of_differences[0].width[1] == 0.0
@@ -250,7 +250,7 @@ def test_a_width_that_is_there_takes_no_labels(result):
     assert plan_labels(result, "selection_rate", 0.01, refits=0).labels == 0
 
 
-def test_all_rows_labelled_already():
+def test_all_rows_labeled_already():
     data = lf.simulate(200, 200, rng=1)
     result = lf.assess(data.y_all, data.y_score, sensitive_features=data.group, **QUICK)
     plan = plan_labels(result, width=0.05)
@@ -261,7 +261,7 @@ def test_all_rows_labelled_already():
     assert np.isnan(plan.shrinks).all()
 
 
-def test_a_group_without_unlabelled_rows():
+def test_a_group_without_unlabeled_rows():
     data = lf.simulate(600, 60, rng=1)
     known = np.where(data.group == "A", data.y_all, data.y_true)
     result = lf.assess(known, data.y_score, sensitive_features=data.group, **QUICK)

@@ -126,7 +126,7 @@ def test_bins_are_those_of_naive_loops():
         assert (total, hits) == (one.sum(), y[one].sum())
 
 
-def test_labelled_rows_are_marks_by_their_number(two, ax):
+def test_labeled_rows_are_marks_by_their_number(two, ax):
     plot.calibration(two, "A", ax=ax)
     found = rates.bins(two, 0, 0.95)
     marks = next(c for c in ax.collections if isinstance(c, PathCollection))

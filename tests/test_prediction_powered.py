@@ -16,7 +16,7 @@ from lightfair.prediction_powered import (
     powered_difference,
     prediction_powered,
 )
-from lightfair.table import EXACT_LIMIT, UNLABELLED
+from lightfair.table import EXACT_LIMIT, UNLABELED
 
 RUNS = 400
 LEVELS = np.arange(1, 100) / 100.0  # few enough scores for a table to keep them
@@ -27,19 +27,19 @@ def table_of(score, label, group=None, **options):
     return score_table(score_data(label, score, sensitive_features=group, **options))
 
 
-def simulated(rng, rows=600, labelled=120, slope=0.4, shift=0.5, groups=2):
+def simulated(rng, rows=600, labeled=120, slope=0.4, shift=0.5, groups=2):
     """Scores too sure in group 0, not enough in group 1; all labels, and most of them hidden."""
     score, group = rng.choice(LEVELS, rows), np.arange(rows) % groups
     slope = np.where(group == 1, 4.0 * slope, slope)
     odds = shift + slope * np.log(score / (1.0 - score))
     label = (rng.random(rows) < 1.0 / (1.0 + np.exp(-odds))).astype(float)
     hidden = label.copy()
-    hidden[rng.permutation(rows)[labelled:]] = np.nan
+    hidden[rng.permutation(rows)[labeled:]] = np.nan
     return score, label, hidden, group
 
 
 def counts_of(table):
-    return table.sums("weight")[..., :UNLABELLED]
+    return table.sums("weight")[..., :UNLABELED]
 
 
 # against loops
@@ -158,7 +158,7 @@ def test_cells_of_a_table_stand_for_their_rows():
 
 
 @pytest.mark.parametrize("name", COUNT_METRICS)
-def test_all_labelled_is_the_frequency(name):
+def test_all_labeled_is_the_frequency(name):
     score, label, _, group = simulated(np.random.default_rng(2))
     table = table_of(score, label, group)
     got = prediction_powered(name, table)
@@ -242,8 +242,8 @@ def test_a_group_does_not_depend_on_the_others():
 # too few labels
 
 
-def few(positives, negatives, predicted=1, unlabelled=50):
-    label = [1.0] * positives + [0.0] * negatives + [np.nan] * unlabelled
+def few(positives, negatives, predicted=1, unlabeled=50):
+    label = [1.0] * positives + [0.0] * negatives + [np.nan] * unlabeled
     score = np.resize([0.55, 0.6, 0.7, 0.9] if predicted else [0.1, 0.2, 0.4], len(label))
     return table_of(score, label)
 
@@ -274,7 +274,7 @@ def test_the_limit_is_enough():
 
 
 def test_a_rate_of_nothing_has_a_reason():
-    table = few(0, 30, unlabelled=0)
+    table = few(0, 30, unlabeled=0)
     got = prediction_powered("tpr", table)
     assert got.reason == ("there are no positive labels",) and np.isnan(got.mean[0])
     assert prediction_powered("balanced_accuracy", table).reason == ("a label is missing",)
@@ -284,7 +284,7 @@ def test_a_rate_of_nothing_has_a_reason():
 @pytest.mark.parametrize("count", [12, 50, 300])
 def test_labels_that_all_agree_are_not_certain(name, count):
     """Twelve hits of twelve: the rule of three puts the rate above 1 - 3 / 12."""
-    got = prediction_powered(name, few(count, 0, unlabelled=20 * count))
+    got = prediction_powered(name, few(count, 0, unlabeled=20 * count))
     assert got.mean[0] > 0.8
     assert 1.0 / count < 2.0 * got.se[0] < 6.0 / count
 

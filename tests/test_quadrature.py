@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.imputation import unlabelled
+from lightfair.imputation import unlabeled
 from lightfair.model import sigmoid
 from lightfair.quadrature import ORDER, WIDTH, gauss_rules, merge
 
@@ -92,15 +92,15 @@ def test_strata_of_few_or_unequal_rows_keep_their_nodes(rows):
             rows.y_true, rows.y_score, sensitive_features=rows.group, sample_weight=weight
         )
         table = lf.score_table(data)
-        return table, unlabelled(table)
+        return table, unlabeled(table)
 
     plain, merged = nodes_of(None)
     _, doubled = nodes_of(np.full(len(rows.y_score), 2.0))
     table, uneven = nodes_of(np.where(np.arange(len(rows.y_score)) % 2, 1.0, 3.0))
     assert len(merged.up) == len(doubled.up) < len(plain.nodes().stratum) / 2
     np.testing.assert_allclose(doubled.scale, 2.0)
-    of_unlabelled = table.nodes().stratum % 3 == 2
-    assert len(uneven.up) == of_unlabelled.sum()
+    of_unlabeled = table.nodes().stratum % 3 == 2
+    assert len(uneven.up) == of_unlabeled.sum()
     for some in (merged, doubled, uneven):
         sums = np.add.reduceat(some.weight, some.start[:-1])
         np.testing.assert_allclose(sums, some.total, rtol=1e-12)

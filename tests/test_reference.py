@@ -119,21 +119,21 @@ def test_other_scales_disagree():
     assert far["sigma_a", "mean"] > 4 * ERRORS
 
 
-def labelled_table():
+def labeled_table():
     rows = fixture(100)
     data = score_data(rows["label"], rows["score"], sensitive_features=rows["group"])
     return score_table(data, clip=0.0)
 
 
-def unlabelled_table():
+def unlabeled_table():
     """The 10,000 unlabeled rows of L100, stored as cells."""
-    stored = json.loads((FIXTURES / "unlabelled_L100.json").read_text())
+    stored = json.loads((FIXTURES / "unlabeled_L100.json").read_text())
     assert stored["cell_width"] == CELL_WIDTH
     stratum, cell = (np.array(stored[name], dtype=np.int64) for name in ("stratum", "cell"))
     rows, *powers = (
         np.array(stored[name], dtype=float) for name in ("rows", "power1", "power2", "power3")
     )
-    empty = labelled_table().points._replace(stratum=stratum[:0])
+    empty = labeled_table().points._replace(stratum=stratum[:0])
     none = type(empty)(*(column[:0] for column in empty))
     cells = Cells(stratum, cell, rows, rows, rows, *powers)
     return ScoreTable(("0", "1"), 0.0, 0, none, cells, threshold=0.5)
@@ -160,7 +160,7 @@ def metric_draws(table, labels):
 
 
 def test_metrics_agree():
-    far = distances(metric_draws(labelled_table() + unlabelled_table(), 100), 100)
+    far = distances(metric_draws(labeled_table() + unlabeled_table(), 100), 100)
     assert len(far) == 45
     assert {key: value for key, value in far.items() if value > ERRORS} == {}
 

@@ -364,7 +364,7 @@ def test_swapping_classes_swaps_a_and_b_and_negates_c(family, other):
     assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0][..., other]))
 
 
-def test_relabelling_groups_permutes_them(scales):
+def test_relabeling_groups_permutes_them(scales):
     group, score, label = rows(33, 3, 80)
     order = np.array([2, 0, 1])
     options = {"groups": 3, "scales": scales}

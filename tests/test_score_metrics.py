@@ -58,7 +58,7 @@ def at(metric, score, weight, label):
     return slot_theta(as_metric(metric), score, np.atleast_2d(weight), np.atleast_2d(label))
 
 
-def labelled_rows(count=300, seed=0, levels=None):
+def labeled_rows(count=300, seed=0, levels=None):
     """All labels known: score, label, group."""
     rng = np.random.default_rng(seed)
     score = np.clip(rng.beta(1.5, 1.5, count), 0.011, 0.989)
@@ -215,7 +215,7 @@ def others(score, label, decided):
 
 @pytest.mark.parametrize("levels", [None, 77])
 def test_all_labels_known_against_fairlearn_and_scikit_learn(levels):
-    score, label, group = labelled_rows(levels=levels)
+    score, label, group = labeled_rows(levels=levels)
     names = (*METRICS, "cost(fp=1,fn=5)")
     result = lf.assess(label, score, sensitive_features=group, metrics=names, **QUICK)
     values = result.to_dict()["metrics"]
@@ -233,7 +233,7 @@ def test_differences_against_fairlearn():
     from fairlearn.metrics import MetricFrame, demographic_parity_difference, false_positive_rate
     from sklearn.metrics import roc_auc_score
 
-    score, label, group = labelled_rows()
+    score, label, group = labeled_rows()
     names = ("selection_rate", "fpr", "auc")
     result = lf.assess(label, score, sensitive_features=group, metrics=names, **QUICK)
     decided = (score >= 0.5).astype(int)
@@ -254,7 +254,7 @@ def test_differences_against_fairlearn():
 
 def test_rows_in_cells_are_close_to_scikit_learn():
     """Above 128 scores of a stratum rows are in cells: what that costs."""
-    score, label, group = labelled_rows(20_000)
+    score, label, group = labeled_rows(20_000)
     names = (*SCORE_METRICS, "tpr")
     result = lf.assess(label, score, sensitive_features=group, metrics=names, **QUICK)
     limit = {"auc": 2e-4, "average_score": 1e-9, "calibration_in_the_large": 1e-9, "tpr": 1e-12}
@@ -350,7 +350,7 @@ def test_truth_beside_the_estimates(rows):
 
 def test_one_class_is_null_with_a_reason():
     """F43: all labels known, one class only."""
-    score, _, group = labelled_rows(60)
+    score, _, group = labeled_rows(60)
     result = lf.assess(np.ones(60), score, sensitive_features=group, metrics=SCORE_METRICS, **QUICK)
     values = result.to_dict()["metrics"]
     for name, reason in (("auc", "a label is missing"), ("balance_negative", "no negative labels")):
@@ -364,7 +364,7 @@ def test_one_class_is_null_with_a_reason():
 @pytest.mark.parametrize("kind", ["float32", "integer", "separable", "one_score"])
 def test_scores_that_break_an_auc(kind):
     """S25: what a score can look like."""
-    score, label, group = labelled_rows(200)
+    score, label, group = labeled_rows(200)
     rng = np.random.default_rng(3)
     if kind == "float32":
         score = score.astype(np.float32)
@@ -399,7 +399,7 @@ def test_clipping_moves_a_mean_score_by_at_most_the_clip():
 
 
 def test_labels_only_needs_five_rows_of_each_class():
-    score, label, group = labelled_rows(400)
+    score, label, group = labeled_rows(400)
     known = np.full(400, -1)
     for name, positives, negatives in (("a", 5, 5), ("b", 20, 4)):
         for value, many in ((1, positives), (0, negatives)):
@@ -416,7 +416,7 @@ def test_labels_only_needs_five_rows_of_each_class():
 
 
 def test_labels_alone_say_nothing_of_a_calibration_error():
-    score, label, group = labelled_rows(400)
+    score, label, group = labeled_rows(400)
     result = lf.assess(label, score, sensitive_features=group, metrics=["ece", "brier"], **QUICK)
     values = result.to_dict()["metrics"]
     assert "overstate it" in values["ece"]["groups"][0]["labels_only"]["reason"]
@@ -425,7 +425,7 @@ def test_labels_alone_say_nothing_of_a_calibration_error():
 
 def test_the_bootstrap_of_labels_has_the_right_spread():
     """Of the mean score of the positives: the variance of a Dirichlet mean, s^2 / (n + 1)."""
-    score, label, group = labelled_rows(240)
+    score, label, group = labeled_rows(240)
     known = np.where(np.arange(240) < 120, label, -1)
     result = lf.assess(known, score, sensitive_features=group, metrics="balance_positive", **QUICK)
     mine = score[(group == "a") & (known == 1)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.imputation import TARGETS, confusion_counts, cumulants, unlabelled
+from lightfair.imputation import TARGETS, confusion_counts, cumulants, unlabeled
 from lightfair.metrics import Metric, theta
 from lightfair.model import sigmoid
 from lightfair.slots import confusion, frequency, impute, impute_group, score_slots, slot_theta
@@ -15,13 +15,13 @@ from lightfair.trust import no_regions, regions
 PHI = np.array([[0.2, -0.3, 0.4], [-0.5, 0.3, -1.0]])
 
 
-def columns_of(count, *, levels=None, weighted=False, seed=0, labelled=0.1):
+def columns_of(count, *, levels=None, weighted=False, seed=0, labeled=0.1):
     """Rows (score, label, group, weight); continuous scores, or `levels` of them."""
     rng = np.random.default_rng(seed)
     score = np.clip(rng.beta(1.2, 1.5, count), 0.001, 0.999)
     if levels:
         score = np.clip(np.rint(score * levels), 1, levels - 1) / levels
-    label = np.where(rng.random(count) < labelled, rng.random(count) < score, -1)
+    label = np.where(rng.random(count) < labeled, rng.random(count) < score, -1)
     group = np.where(rng.random(count) < 1 / 3, "b", "a")
     weight = rng.choice([0.5, 1.0, 3.0], count) if weighted else np.ones(count)
     return score, label.astype(int), group, weight
@@ -105,7 +105,7 @@ def test_sampled_sums_have_the_mean_and_variance_of_the_counts(shape):
     psi, where = some_psi(table, 1)
     n = 4_000
     known = table.sums("weight")
-    moments = cumulants(psi[0], unlabelled(table, where), np.inf)[0]
+    moments = cumulants(psi[0], unlabeled(table, where), np.inf)[0]
     for index, mine in enumerate(score_slots(table)):
         many = np.broadcast_to(psi[0, 0, index], (n, psi.shape[-1]))
         rng = np.random.default_rng(index)
@@ -176,7 +176,7 @@ def test_the_same_seed_gives_the_same_labels(target):
 
 @pytest.mark.parametrize("target", ["sample", "expected"])
 def test_all_labels_known(target):
-    columns = columns_of(900, levels=50, labelled=2.0)
+    columns = columns_of(900, levels=50, labeled=2.0)
     table = build(columns)
     psi, where = some_psi(table, 5)
     for index, mine in enumerate(score_slots(table)):
@@ -191,7 +191,7 @@ def test_all_labels_known(target):
 
 def test_rates_of_a_known_curve():
     """With a = b = 1 and c = 0 the rate of a slot is its score."""
-    table = build(columns_of(30_000, labelled=0.0))
+    table = build(columns_of(30_000, labeled=0.0))
     for mine in score_slots(table):
         drawn = impute(
             np.zeros((1, 3)), mine, no_regions(), target="expected", rng=np.random.default_rng(0)

@@ -40,7 +40,7 @@ def random_sigma(seed, scales=CURVE, sets=2, n=4):
     return scales.sd * np.exp(noise)
 
 
-def labelled(scales, seed, count, sets=2, groups=2):
+def labeled(scales, seed, count, sets=2, groups=2):
     """Evidence of simulated rows; the labels follow the scores."""
     rng = np.random.default_rng(seed)
     where = np.sort(rng.integers(sets * groups, size=count))
@@ -234,7 +234,7 @@ def mode(surrogate, scales):
 
 
 def test_expansion_has_slope_and_curvature_of_the_loglik_at_the_joint_mode(scales):
-    rows = labelled(scales, *((0, 60) if scales is CURVE else (2, 240)))
+    rows = labeled(scales, *((0, 60) if scales is CURVE else (2, 240)))
     surrogate = expand(rows, scales)
     mu, psi, sigma = mode(surrogate, scales)
     size = len(scales.own)

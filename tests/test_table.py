@@ -13,7 +13,7 @@ import lightfair as lf
 from lightfair.counts import Counts
 from lightfair.evidence import loglik, table_evidence
 from lightfair.model import logit_of
-from lightfair.table import CELL_WIDTH, EXACT_LIMIT, UNLABELLED, gauss_rule
+from lightfair.table import CELL_WIDTH, EXACT_LIMIT, UNLABELED, gauss_rule
 from lightfair.trust import regions
 
 ROWS = 6000
@@ -110,7 +110,7 @@ def test_a_mass_at_a_clipping_bound_is_exact(clip):
     bound = at_a_bound(table)
     points = table.points
     for name, predicted, known in itertools.product(range(3), (0, 1), (-1, 0, 1)):
-        stratum = 6 * name + 3 * predicted + (UNLABELLED if known < 0 else known)
+        stratum = 6 * name + 3 * predicted + (UNLABELED if known < 0 else known)
         edge = score >= 1.0 - clip if predicted else score <= clip
         rows = (group == "abc"[name]) & (label == known) & edge
         mine = bound & (points.stratum == stratum)
@@ -303,7 +303,7 @@ def test_sums_equal_counts_by_hand():
 def test_gauss_rule_keeps_mass_and_three_moments():
     cells = part(chunk_rows(), slice(None)).cells
     nodes = gauss_rule(cells)
-    mass = np.where(cells.stratum % 3 != UNLABELLED, cells.rows, cells.weight)
+    mass = np.where(cells.stratum % 3 != UNLABELED, cells.rows, cells.weight)
     centre = (cells.cell + 0.5) * CELL_WIDTH
     assert (nodes.weight >= 0.0).all()
     index = np.floor(nodes.logit / CELL_WIDTH).astype(int)
@@ -315,7 +315,7 @@ def test_gauss_rule_keeps_mass_and_three_moments():
             assert math.isclose(moment, wanted[k], rel_tol=1e-9, abs_tol=1e-12)
 
 
-def test_labelled_nodes_count_rows_and_unlabelled_ones_weights():
+def test_labeled_nodes_count_rows_and_unlabeled_ones_weights():
     table = build([0.3, 0.3, 0.4], [0, 0, -1], sample_weight=[5, 7, 11])
     assert table.nodes().weight.tolist() == [2.0, 11.0]
 
@@ -327,9 +327,9 @@ def test_rows_twice_equal_weight_two():
     heavy = build(score, label, group, sample_weight=np.full(len(score), 2.0))
     np.testing.assert_array_equal(double.sums("weight"), heavy.sums("weight"))
     one, two = double.nodes(), heavy.nodes()
-    unlabelled = one.stratum % 3 == UNLABELLED
+    unlabeled = one.stratum % 3 == UNLABELED
     np.testing.assert_allclose(one.logit, two.logit, atol=1e-9)
-    np.testing.assert_allclose(one.weight[unlabelled], two.weight[unlabelled], rtol=1e-6)
+    np.testing.assert_allclose(one.weight[unlabeled], two.weight[unlabeled], rtol=1e-6)
 
 
 @pytest.mark.parametrize("clip", [-0.1, 0.5, 1.0, math.nan])
@@ -347,7 +347,7 @@ def test_clip_zero_needs_scores_inside():
 def test_clipped_rows_are_counted_and_keep_their_prediction():
     table = build([0.0, 0.009, 0.01, 0.99, 0.995, 1.0])
     assert table.clipped == 4
-    np.testing.assert_array_equal(table.sums("rows")[0, :, UNLABELLED], [3, 3])
+    np.testing.assert_array_equal(table.sums("rows")[0, :, UNLABELED], [3, 3])
     assert abs(table.nodes().logit).max() == pytest.approx(math.log(99.0))
 
 

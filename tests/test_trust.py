@@ -19,7 +19,7 @@ from lightfair.metrics import as_metric
 from lightfair.model import FAMILIES, Prior, logit_of
 from lightfair.sampler import take_draws, warm_up
 from lightfair.scales import Scales, curve_scales
-from lightfair.table import CELL_WIDTH, UNLABELLED
+from lightfair.table import CELL_WIDTH, UNLABELED
 from lightfair.trust import (
     EDGE_GRID,
     Trust,
@@ -42,7 +42,7 @@ def build(score, label=None, group=None, clip=0.01, **options):
 
 def strata(score, label=None):
     """The stratum of rows of the first group, at a threshold of 0.5."""
-    known = np.full(len(score), UNLABELLED) if label is None else label
+    known = np.full(len(score), UNLABELED) if label is None else label
     return 3 * (np.asarray(score) >= 0.5).astype(np.int64) + known
 
 

@@ -30,11 +30,11 @@ def two(share, gap=0.2, draws=1000):
     return by_group(values)
 
 
-def ask(text, *parts, group=None, reference=None, labelled=None, prob=0.95, **options):
+def ask(text, *parts, group=None, reference=None, labeled=None, prob=0.95, **options):
     groups = len(parts[0].groups)
-    labelled = np.ones(groups, bool) if labelled is None else np.array(labelled)
+    labeled = np.ones(groups, bool) if labeled is None else np.array(labeled)
     pairs = compared_pairs(groups, group, reference, 0)
-    return judge(Question(parse_check(text), parts, pairs, labelled), prob, **options)
+    return judge(Question(parse_check(text), parts, pairs, labeled), prob, **options)
 
 
 # the text of a check
@@ -252,7 +252,7 @@ def test_a_failure_names_its_metric():
 
 def test_a_probability_of_some_gaps_is_not_said_of_all():
     near = by_group(np.full((1, 100, 3), 0.5) + [0.0, 0.01, 0.02])
-    verdict = ask("tpr<=0.05", near, labelled=[True, True, False])
+    verdict = ask("tpr<=0.05", near, labeled=[True, True, False])
     assert "all 3 pairs, as far as they can be judged, within 0.05 with prob" in verdict.sentence
     undefined = by_group(np.full((1, 100, 2), NAN))
     odds = ask("equalized_odds<=0.1", undefined, two(1.0, draws=100))
@@ -291,7 +291,7 @@ def test_chains_that_have_not_converged():
 
 def test_a_group_without_labels_cannot_pass():
     near = by_group(np.full((1, 100, 3), 0.5) + [0.0, 0.01, 0.02])
-    verdict = ask("tpr<=0.05", near, labelled=[True, True, False])
+    verdict = ask("tpr<=0.05", near, labeled=[True, True, False])
     assert verdict.status == "insufficient"
     assert verdict.reason == "group C has no labels and rests on the prior"
     assert [pair.prob_within for pair in verdict.pairs] == [1.0, None, None]
@@ -301,14 +301,14 @@ def test_a_group_without_labels_cannot_pass():
 
 def test_a_group_without_labels_does_not_keep_others_from_failing():
     far = by_group(np.full((1, 100, 3), 0.5) + [0.0, 0.2, 0.0])
-    assert ask("tpr<=0.05", far, labelled=[True, True, False]).status == "fail"
-    assert ask("tpr<=0.05", far, labelled=[True, False, True]).status == "insufficient"
-    assert ask("tpr<=0.05", far, labelled=[False, False, True]).prob_within is None
+    assert ask("tpr<=0.05", far, labeled=[True, True, False]).status == "fail"
+    assert ask("tpr<=0.05", far, labeled=[True, False, True]).status == "insufficient"
+    assert ask("tpr<=0.05", far, labeled=[False, False, True]).prob_within is None
 
 
 def test_a_metric_without_labels_needs_none():
     by = by_group(np.full((1, 100, 2), 0.5), label_free=True)
-    assert ask("selection_rate<=0.05", by, labelled=[True, False]).status == "pass"
+    assert ask("selection_rate<=0.05", by, labeled=[True, False]).status == "pass"
 
 
 def test_an_undefined_group_cannot_pass():

@@ -36,7 +36,7 @@ def data_codes(*columns):
     return [note.code for note in data_warnings(lf.score_table(data))]
 
 
-def labelled(seed, count=60, levels=None):
+def labeled(seed, count=60, levels=None):
     rng = np.random.default_rng(seed)
     score = rng.random(count) if levels is None else rng.integers(0, levels, count) / levels
     return rng.integers(0, 2, count), score
@@ -53,7 +53,7 @@ def test_clipped_share_above_5_percent(clipped, warned):
     assert ("clipped_scores" in data_codes([0, 1] * 50, score)) == warned
 
 
-def test_an_unlabelled_group_is_named():
+def test_an_unlabeled_group_is_named():
     data = build([1, 0, None], [0.8, 0.3, 0.4], ["A", "A", "B"])
     notes = data_warnings(lf.score_table(data))
     assert [note.code for note in notes] == ["unlabeled_group"]
@@ -69,7 +69,7 @@ def test_one_group():
 
 
 def test_reversed_scores():
-    label, score = labelled(0)
+    label, score = labeled(0)
     score = np.where(label == 1, 0.5 * score, 0.5 + 0.5 * score)
     assert "reversed_scores" in data_codes(label, score)
     assert "reversed_scores" not in data_codes(1 - label, score)
@@ -84,7 +84,7 @@ def rank_z(data):
 @pytest.mark.parametrize("levels", [None, 3])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_rank_z_is_that_of_mann_and_whitney(seed, levels):
-    label, score = labelled(seed, levels=levels)
+    label, score = labeled(seed, levels=levels)
     z = rank_z(build(label, score))
     test = stats.mannwhitneyu(
         score[label == 1], score[label == 0], use_continuity=False, method="asymptotic"
@@ -104,14 +104,14 @@ def test_rank_z_of_equal_scores():
     assert rank_z(build([1, 0, 1], [0.4, 0.4, 0.4])) == 0.0
 
 
-def test_rank_z_looks_at_labelled_rows_only():
-    label, score = labelled(3)
+def test_rank_z_looks_at_labeled_rows_only():
+    label, score = labeled(3)
     more = build([*label, *[None] * 500], [*score, *np.linspace(0, 1, 500)])
     assert rank_z(more) == rank_z(build(label, score))
 
 
 def test_rank_z_of_counts_is_that_of_rows():
-    label, score = labelled(4, levels=5)
+    label, score = labeled(4, levels=5)
     count = np.random.default_rng(5).integers(1, 9, len(label))
     rows = rank_z_of(np.repeat(score, count), np.repeat(label, count))
     assert rank_z_of(score, label, count.astype(float)) == pytest.approx(rows, rel=1e-12)
@@ -249,7 +249,7 @@ def few_notes(label, rows, **options):
 
 
 @pytest.mark.parametrize("positives, warned", [(0, True), (4, True), (5, False)])
-def test_few_labelled_positives_rest_on_the_prior(positives, warned):
+def test_few_labeled_positives_rest_on_the_prior(positives, warned):
     """F04: said for the metric that needs them, with the share of what is known."""
     rows = lf.simulate(600, 100, rng=1)
     result, notes = few_notes(with_few(rows, positives), rows, metrics=["tpr", "fpr"])
@@ -327,7 +327,7 @@ def test_of_metrics_that_nobody_asked_for_nothing_is_said():
     assert "its tpr and fnr rest on the prior and other labels to 100%" in both[0].message
 
 
-def test_a_fully_labelled_group_rests_on_nothing_else():
+def test_a_fully_labeled_group_rests_on_nothing_else():
     rows = lf.simulate(600, 100, rng=1)
     label = np.where(rows.group == "B", rows.y_all, rows.y_true)
     label[(rows.group == "B") & (rows.y_all == 1)] = 0

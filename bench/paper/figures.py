@@ -39,7 +39,7 @@ from scores import MODELS, Case, cases, privileged, rows
 
 from lightfair import Assessment, assess, beta_binomial, calibrate
 from lightfair.model import Floats
-from lightfair.table import UNLABELLED
+from lightfair.table import UNLABELED
 
 WORDS = {
     "mlp": "neural network",
@@ -111,7 +111,7 @@ def frequency_boxplots(found: list[Case], runs: int | None) -> Drawn:
             if row == 0:
                 axis.set_title(f"{title(case)}\n{pair(case)}", pad=16)
             else:
-                axis.set_xlabel("labelled rows")
+                axis.set_xlabel("labeled rows")
             if column == 0:
                 axis.set_ylabel(f"estimated difference in {METRICS[metric]}")
     figure.legend(
@@ -123,7 +123,7 @@ def frequency_boxplots(found: list[Case], runs: int | None) -> Drawn:
         ],
         loc="outside upper center",
         ncols=len(chosen),
-        title=f"Neural network, {runs or 1000:,} samples of labelled rows",
+        title=f"Neural network, {runs or 1000:,} samples of labeled rows",
     )
     yield "frequency_boxplots", figure
 
@@ -173,7 +173,7 @@ def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
                     fontsize=8,
                     color=GREY,
                 )
-            shown = int(result.table.sums("rows")[group, :, :UNLABELLED].sum())
+            shown = int(result.table.sums("rows")[group, :, :UNLABELED].sum())
             axis.set_title(f"{title(case)}: {data.groups[group]}\n{shown} of the {labels} labels")
             axis.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.2), yticks=np.linspace(0, 1, 6))
             axis.spines.left.set_bounds(0, 1)
@@ -190,7 +190,7 @@ def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
         ],
         loc="outside upper center",
         ncols=5 if len(chosen) == SHOWN else len(chosen),
-        title=f"Neural network, one sample of {labels} labelled rows",
+        title=f"Neural network, one sample of {labels} labeled rows",
     )
     yield "calibration_curves", figure
 
@@ -250,7 +250,7 @@ def posterior_histograms(found: list[Case], runs: int | None) -> Drawn:
         ],
         loc="outside upper center",
         ncols=4,
-        title=f"Neural network, samples of {labels} labelled rows",
+        title=f"Neural network, samples of {labels} labeled rows",
     )
     yield "posterior_histograms", figure
 
@@ -299,7 +299,7 @@ def mae_against_labels(found: list[Case], runs: int | None) -> Drawn:
                 if row == 0:
                     axis.set_title(WORDS[model])
                 if row == len(found) - 1:
-                    axis.set_xlabel("labelled rows")
+                    axis.set_xlabel("labeled rows")
                 if column == 0:
                     axis.set_ylabel(f"{title(case)}\nerror (points)")
             axes[row, 0].set_ylim(bottom=0.0)
@@ -376,7 +376,7 @@ def simulation_96000(found: list[Case], runs: int | None) -> Drawn:
         axis.set_xscale("log")
         axis.xaxis.set_major_formatter("{x:,.0f}")
         axis.set_title(words)
-        axis.set_xlabel("labelled rows")
+        axis.set_xlabel("labeled rows")
         axis.set_ylim(0.0, 1.03)
     axes[0].set_ylabel("chance")
     figure.legend(
@@ -457,7 +457,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="folder of score files")
     parser.add_argument("--figure", nargs="+", choices=FIGURES, default=list(FIGURES))
-    parser.add_argument("--runs", type=int, help="labelled samples; each figure has its own number")
+    parser.add_argument("--runs", type=int, help="labeled samples; each figure has its own number")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "figures")
     asked = parser.parse_args()
     try:

@@ -122,7 +122,7 @@ PROGRAMS: dict[str, Program] = {
         "import pyjags",
         PAPER,
         STEADY,
-        "PyJAGS, unlabelled rows left to the metrics step",
+        "PyJAGS, unlabeled rows left to the metrics step",
         compiles=False,
         slow=True,
     ),

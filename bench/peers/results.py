@@ -46,7 +46,7 @@ nothing is wrong, and not to be read where R-hat is far from 1.
 """
 LARGE = """## A million rows
 
-1,000 labels, 1,000,000 unlabelled rows, 800 draws (lightfair: 3,200). Rows: the likelihood has a
+1,000 labels, 1,000,000 unlabeled rows, 800 draws (lightfair: 3,200). Rows: the likelihood has a
 term for each label, the metrics step a sigmoid for each row and draw, in JAX for the two programs
 that have it, in NumPy for the others. Nodes: the program is given what lightfair's table makes of
 the rows, weighted nodes for both.
@@ -65,7 +65,7 @@ def results_text(figures: dict[str, Any]) -> str:
         parts.append(f"**{figures['note']}**\n")
     if figures["times"]:
         parts += [
-            TIMES.format(rows="100 labels, 10,000 unlabelled rows, two groups"),
+            TIMES.format(rows="100 labels, 10,000 unlabeled rows, two groups"),
             _times(figures),
         ]
     if figures["effective"]:

@@ -13,7 +13,7 @@ from common import Case, cpu_seconds
 
 from lightfair import score_data, score_table, simulate
 from lightfair.evidence import table_evidence
-from lightfair.imputation import unlabelled
+from lightfair.imputation import unlabeled
 from lightfair.model import features, logit_of
 
 CLIP = 0.01
@@ -49,7 +49,7 @@ def build(size: Size) -> Case:
     table = score_table(data, clip=CLIP)
     known = table.sums("weight")[..., :2]
     if size.nodes:
-        seen, free = table_evidence([table], family="beta"), unlabelled(table)
+        seen, free = table_evidence([table], family="beta"), unlabeled(table)
         columns = (seen.up, seen.down, seen.positive, seen.total, seen.segment, size.groups, True)
         rest = (free.up, free.down, free.weight, free.start)
     else:
@@ -83,6 +83,6 @@ def table_seconds(name: str) -> float:
     data = score_data(sample.y_true, sample.y_score, sensitive_features=sample.group)
     for _ in range(2):
         began = cpu_seconds()
-        unlabelled(score_table(data, clip=CLIP))
+        unlabeled(score_table(data, clip=CLIP))
         seconds = cpu_seconds() - began
     return seconds

@@ -69,7 +69,7 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     names = fitted([result.groups[at] for at in chosen])
     for at, look in zip(chosen, looks, strict=False):
         _curve(ax, result, at, look, sides, alone)
-        _labelled(ax, result, at, look, alone)
+        _labeled(ax, result, at, look, alone)
     _thresholds(ax, result, chosen, looks)
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.03, 1.03)
@@ -142,7 +142,7 @@ def _curve(
         )
 
 
-def _labelled(ax: Axes, result: Assessment, at: int, look: Look, alone: bool) -> None:
+def _labeled(ax: Axes, result: Assessment, at: int, look: Look, alone: bool) -> None:
     """Draw labeled rows of a group."""
     found = bins(result, at, result.settings.prob)
     if not len(found.rows):

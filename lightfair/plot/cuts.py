@@ -151,7 +151,7 @@ def _largest(result: Assessment, curve: ThresholdCurve, metric: str) -> _Line:
     draws, of = curve.draws(metric), result.settings.metric(metric)
     known = np.zeros(len(curve.groups), dtype=bool)
     if result.settings.target != "population":
-        known = np.asarray(curve.labelled) | of.label_free
+        known = np.asarray(curve.labeled) | of.label_free
     centre, ends, reasons = [], [], []
     for at in range(len(curve.thresholds)):
         gap = largest_gap(ByGroup(draws[:, :, at], curve.groups, of.lack, known, of.label_free))

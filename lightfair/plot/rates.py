@@ -9,7 +9,7 @@ import numpy as np
 from ..imputation import curve_odds
 from ..model import Floats, features, logit_of, sigmoid
 from ..special import ndtri
-from ..table import CELL_WIDTH, UNLABELLED, Ints
+from ..table import CELL_WIDTH, UNLABELED, Ints
 from ..trust import LOW, Regions, regions
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def bins(result: Assessment, group: int, prob: float) -> Bins:
         [points.logit, (cells.cell + 0.5) * CELL_WIDTH + cells.power1 / np.maximum(cells.rows, 1.0)]
     )
     rows = np.concatenate([points.rows, cells.rows])
-    mine = (stratum // 6 == group) & (stratum % 3 != UNLABELLED)
+    mine = (stratum // 6 == group) & (stratum % 3 != UNLABELED)
     stratum, logit, rows = stratum[mine], logit[mine], rows[mine]
     region = where.of(stratum, logit)
     order = np.lexsort((logit, region))
