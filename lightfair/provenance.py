@@ -6,12 +6,14 @@ having made it. What is said follows from the settings of the result.
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._jit import available
 from ._version import __version__
 from .blocks import Cell, Paragraph, Section, Table
 from .model import Prior
@@ -276,10 +278,9 @@ def _again(call: str, command: str | None, seed: int | None) -> tuple[Paragraph 
     """The command line, or else the call from Python, the versions and the seed."""
     code, language = (call, "python") if command is None else (command, "sh")
     known = Cell("not known") if seed is None else Cell(str(seed))
-    versions = (("lightfair", __version__), ("numpy", np.__version__))
     table = Table(
         ("made with", "version or seed"),
-        (*((Cell(name), Cell(version)) for name, version in versions), (Cell("seed"), known)),
+        (*((Cell(name), Cell(version)) for name, version in _versions()), (Cell("seed"), known)),
     )
     same = "The same rows, versions and seed give the same numbers."
     if seed is None:
@@ -288,3 +289,16 @@ def _again(call: str, command: str | None, seed: int | None) -> tuple[Paragraph 
             "numbers; a seed, as in rng=1, makes them the same."
         )
     return (Paragraph(code, "code", language), table, Paragraph(same))
+
+
+def _versions() -> tuple[tuple[str, str], ...]:
+    """What a result is made with. numba is loaded to be asked: an installed one may be broken."""
+    numba = "not available"
+    if available():
+        from numba import __version__ as numba
+    return (
+        ("lightfair", __version__),
+        ("Python", platform.python_version()),
+        ("numpy", np.__version__),
+        ("numba", numba),
+    )

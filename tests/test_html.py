@@ -252,6 +252,30 @@ def test_an_assessment_as_a_page(result):
         assert told  # in words for those who do not see the picture
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_a_report_says_what_it_was_made_with(result, there, monkeypatch):
+    """Versions of what numbers depend on, asked of the packages: any installation has its own."""
+    if there:
+        numba = pytest.importorskip("numba").__version__
+    else:
+        monkeypatch.setitem(sys.modules, "numba", None)
+        numba = "not available"
+    python = ".".join(map(str, sys.version_info[:3]))
+    made = (
+        ("lightfair", lf.__version__),
+        ("Python", python),
+        ("numpy", np.__version__),
+        ("numba", numba),
+        ("seed", "1"),
+    )
+    section = next(s for s in document_of(result, full=True).sections if s.key == "reproduce")
+    table = next(block for block in section.blocks if isinstance(block, Table))
+    assert [tuple(cell.text for cell in row) for row in table.rows] == [*made]
+    text = Reader(result.to_html()).text
+    assert all(f"{name}{value}" in text for name, value in made)
+    assert all(f"| {name} | {value} |" in result.to_markdown() for name, value in made)
+
+
 def test_the_verdict_comes_first_and_says_how_many_pass(result):
     read = Reader(html.render(document_of(result, full=True), {}))
     told = read.text[read.text.index("Of 2 checks") :]  # the chains are too short to pass
