@@ -177,12 +177,6 @@ except ImportError as error:
     assert done.stdout == "plots need matplotlib: pip install 'lightfair[plot]'\n", done.stderr
 
 
-def test_what_is_no_axes_is_refused(two):
-    axes = Figure().subplots(1, 2)
-    with pytest.raises(ValueError, match="ax must be one matplotlib Axes; got ndarray; .* axes"):
-        plot.groups(two, "tpr", ax=axes)
-
-
 def test_it_draws_on_a_part_of_a_figure(two, tmp_path):
     left, right = Figure(layout="constrained").subfigures(1, 2)
     plot.differences(two, "tpr", ax=left.subplots())
@@ -210,12 +204,6 @@ def test_a_figure_of_its_own_grows_with_the_groups(two, nasty):
         assert figure.get_figwidth() == figure_size()[0]
         pyplot.close(figure)
     assert high[1] > high[0] == figure_size(2)[1]
-
-
-@pytest.mark.parametrize("name", ["groups", "differences", "posterior"])
-def test_a_metric_that_was_not_assessed_is_refused(name, two, ax):
-    with pytest.raises(ValueError, match="metric 'npv' was not assessed; there are tpr"):
-        getattr(plot, name)(two, "npv", ax=ax)
 
 
 def test_modules_import_relatively_and_matplotlib_in_functions():

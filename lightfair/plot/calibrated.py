@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compare import tails
-from ..wording import level_name
+from .asked import assessment, groups_of
 from .canvas import axes_for, handle, legend, note, plain_frame, titled
 from .names import fitted
 from .rates import bins, pieces
@@ -44,6 +44,8 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
 
     Raises
     ------
+    TypeError
+        If the result is no assessment, or ax no Axes.
     ValueError
         If there is no such group, or more than six are given.
 
@@ -57,7 +59,7 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     >>> for ax, group in zip(axes, result.groups):
     ...     ax = lf.plot.calibration(result, group, ax=ax)
     """
-    chosen, left_out = chosen_groups(result, group)
+    chosen, left_out = chosen_groups(assessment(result), group)
     ax = axes_for(ax)
     plain_frame(ax, "both")
     ax.plot(
@@ -95,16 +97,7 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
 def chosen_groups(result: Assessment, group: Any) -> tuple[list[int], str]:
     """Indices of the groups to be drawn over each other, and what to say of those left out."""
     if group is not None:
-        several = isinstance(group, Sequence) and not isinstance(group, (str, bytes, tuple))
-        names = [level_name(one) for one in (group if several else [group])]
-        for name in names:
-            if name not in result.groups:
-                raise ValueError(f"no group {name!r}; there are {', '.join(result.groups)}")
-        if not 1 <= len(names) <= MOST:
-            raise ValueError(
-                f"group must name one to {MOST} groups, which can be told apart; got {len(names)}"
-            )
-        return [result.groups.index(name) for name in names], ""
+        return groups_of(result, group, MOST), ""
     size = len(result.groups)
     if size <= MOST:
         return list(range(size)), ""

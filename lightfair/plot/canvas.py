@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .asked import axes_of
 from .names import wrapped
 from .style import GREY, PALE, SHADE, Look
 
@@ -48,7 +49,7 @@ def axes_for(ax: Any, rows: float | None = None) -> Axes:
     ------
     ImportError
         If a figure is to be made and matplotlib is absent.
-    ValueError
+    TypeError
         If `ax` is no Axes.
     """
     if ax is None:
@@ -57,12 +58,7 @@ def axes_for(ax: Any, rows: float | None = None) -> Axes:
         except ImportError as error:
             raise ImportError("plots need matplotlib: pip install 'lightfair[plot]'") from error
         return pyplot.subplots(figsize=figure_size(rows), layout="constrained")[1]
-    if not hasattr(ax, "transAxes"):
-        raise ValueError(
-            f"ax must be one matplotlib Axes; got {type(ax).__name__}; of an array of them, pass "
-            "one, such as axes[0]"
-        )
-    return ax  # type: ignore[no-any-return]
+    return axes_of(ax)
 
 
 def ink() -> str:

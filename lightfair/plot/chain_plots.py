@@ -8,6 +8,7 @@ import numpy as np
 
 from ..diagnostics import diagnose
 from ..model import Floats
+from .asked import assessment
 from .canvas import axes_for, ink, inside, legend, named_rows, plain_frame, titled
 from .names import brief
 from .parameters import chosen
@@ -44,6 +45,8 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
 
     Raises
     ------
+    TypeError
+        If the result is no assessment, or ax no Axes.
     ValueError
         If there is no such parameter; the message names some that there are.
 
@@ -57,7 +60,7 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
     >>> len(ax.lines) - 2  # chains; the others are means
     16
     """
-    name, draws = chosen(result, parameter)
+    name, draws = chosen(assessment(result), parameter)
     ax = axes_for(ax)
     plain_frame(ax, "y")
     defined = ~np.isnan(draws)
@@ -114,6 +117,8 @@ def rank(result: Assessment, parameter: str | None = None, *, ax: Axes | None = 
 
     Raises
     ------
+    TypeError
+        If the result is no assessment, or ax no Axes.
     ValueError
         If there is no such parameter; the message names some that there are.
 
@@ -127,7 +132,7 @@ def rank(result: Assessment, parameter: str | None = None, *, ax: Axes | None = 
     >>> ax.get_title(loc="left")
     'log_a[B]'
     """
-    name, draws = chosen(result, parameter)
+    name, draws = chosen(assessment(result), parameter)
     ax = axes_for(ax, CHAIN_ROW * len(draws))
     plain_frame(ax, "x")
     ax.spines["left"].set_visible(False)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..compare import Estimate
 from ..comparisons import ByGroup, largest_gap, only_one
 from ..model import Floats
+from .asked import assessment, decided, one_of
 from .calibrated import chosen_groups
 from .canvas import axes_for, handle, legend, note, plain_frame, shade, shaded, titled
 from .names import TITLE, brief, fitted
@@ -51,6 +52,8 @@ def thresholds(
 
     Raises
     ------
+    TypeError
+        If the result is no assessment, or ax no Axes.
     ValueError
         If the metric is unknown or one of scores, quantity is another one, or a gap is asked of one
         group.
@@ -65,12 +68,11 @@ def thresholds(
     >>> ax.get_title(loc="left")
     'tpr: B minus A'
     """
-    if quantity not in QUANTITIES:
-        raise ValueError(f"quantity must be one of {', '.join(QUANTITIES)}; got {quantity!r}")
+    metric = decided(assessment(result), metric)
+    quantity = one_of("quantity", quantity, QUANTITIES)
     if quantity == "gap" and len(result.groups) < 2:
         raise ValueError(only_one(result.groups))
     curve = result.thresholds()
-    curve.metric(metric, result.groups[0])  # a metric of scores raises
     ax = axes_for(ax)
     plain_frame(ax, "both")
     draw = _groups if quantity == "groups" else _gap

@@ -12,7 +12,7 @@ import numpy as np
 from ..compare import Estimate
 from ..model import Floats
 from ..showing import probability
-from ..wording import level_name
+from .asked import assessed, assessment, group_of
 from .canvas import (
     axes_for,
     beside,
@@ -78,6 +78,8 @@ def posterior(
 
     Raises
     ------
+    TypeError
+        If the result is no assessment, or ax no Axes.
     ValueError
         If the metric was not assessed, there is no such group, or group and reference are one.
 
@@ -91,6 +93,7 @@ def posterior(
     >>> ax.get_title(loc="left")
     'Posterior of tpr: difference from A'
     """
+    metric = assessed(assessment(result), metric)
     rows, base = _rows(result, metric, group, reference)
     ax = axes_for(ax, len(rows))
     settings = result.settings
@@ -125,7 +128,6 @@ def _rows(
     result: Assessment, metric: str, group: Any, reference: Any
 ) -> tuple[list[_Row], str | None]:
     """The rows, and the reference."""
-    result.draws(metric)  # an unknown one raises
     labels = result.labels[metric]
     free = metric in result.settings.label_free
 
@@ -144,23 +146,16 @@ def _rows(
         )
 
     if len(result.groups) == 1:
-        return [row(0 if group is None else _index(result, "group", group), None)], None
-    base = _index(
-        result, "reference", result.settings.reference if reference is None else reference
+        return [row(0 if group is None else group_of(result, group), None)], None
+    base = group_of(
+        result, result.settings.reference if reference is None else reference, "reference"
     )
     if group is not None:
-        at = _index(result, "group", group)
+        at = group_of(result, group)
         if at == base:
             raise ValueError(f"group and reference must differ; got {result.groups[at]!r} for both")
         return [row(at, base)], result.groups[base]
     return [row(g, base) for g in range(len(result.groups)) if g != base], result.groups[base]
-
-
-def _index(result: Assessment, what: str, value: Any) -> int:
-    name = level_name(value)
-    if name not in result.groups:
-        raise ValueError(f"{what} must be one of {', '.join(result.groups)}; got {name!r}")
-    return result.groups.index(name)
 
 
 def _ridge(

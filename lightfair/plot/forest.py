@@ -14,6 +14,7 @@ import numpy as np
 from ..comparisons import only_one
 from ..showing import probability
 from ..values import KNOWN, metric_values
+from .asked import assessed, assessment
 from .canvas import (
     axes_for,
     beside,
@@ -79,6 +80,8 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
+    TypeError
+        If the result is no assessment, or ax no Axes.
     ValueError
         If the metric was not assessed.
 
@@ -92,7 +95,7 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A\\n39 labeled', 'B\\n21 labeled']
     """
-    result.draws(metric)  # an unknown one raises
+    metric = assessed(assessment(result), metric)
     entries = metric_values(result, metric)["groups"]
     ax = axes_for(ax, len(entries))
     labeled = result.table.sums("rows")[..., :2].sum(axis=(1, 2))
@@ -120,6 +123,8 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
 
     Raises
     ------
+    TypeError
+        If the result is no assessment, or ax no Axes.
     ValueError
         If the metric was not assessed, or there is one group.
 
@@ -133,7 +138,7 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
     >>> ax.get_title(loc="left")
     'tpr: differences from A'
     """
-    result.draws(metric)
+    metric = assessed(assessment(result), metric)
     if result.settings.reference is None:
         raise ValueError(only_one(result.groups))
     entries = metric_values(result, metric)["differences"]

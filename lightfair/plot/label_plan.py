@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .asked import label_plan
 from .canvas import axes_for, handle, ink, legend, literal, note, plain_frame, shade, titled
 from .names import TITLE, brief, fitted
 from .style import GREY, GROUPS
@@ -36,6 +37,11 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     errors. The level line is the width asked for, the upright line the number of labels with which
     it is reached, the shade beside it the range of that number.
 
+    Raises
+    ------
+    TypeError
+        If it is no plan, or ax no Axes.
+
     Examples
     --------
     >>> import lightfair as lf
@@ -47,6 +53,7 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'Plan for tpr minus that of A'
     """
+    plan = label_plan(plan)
     ax = axes_for(ax)
     plain_frame(ax, "both")
     every = plan.of_differences or plan.of_groups

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .asked import metric_of, model_comparison
 from .canvas import axes_for, handle, inside, legend, named_rows, note, plain_frame, titled
 from .names import fitted
 from .style import GROUPS
@@ -35,6 +36,8 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
 
     Raises
     ------
+    TypeError
+        If it is no comparison of models, or ax no Axes.
     ValueError
         If the metric was not compared.
 
@@ -51,9 +54,10 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A', 'B', 'all rows']
     """
-    whose = [*comparison.groups, None] if len(comparison.groups) > 1 else [*comparison.groups]
+    comparison = model_comparison(comparison)
     first = comparison.models[0]
-    comparison.metric(first, metric, None)  # an unknown one raises
+    metric = metric_of(metric, comparison.theta[first], "compared", "compare with metrics=[...]")
+    whose = [*comparison.groups, None] if len(comparison.groups) > 1 else [*comparison.groups]
     ax = axes_for(ax, len(whose))
     named_rows(ax, fitted([ALL if group is None else group for group in whose]))
     plain_frame(ax, "x")

@@ -12,7 +12,6 @@ A name is that of the draws in `to_arviz` and, in brackets, what is chosen of ea
 
 from __future__ import annotations
 
-import difflib
 import itertools
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ import numpy as np
 from ..arviz_data import posterior_dict
 from ..diagnostics import diagnose
 from ..model import Floats
+from .asked import parameter_of
 
 if TYPE_CHECKING:
     from ..assessment import Assessment
@@ -64,12 +64,8 @@ def chosen(result: Assessment, parameter: str | None) -> tuple[str, Floats]:
         rhat = diagnose(np.stack(list(judged.values()), axis=-1)).rhat
         name = list(judged)[int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]
         return name, judged[name]
-    if parameter not in every:
-        near = difflib.get_close_matches(str(parameter), every, 3, 0.0)
-        raise ValueError(
-            f"no parameter {parameter!r}; there are {len(every):,}, such as {', '.join(near)}"
-        )
-    return parameter, every[parameter]
+    name = parameter_of(parameter, every)
+    return name, every[name]
 
 
 def _numbered(names: list[str]) -> list[str]:
