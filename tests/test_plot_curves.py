@@ -15,7 +15,7 @@ from matplotlib.collections import PathCollection  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from lightfair import plot  # noqa: E402
-from lightfair.plot import names, parameters, rates  # noqa: E402
+from lightfair.plot import names, parameters, rates, style  # noqa: E402
 from lightfair.plot.chain_plots import rank_shares  # noqa: E402
 
 ASKED = {
@@ -172,12 +172,101 @@ def test_of_many_groups_those_with_most_labels_are_drawn(ax):
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
     labeled = {mine["name"]: mine["labeled"] for mine in result.to_dict()["data"]["groups"]}
     assert shown == sorted(sorted(labeled, key=lambda name: -labeled[name])[:6])
-    assert any(t.get_text() == "6 of 8 groups: those with most labeled rows" for t in ax.texts)
+    said = "\n".join(text.get_text() for text in ax.texts)
+    assert said.startswith("6 of 8 groups: those with most labeled rows\n")
     plot.calibration(result, ["g0", "g1"], ax=Figure().subplots())
     with pytest.raises(ValueError, match="group must name one to 6 groups, .* got 8"):
         plot.calibration(result, list(result.groups), ax=ax)
     with pytest.raises(ValueError, match="group must be one of g0, .* got 'x'"):
         plot.calibration(result, "x", ax=ax)
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """Eight groups, of rising numbers of labels; g0 has no row above 0.3."""
+    rng = np.random.default_rng(2)
+    group = np.repeat([f"g{i}" for i in range(8)], np.arange(60, 220, 20))
+    score = rng.random(len(group)) * np.where(group == "g0", 0.3, 1.0)
+    y = np.where(rng.random(len(group)) < 0.5, rng.random(len(group)) < score, np.nan)
+    cuts = [0.5, 0.2, 0.3, 0.4, 0.6, 0.7]
+    return ask(lf.simulation.Simulated(y, y, score, group), metrics="tpr", threshold=cuts)
+
+
+def bands(ax):
+    from matplotlib.collections import PolyCollection
+
+    return [one for one in ax.collections if isinstance(one, PolyCollection)]
+
+
+def marked(ax):
+    """Marks of curves with whiskers, and the whiskers: (x, y) and (x, low, high)."""
+    from matplotlib.collections import LineCollection
+
+    marks = [line.get_xydata() for line in ax.lines if line.get_label() == "interval"]
+    ends = [
+        (one[0, 0], *sorted(one[:, 1]))
+        for lines in ax.collections
+        if isinstance(lines, LineCollection)
+        for one in lines.get_segments()
+    ]
+    return np.concatenate(marks or [np.zeros((0, 2))]), np.array(sorted(ends))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 6])
+def test_many_curves_have_whiskers_in_place_of_bands(size, crowd, ax):
+    chosen = list(crowd.groups[:size])
+    plot.calibration(crowd, chosen, ax=ax)
+    points = [one for one in ax.collections if isinstance(one, PathCollection)]
+    marks, _ = marked(ax)
+    assert len(points) == (size if size <= 2 else 0)  # labeled rows
+    assert bool(bands(ax)) == (size <= 3)
+    assert (3 * size <= len(marks) <= 5 * size) if size > 3 else not len(marks)
+    shown = {1: "bands and whiskers", 2: "bands and whiskers", 3: "bands"}.get(size, "whiskers")
+    assert ax.get_xlabel() == f"score; {shown}: 95 %"
+    said = any("labeled rows are drawn for one group or two" in t.get_text() for t in ax.texts)
+    assert said == (size > 2)
+
+
+def test_whiskers_are_the_intervals_of_their_curves_and_none_hides_another(crowd, ax):
+    chosen = crowd.groups[:6]
+    plot.calibration(crowd, list(chosen), ax=ax)
+    marks, ends = marked(ax)
+    assert len(ends) == len(marks) == 28
+    assert np.diff(np.sort(marks[:, 0])).min() > 1e-3
+    marks = marks[np.argsort(marks[:, 0])]
+    np.testing.assert_allclose(marks[:, 0], ends[:, 0])
+    assert ((ends[:, 1] <= marks[:, 1]) & (marks[:, 1] <= ends[:, 2])).all()
+    curves = [line for line in ax.lines if line.get_label().startswith("_child")]
+    for index, group in enumerate(chosen):
+        mine = rates.pieces(crowd, crowd.groups.index(group))
+        colour = style.GROUPS[index].colour
+        own = next(
+            line for line in ax.lines if line.get_color() == colour and len(line.get_xdata()) <= 5
+        )
+        for x, y in own.get_xydata():
+            piece = next(p for p in mine if p.score[0] <= x <= p.score[-1])
+            assert y == pytest.approx(np.interp(x, piece.score, piece.rate.mean(axis=0)))
+            _, low, high = ends[np.argmin(np.abs(ends[:, 0] - x))]
+            wanted = np.quantile(piece.rate, [0.025, 0.975], axis=0)
+            assert low == pytest.approx(np.interp(x, piece.score, wanted[0]))
+            assert high == pytest.approx(np.interp(x, piece.score, wanted[1]))
+    assert len(curves) > 6
+
+
+def test_many_groups_against_the_threshold_have_whiskers_too(crowd, ax):
+    plot.thresholds(crowd, "tpr", ax=ax)
+    curve = crowd.thresholds()
+    marks, ends = marked(ax)
+    assert not bands(ax) and len(marks) >= 25 and ax.get_xlabel() == "threshold; whiskers: 95 %"
+    assert len(np.unique(marks[:, 0].round(6))) == len(marks)
+    shown = [text.get_text() for text in ax.get_legend().get_texts()]
+    mean, low, high = curve.band("tpr", shown[0])
+    own = next(line for line in ax.lines if line.get_label() == "interval").get_xydata()
+    np.testing.assert_allclose(own[:, 1], np.interp(own[:, 0], curve.thresholds, mean))
+    for x, _ in own:
+        found = ends[np.argmin(np.abs(ends[:, 0] - x)), 1:]
+        wanted = [np.interp(x, curve.thresholds, side) for side in (low, high)]
+        np.testing.assert_allclose(found, wanted)
 
 
 def test_a_crossed_group_is_named_by_its_levels(ax):

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..compare import tails
+from ..model import Floats
 from .asked import assessment, groups_of
 from .canvas import axes_for, handle, legend, note, plain_frame, titled
+from .curves import BANDED, band, places, whiskers
 from .names import fitted
-from .rates import bins, pieces
+from .rates import Piece, bins, pieces
 from .style import GREY, GROUPS, LABELS_ONLY, LIGHTFAIR, Look
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from ..assessment import Assessment
 
 MOST = len(GROUPS)  # groups that can be told apart
+MARKED = 2  # groups up to which labeled rows are drawn
 
 
 def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None) -> Axes:
@@ -40,7 +43,9 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     that with trust it jumps from region to region; it is drawn over the scores of the group's rows.
     The band is pointwise, of the mass of the settings. A marker is the share of positives among
     labeled rows of a region, or of a part of one where there are 40 labels or more; its area grows
-    with their number, its whisker is Wilson's interval. The upright line is the threshold.
+    with their number, its whisker is Wilson's interval. The upright line is the threshold. Labeled
+    rows are drawn for one group or two. Of more than three groups the curves have whiskers in place
+    of bands, each at scores of its own, where its marks are.
 
     Raises
     ------
@@ -65,28 +70,32 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     ax.plot(
         [0.0, 1.0], [0.0, 1.0], color=GREY, linewidth=0.8, linestyle=(0, (1.0, 2.5)), zorder=1.0
     )
-    alone = len(chosen) == 1
+    size = len(chosen)
+    alone = size == 1
     looks = (LIGHTFAIR,) if alone else GROUPS
-    sides = tails(result.settings.prob)
     names = fitted([result.groups[at] for at in chosen])
-    for at, look in zip(chosen, looks, strict=False):
-        _curve(ax, result, at, look, sides, alone)
-        _labeled(ax, result, at, look, alone)
+    found = [pieces(result, at) for at in chosen]
+    ends = [_ends(mine) for mine in found]
+    for index, (at, look) in enumerate(zip(chosen, looks, strict=False)):
+        _curve(ax, found[index], look, tails(result.settings.prob), places(ends, index), size)
+        if size <= MARKED:
+            _labeled(ax, result, at, look, alone)
     _thresholds(ax, result, chosen, looks)
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.03, 1.03)
     handles = [handle(look) for look in looks[: len(chosen)]]
     above = 0.0 if alone else legend(ax, handles, names)
     of = f" of {names[0]}".replace("\n", " ") if alone else ""
-    prob = f"{100 * result.settings.prob:g} %"
     titled(
         ax,
         f"Calibration{of}",
-        f"score; bands and whiskers: {prob}",
+        f"score; {_intervals(size)}: {100 * result.settings.prob:g} %",
         "share of positive labels",
         above=above,
     )
     said = [left_out] if left_out else []
+    if size > MARKED:
+        said.append("labeled rows are drawn for one group or two")
     if result.table.threshold is None:
         said.append("rows predicted negative and rows predicted positive have pieces of their own")
     if said:
@@ -106,24 +115,31 @@ def chosen_groups(result: Assessment, group: Any) -> tuple[list[int], str]:
     return most.tolist(), f"{MOST} of {size} groups: those with most labeled rows"
 
 
+def _intervals(size: int) -> str:
+    """What shows intervals."""
+    if size <= MARKED:
+        return "bands and whiskers"
+    return "bands" if size <= BANDED else "whiskers"
+
+
+def _ends(found: list[Piece]) -> tuple[float, float]:
+    """From which score to which a curve goes."""
+    scores = np.concatenate([piece.score for piece in found])
+    return float(scores.min()), float(scores.max())
+
+
 def _curve(
-    ax: Axes, result: Assessment, at: int, look: Look, sides: list[float], alone: bool
+    ax: Axes, found: list[Piece], look: Look, sides: list[float], stand: Floats, size: int
 ) -> None:
-    """Draw the curve of a group, piece by piece."""
-    for piece in pieces(result, at):
+    """Draw one of `size` curves, piece by piece, with whiskers where they stand."""
+    for piece in found:
         low, high = np.quantile(piece.rate, sides, axis=0)
         mean = piece.rate.mean(axis=0)
         if len(piece.score) == 1:  # all rows have one score
             ax.vlines(piece.score, low, high, colors=look.colour, alpha=0.4, linewidth=4.0)
-        ax.fill_between(
-            piece.score,
-            low,
-            high,
-            color=look.colour,
-            alpha=0.22 if alone else 0.08,
-            linewidth=0,
-            zorder=2.0,
-        )
+        else:
+            whiskers(ax, stand, piece.score, (mean, low, high), look)
+        band(ax, piece.score, low, high, look, size)
         ax.plot(
             piece.score,
             mean,

@@ -13,6 +13,7 @@ from ..model import Floats
 from .asked import assessment, decided, one_of
 from .calibrated import chosen_groups
 from .canvas import axes_for, handle, legend, note, plain_frame, shade, shaded, titled
+from .curves import BANDED, band, places, whiskers
 from .names import TITLE, brief, fitted
 from .style import GREY, GROUPS, LIGHTFAIR, Look
 
@@ -46,9 +47,10 @@ def thresholds(
 
     Returns
     -------
-    The Axes. Bands are pointwise, of the mass of the settings. Where a number is undefined no line
-    is drawn, and a line below says why. The upright line is the threshold of the assessment. Of
-    more than six groups those with most labeled rows are drawn, as the plot says.
+    The Axes. Bands are pointwise, of the mass of the settings; more than three groups have whiskers
+    in their place, each at thresholds of its own, where its marks are. Where a number is undefined
+    no line is drawn, and a line below says why. The upright line is the threshold of the
+    assessment. Of more than six groups those with most labeled rows are drawn, as the plot says.
 
     Raises
     ------
@@ -97,17 +99,17 @@ def _groups(ax: Axes, result: Assessment, curve: ThresholdCurve, metric: str) ->
     chosen, left_out = chosen_groups(result, None)
     names = fitted([result.groups[at] for at in chosen])
     notes = [left_out] if left_out else []
-    for at, look, name in zip(chosen, GROUPS, names, strict=False):
-        line = _of(result, curve.metric(metric, result.groups[at]))
-        _drawn(ax, curve.thresholds, line, look, 0.13 if len(chosen) < 4 else 0.08)
+    size = len(chosen)
+    lines = [_of(result, curve.metric(metric, result.groups[at])) for at in chosen]
+    ends = [_ends(curve.thresholds, line) for line in lines]
+    for index, (line, look, name) in enumerate(zip(lines, GROUPS, names, strict=False)):
+        _drawn(ax, curve.thresholds, line, look, places(ends, index), size)
         notes += _why(curve.thresholds, line, name.replace("\n", " "))
-    alone = len(chosen) == 1
-    above = (
-        0.0
-        if alone
-        else legend(ax, [handle(look, marker=False) for look in GROUPS[: len(chosen)]], names)
-    )
-    _finished(ax, result, curve, f"{metric} by threshold", metric, above, notes)
+    marked = size > BANDED or len(curve.thresholds) <= FEW
+    handles = [handle(look, marker=marked) for look in GROUPS[:size]]
+    above = 0.0 if size == 1 else legend(ax, handles, names)
+    shown = "bands" if size <= BANDED else "whiskers"
+    _finished(ax, result, curve, (f"{metric} by threshold", metric, shown), above, notes)
 
 
 def _gap(ax: Axes, result: Assessment, curve: ThresholdCurve, metric: str) -> None:
@@ -130,13 +132,13 @@ def _gap(ax: Axes, result: Assessment, curve: ThresholdCurve, metric: str) -> No
             f"{metric}: highest minus lowest",
         )
     shade(ax, -epsilon if two else 0.0, epsilon, level=True)
-    _drawn(ax, curve.thresholds, line, LIGHTFAIR, 0.22)
+    _drawn(ax, curve.thresholds, line, LIGHTFAIR, np.zeros(0), 1)
     if not two:
         ax.set_ylim(bottom=0.0)
     handles = [handle(LIGHTFAIR, marker=False), shaded()]
     above = legend(ax, handles, ["mean" if two else "median", f"less than {epsilon:g} from 0"])
     notes = _why(curve.thresholds, line, "")
-    _finished(ax, result, curve, title, y, above, notes)
+    _finished(ax, result, curve, (title, y, "bands"), above, notes)
 
 
 def _of(result: Assessment, estimates: dict[float, Estimate]) -> _Line:
@@ -165,29 +167,34 @@ def _largest(result: Assessment, curve: ThresholdCurve, metric: str) -> _Line:
     return _Line(np.array(centre), low, high, reasons)
 
 
-def _drawn(ax: Axes, cuts: Floats, line: _Line, look: Look, alpha: float) -> None:
-    """Draw a line and its band, run by run of thresholds at which it is one defined number."""
+def _ends(cuts: Floats, line: _Line) -> tuple[float, float]:
+    """From which threshold to which a line is defined; all of them where it nowhere is."""
+    known = cuts[~np.isnan(line.centre)]
+    known = known if known.size else cuts
+    return float(known.min()), float(known.max())
+
+
+def _drawn(ax: Axes, cuts: Floats, line: _Line, look: Look, stand: Floats, size: int) -> None:
+    """Draw one of `size` lines, run by run of thresholds at which it is one defined number."""
     defined = ~np.isnan(line.centre)
     said = np.array([str(reason) for reason in line.reason])
     runs = [run for reason in dict.fromkeys(said) for run in _runs(defined & (said == reason))]
+    many = size > BANDED
     for first, last in runs:
         some = slice(first, last)
-        ax.fill_between(
-            cuts[some],
-            line.low[some],
-            line.high[some],
-            color=look.colour,
-            alpha=alpha,
-            linewidth=0,
-            zorder=2.0,
-        )
+        low, high = line.low[some], line.high[some]
+        if last - first > 1:
+            whiskers(ax, stand, cuts[some], (line.centre[some], low, high), look)
+        elif many:
+            ax.vlines(cuts[some], low, high, colors=look.colour, linewidth=1.1, zorder=2.5)
+        band(ax, cuts[some], low, high, look, size)
         ax.plot(
             cuts[some],
             line.centre[some],
             color=look.colour,
             linestyle=look.line,
             linewidth=look.width,
-            marker=look.marker if len(cuts) <= FEW or last - first == 1 else "",
+            marker=look.marker if last - first == 1 or (len(cuts) <= FEW and not many) else "",
             markersize=5.0,
             zorder=3.0,
         )
@@ -216,18 +223,21 @@ def _finished(
     ax: Axes,
     result: Assessment,
     curve: ThresholdCurve,
-    title: str,
-    y: str,
+    words: tuple[str, str, str],
     above: float,
     notes: list[str],
 ) -> None:
-    """Mark the threshold of the assessment, and set what stands around the data."""
+    """Mark the threshold of the assessment, and set what stands around the data.
+
+    words: the title, what the vertical axis is, and what shows intervals.
+    """
+    title, y, shown = words
     main = result.settings.threshold
     if isinstance(main, float):
         ax.axvline(main, color=GREY, linewidth=0.9, zorder=1.5)
     ax.margins(x=0.02)
     prob = f"{100 * result.settings.prob:g} %"
-    titled(ax, title, f"threshold; bands: {prob}", y, above=above)
+    titled(ax, title, f"threshold; {shown}: {prob}", y, above=above)
     if notes:
         more = [f"and {len(notes) - NOTES} more"] if len(notes) > NOTES else []
         note(ax, "\n".join([*notes[:NOTES], *more]))
