@@ -3,6 +3,7 @@
     python bench/vendor_check.py                            # checks the set "core"
     python bench/vendor_check.py --set numbers --quick
     python bench/vendor_check.py --strip cli --strip plot --target ../host/src --no-tests
+    python bench/vendor_check.py --one-file lightfair.pyz   # checks all, as one file
     python bench/vendor_check.py --list
 
 What a module needs is read from its imports. A set that would not import is refused, with the names
@@ -13,6 +14,16 @@ ImportError.
 The copy is imported, and makes an assessment, in a new environment with numpy alone. Then pytest
 and scipy are added, and the tests of the package run there, rewritten to the new name. Tests that
 ask for a stripped part are left out and counted.
+
+The one file is a zip archive, in the form of the standard library's zipapp: Python runs it, and
+imports from it.
+
+    python lightfair.pyz assess scores.csv --label label --score score --group race
+    import sys; sys.path.insert(0, "lightfair.pyz"); import lightfair
+
+It takes --set, --strip and --name, too. The same tree gives the same bytes. The commands and the
+tests run from it, and it assesses with compiled functions, in a folder and with a home that
+nobody may write to.
 """
 
 from __future__ import annotations
@@ -27,6 +38,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -89,7 +101,23 @@ y, s, g = [1, 0, None, 1, 0, None], [0.9, 0.2, 0.3, 0.7, 0.6, 0.4], list("aabbab
 result = lf.assess(y, s, sensitive_features=g, chains=4, draws=50, warmup=50, rng=0)
 assert result.to_dict()["data"]["rows"] == 6
 {show}
-assert "lightfair" not in sys.modules
+assert lf.__file__.startswith({place!r}), lf.__file__
+assert "{name}" == "lightfair" or "lightfair" not in sys.modules
+"""
+MAIN = """# PYTHON_ARGCOMPLETE_OK
+from {name}.cli import run
+
+run()
+"""
+COMPILED = """
+import os, sys
+os.environ["LIGHTFAIR_JIT"] = "1"
+import {name} as lf
+result = lf.assess([1, 0, None], [0.9, 0.2, 0.4], sensitive_features=list("abb"), chains=2, draws=4,
+                   warmup=4, rng=0)
+from {name} import _kernels
+hits = sum(_kernels.sweeps.stats.cache_hits.values())
+assert _kernels.sweeps.signatures and hits == {hits}, hits
 """
 PLUGIN = '''"""Parts that this copy does not have: a test that asks for one is left out."""
 
@@ -184,6 +212,16 @@ def package_name(text: str) -> str:
     if parts[0] in {*sys.stdlib_module_names, "lightfair", "tests", "numpy", "scipy", "numba"}:
         raise argparse.ArgumentTypeError(f"is taken: {parts[0]!r}; another name will do")
     return text
+
+
+def archive_path(text: str) -> Path:
+    """A file that can be written, whose name says what it is."""
+    path = Path(text)
+    if path.suffix not in (".pyz", ".zip"):
+        raise argparse.ArgumentTypeError(f"must end in .pyz or .zip; got {text!r}")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {str(path.parent)!r}; make it first")
+    return path
 
 
 def modules(package: Path) -> dict[str, Path]:
@@ -315,6 +353,29 @@ def renamed(text: str, name: str) -> str:
     return re.sub(r'(-m |"-m", ")lightfair\b', rf"\1{name}", text)
 
 
+def archive(folder: Path, target: Path, main: str) -> None:
+    """Write a folder as one file that Python imports from, and runs where there is a main.
+
+    The form is that of `zipapp`, which takes times and modes from the file system, and files in
+    its order: the same tree would not give the same bytes.
+    """
+    texts = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    texts = {name: path.read_bytes() for name, path in texts.items() if path.is_file()}
+    if main:
+        texts["__main__.py"] = main.encode()
+    with target.open("wb") as file:
+        if main:
+            file.write(b"#!/usr/bin/env python3\n")
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
+            for name, text in sorted(texts.items()):
+                entry = zipfile.ZipInfo(name)  # of 1980
+                entry.create_system, entry.external_attr = 3, 0o100644 << 16
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                zipped.writestr(entry, text)
+    if main:
+        target.chmod(0o755)
+
+
 def copy_tests(tests: Path, target: Path, name: str, choice: Choice) -> None:
     """Copy the tests, rewritten, and the plugin that leaves out those of what is gone."""
     shutil.copytree(tests, target, ignore=shutil.ignore_patterns("__pycache__"))
@@ -338,21 +399,28 @@ def install(python: str, *packages: str) -> None:
     subprocess.run(command, check=True)
 
 
-def check(choice: Choice, name: str, work: Path, quick: bool, tests: bool) -> int:
-    """Import a copy, assess, run the tests; return an exit code."""
+def run(python: str, command: list[str], env: dict[str, str], folder: Path) -> int:
+    """Run Python where warnings are errors, and nothing is printed but these."""
+    command = [python, "-W", "error", *command]
+    return subprocess.run(command, env=env, cwd=folder, stdout=subprocess.DEVNULL).returncode
+
+
+def check(choice: Choice, name: str, place: Path, work: Path, quick: bool, tests: bool) -> int:
+    """Import a copy from its place, a folder or one file, assess, run the tests: an exit code."""
     python = environment(work / "env")
-    child = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    child = {**child, "PYTHONPATH": str(work), "OPENBLAS_NUM_THREADS": "1"}
-    with_numba = {"compiled", "_kernels", "_gather"}
+    of_others = ("PYTHON", "LIGHTFAIR_", "NUMBA_", "XDG_")
+    child = {key: value for key, value in os.environ.items() if not key.startswith(of_others)}
+    child = {**child, "PYTHONPATH": str(place), "OPENBLAS_NUM_THREADS": "1"}
+    with_numba = {"compiled", "_kernels", "_gather", "_cache"}
     others = [one for one in choice.kept if one and one not in {*with_numba, "__main__"}]
     show = "print(result)" if "report" in choice.kept else ""
-    code = LOADS.format(name=name, modules=others, show=show)
-    done = subprocess.run([python, "-W", "error", "-c", code], env=child, stdout=subprocess.DEVNULL)
-    if done.returncode:
-        return done.returncode
+    code = LOADS.format(name=name, modules=others, show=show, place=str(place))
+    if run(python, ["-c", code], child, work):
+        return 1
     print(f"imported {len(others)} modules and assessed, with numpy alone", flush=True)
-    if not tests:
-        return 0
+    code = check_one_file(choice, name, place, work, python, child) if place.is_file() else 0
+    if code or not tests:
+        return code
     install(python, "pytest", "scipy")
     command = [python, "-m", "pytest", "-q", "-p", "left_out", "-p", "no:cacheprovider"]
     if quick:
@@ -360,8 +428,39 @@ def check(choice: Choice, name: str, work: Path, quick: bool, tests: bool) -> in
     else:
         command += [f"--ignore=tests/{one}.py" for one in NOT_OF_A_COPY]
         print(f"left out as tests of packaging or of other packages: {', '.join(NOT_OF_A_COPY)}")
-    child["PYTHONPATH"] = os.pathsep.join([str(work), str(work / "tests")])
+    child["PYTHONPATH"] = os.pathsep.join([str(place), str(work / "tests")])
     return subprocess.run(command, env=child, cwd=work).returncode
+
+
+def check_one_file(
+    choice: Choice, name: str, place: Path, work: Path, python: str, child: dict[str, str]
+) -> int:
+    """Run the commands from one file, and compiled functions, where nobody may write."""
+    rows, home = work / "rows.csv", work / "home"
+    rows.write_text("y,s,g\n1,0.9,a\n0,0.2,a\n,0.3,b\n1,0.7,b\n0,0.6,a\n,0.4,b\n")
+    read_only = {**child, "HOME": str(rows)}  # no folder
+    runs: list[tuple[dict[str, str], list[str]]] = []
+    if "cli" in choice.kept:
+        code = f"from {name}.cli import _parser; print(*_parser().commands)"
+        names = subprocess.check_output(
+            [python, "-c", code], env=child, cwd=work, text=True
+        ).split()
+        of_rows = ["--label", "y", "--score", "s", "--group", "g", "--draws", "50"]
+        commands = [["--version"], ["--help"], *([one, "--help"] for one in names)]
+        commands += [["demo", "--rows", "500"], ["assess", str(rows), *of_rows]]
+        del read_only["PYTHONPATH"]
+        runs = [(read_only, [str(place), *command]) for command in commands]
+        print(f"running {', '.join(names)} from one file", flush=True)
+    if "compiled" in choice.kept:
+        install(python, "numba")
+        compiled = [(read_only, 0), ({**child, "HOME": str(home)}, 0)]
+        compiled += [({**child, "HOME": str(home)}, 1)]
+        for env, hits in compiled:
+            env = {**env, "PYTHONPATH": str(place)}
+            runs.append((env, ["-c", COMPILED.format(name=name, hits=hits)]))
+        print("compiling from one file, without a place to keep that, and with one", flush=True)
+    place.parent.chmod(0o555)
+    return int(any(run(python, command, env, work) for env, command in runs))
 
 
 def describe(choice: Choice, target: Path) -> None:
@@ -377,13 +476,17 @@ def describe(choice: Choice, target: Path) -> None:
 def parser() -> argparse.ArgumentParser:
     """The options."""
     made = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    made.add_argument("--set", choices=SETS, help="what to strip (core, where no --strip is given)")
+    made.add_argument(
+        "--set", choices=SETS, help="what to strip (core; all where --strip or --one-file is given)"
+    )
     made.add_argument("--strip", action="append", default=[], help="a part or a module; repeatable")
     made.add_argument(
         "--name",
         type=package_name,
-        default="host.fairness_core",
-        help="new name (host.fairness_core)",
+        help="new name (host.fairness_core; of one file lightfair)",
+    )
+    made.add_argument(
+        "--one-file", type=archive_path, metavar="FILE", help="zip archive to write, .pyz or .zip"
     )
     made.add_argument("--target", type=Path, help="folder to copy into, which stays")
     made.add_argument("--quick", action="store_true", help="some of the tests")
@@ -400,28 +503,40 @@ def main() -> int:
         for name, parts in SETS.items():
             print(f"--set {name}: strips {', '.join(parts) or 'nothing'}")
         return 0
-    wanted = [*options.strip, *SETS[options.set or ("all" if options.strip else "core")]]
+    usual = "all" if options.strip or options.one_file else "core"
+    name = options.name or ("lightfair" if options.one_file else "host.fairness_core")
+    wanted = [*options.strip, *SETS[options.set or usual]]
     strip = [entry for one in wanted for entry in PARTS.get(one, ("", (one,)))[1]]
     choice = choose(PACKAGE, strip)
-    goal = None if options.target is None else options.target.joinpath(*options.name.split("."))
+    goal = None if options.target is None else options.target.joinpath(*name.split("."))
     if goal is not None and goal.exists():
         raise SystemExit(
             f"{goal} is there already; remove it, or choose another --name or --target"
         )
     with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        place = work.joinpath(*options.name.split("."))
-        copy(PACKAGE, place, choice)
-        for parent in place.relative_to(work).parents:
+        work = Path(folder).resolve()
+        place = work / "copy"
+        package = place.joinpath(*name.split("."))
+        copy(PACKAGE, package, choice)
+        for parent in package.relative_to(place).parents:
             if parent.name:
-                (work / parent / "__init__.py").touch()
-        describe(choice, place)
-        copy_tests(ROOT / "tests", work / "tests", options.name, choice)
+                (place / parent / "__init__.py").touch()
+        describe(choice, package)
+        copy_tests(ROOT / "tests", work / "tests", name, choice)
         shutil.copyfile(ROOT / "pyproject.toml", work / "pyproject.toml")
-        code = check(choice, options.name, work, options.quick, not options.no_tests)
+        if options.one_file is not None:
+            place = work / "one" / options.one_file.name
+            place.parent.mkdir()
+            archive(work / "copy", place, MAIN.format(name=name) if "cli" in choice.kept else "")
+        code = check(choice, name, place, work, options.quick, not options.no_tests)
         if code == 0 and goal is not None:
-            shutil.copytree(place, goal, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(package, goal, ignore=shutil.ignore_patterns("__pycache__"))
             print(f"copied to {goal}")
+        if code == 0 and options.one_file is not None:
+            shutil.copy(place, options.one_file)
+            print(f"written to {options.one_file}, {place.stat().st_size / 1000:,.0f} kB")
+        if options.one_file is not None:
+            place.parent.chmod(0o755)  # to be removed
     return code
 
 

@@ -53,7 +53,7 @@ How data takes its way, each module importing only from those above it:
         |  trust, scales        regions of scores, and the prior of deviations from the curve
         |  evidence, quadrature       what the likelihood sees: the labeled nodes, few of them
         |  surrogate, moves, sampler, posterior       Metropolis-within-Gibbs
-        |  compiled, _kernels         the same moves, compiled
+        |  compiled, _kernels, _cache         the same moves, compiled; what is kept of that
         |  nested, nested_moves, nested_sampler       the same for crossed attributes
         |  imputation, slots          labels of the unlabeled rows, draw by draw; score by score
         |  metrics, score_metrics, labels_only, prediction_powered    metrics
@@ -72,7 +72,11 @@ How data takes its way, each module importing only from those above it:
         |  options, arguments, config, outputs, writing, colors, completion
 """
 
+from os.path import abspath as _abspath
+
 from ._version import __version__
+
+__path__ = [_abspath(_path) for _path in __path__]  # modules are imported late: after a chdir, too
 
 TYPE_CHECKING = False  # the name is known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ._kernels import _jit
+from ._cache import jit
 
 
-@_jit
+@jit
 def count_rows(
     logit: Any,
     bits: Any,

@@ -41,8 +41,13 @@ def compiles(seconds: float) -> bool:
 
 def available() -> bool:
     """Whether numba can be imported; an installed one may be broken."""
+    return version() is not None
+
+
+def version() -> str | None:
+    """The version of numba; None where it cannot be imported."""
     try:
-        import numba  # noqa: F401
+        from numba import __version__
     except Exception:
-        return False
-    return True
+        return None
+    return str(__version__)

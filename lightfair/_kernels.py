@@ -4,58 +4,18 @@ Importing this module imports numba; it is imported where work is large enough t
 Every kernel takes its noise as an argument and makes the same moves in the same order as its
 NumPy form, so that both give the same draws up to rounding. Arguments are few, arrays are of low
 dimension, there are no tuples or numpy functions inside: that makes compilation three times
-faster. Where no cache folder can be written the kernels are compiled afresh in each
-process.
+faster. What is compiled is kept (`_cache`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, TypeVar
 
-import numba
-
+from ._cache import jit
 from .moves import WALK
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-def _jit(function: F) -> F:
-    options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-    try:
-        compiled: F = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # "no locator available": nowhere to write a cache
-        compiled = numba.njit(**options)(function)
-    else:
-        _forgive(compiled._cache)  # type: ignore[attr-defined]
-    return compiled
-
-
-def _forgive(cache: Any) -> None:
-    """Let a cache that cannot be read or written be one that is not there.
-
-    numba raises what it meets: a file cut short, a full disk. What was cut short is written anew.
-    """
-    load, save = cache.load_overload, cache.save_overload
-
-    def forgiving_load(*arguments: Any) -> Any:
-        try:
-            return load(*arguments)
-        except Exception:  # unpickling raises any
-            with suppress(Exception):
-                cache.flush()
-            return None
-
-    def forgiving_save(*arguments: Any) -> None:
-        with suppress(Exception):
-            save(*arguments)
-
-    cache.load_overload, cache.save_overload = forgiving_load, forgiving_save
-
-
-@_jit
+@jit
 def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
     """Log likelihood of one group, psi[at : at + 3 + J]; its pieces are first .. last - 1."""
     a = math.exp(psi[at])
@@ -84,7 +44,7 @@ def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
     return value - math.log(product)
 
 
-@_jit
+@jit
 def _cholesky(matrix, row, size):
     """Factor the size x size matrix in matrix[row] in place, lower half; return log of its det."""
     value = 0.0
@@ -102,7 +62,7 @@ def _cholesky(matrix, row, size):
     return value
 
 
-@_jit
+@jit
 def _spreads(x, at, ratios, of, sums):
     """Spread and location at sigma = x[at : at + S], into the last two columns of sums."""
     size = ratios.shape[1]
@@ -111,7 +71,7 @@ def _spreads(x, at, ratios, of, sums):
         sums[i, size + 2] = ratios[1, i] * x[at + of[1, i]] if of[1, i] >= 0 else ratios[1, i]
 
 
-@_jit
+@jit
 def _common(factor, half, sums):
     """Twin of `surrogate._common`: sums[:, : D + 1] is [W | w]; returns the value of the system."""
     size = sums.shape[0]
@@ -131,7 +91,7 @@ def _common(factor, half, sums):
     return value
 
 
-@_jit
+@jit
 def _mu(factor, half, sums, normal, at, out, first):
     """Twin of `surrogate._mu`: mu goes to out[first : first + D]."""
     size = sums.shape[0]
@@ -145,7 +105,7 @@ def _mu(factor, half, sums, normal, at, out, first):
         out[first + i] = sums[i, size + 2] * sums[i, 0]
 
 
-@_jit
+@jit
 def _marginal(x, at, bends, ratios, of, factor, half, sums):
     """Twin of `surrogate.marginal` for sigma = x[at : at + S]; returns its value.
 
@@ -189,7 +149,7 @@ def _marginal(x, at, bends, ratios, of, factor, half, sums):
     return value + _common(factor, half, sums)
 
 
-@_jit
+@jit
 def _level(x, at, value, scales):
     """Twin of `surrogate.level` for sigma = x[at : at + S]; scales (4, S): sd, centre, width, step.
 
@@ -211,7 +171,7 @@ def _level(x, at, value, scales):
     return value + prior - both
 
 
-@_jit
+@jit
 def _quadratic(psi, at, bends, g):
     """Twin of `surrogate.quadratic` for group g, psi[at : at + D]."""
     side = bends.shape[1]
@@ -224,7 +184,7 @@ def _quadratic(psi, at, bends, g):
     return value
 
 
-@_jit
+@jit
 def _surplus(x, bends, heights):
     """Log likelihood less its quadratic, over all groups; psi begins x, heights at x[heights]."""
     value = 0.0
@@ -233,7 +193,7 @@ def _surplus(x, bends, heights):
     return value
 
 
-@_jit
+@jit
 def _own(x, m, g, factor, half, sums, normal, at, out, first):
     """Twin of `surrogate.draw_own` for one group: mu is x[m : m + D], psi goes to out[first:]."""
     size = sums.shape[0]
@@ -248,7 +208,7 @@ def _own(x, m, g, factor, half, sums, normal, at, out, first):
         out[first + i] = x[m + i] + sums[i, size + 1] * sums[i, 1]
 
 
-@_jit
+@jit
 def proposals(
     packed,
     weight,
@@ -292,7 +252,7 @@ def proposals(
         weight[n] = _surplus(x, bends, h) + x[last]
 
 
-@_jit
+@jit
 def sweeps(
     x,
     candidates,
@@ -480,7 +440,7 @@ def sweeps(
             kept[t, i] = x[i]
 
 
-@_jit
+@jit
 def cumulants(psi, nodes, start, strata, columns, cap, out):
     """Twin of `imputation.cumulants`: psi (n, G D), nodes (4, node), out (n, 6 G).
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._jit import available
+from ._jit import version
 from ._version import __version__
 from .blocks import Cell, Paragraph, Section, Table
 from .model import Prior
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .paired import ModelComparison
     from .planning import LabelPlan
     from .table import ScoreTable
+    from .threshold_search import FoundThresholds
 
 CURVES = {
     "beta": "log odds of a positive label = c + a log(s) - b log(1 - s)",
@@ -120,10 +121,11 @@ def comparison_sections(result: ModelComparison, command: str | None) -> list[Se
 def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
     """Return what a plan assumed, and how to reproduce it."""
     said = [
-        f"Planned is for {TARGET_WORDS[plan.target]} (target {plan.target}).",
+        *_curves(plan.assessment.settings, "Each group has", "the score s"),
         "The labels to come are drawn from the posterior of the assessment: its model is taken to "
-        "be right, and what it assumes is assumed here.",
-        "Rows to be labeled are chosen at random, in the groups as the plan says.",
+        "be right.",
+        "Rows to be labeled are chosen at random"
+        + ("." if plan.allocation is None else " in each group; groups get their shares."),
         f"A verdict is decisive at a probability of {plan.prob:g}.",
     ]
     if plan.refits:
@@ -133,22 +135,61 @@ def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
         )
     else:
         said.append("Widths are those of the forecast alone; nothing was fitted again.")
+    pairs = plan.of_differences
+    base = pairs[0].reference if pairs else None
     given = {
         "metric": plan.metric,
         "width": plan.width,
+        "group": pairs[0].group if len(pairs) == 1 and len(plan.groups) > 2 else None,
+        "reference": None if base == plan.assessment.settings.reference else base,
         "within": plan.within,
         "prob": plan.prob,
         "extra": [number for number in plan.extra.tolist() if number],
+        "allocation": plan.allocation,
         "refits": plan.refits,
         "rng": plan.seed,
     }
-    call = _call("plan_labels", "result", given)
-    of = [Paragraph("Here result is the assessment of the rows, made as its own report says.")]
-    of = of if command is None else []
-    return [
-        Section("assumptions", "What was assumed", tuple(map(Paragraph, said))),
-        Section("reproduce", "How to reproduce it", (*_again(call, command, plan.seed), *of)),
+    seed = plan.seed if plan.refits else plan.assessment.settings.seed  # a forecast draws nothing
+    return _of_result(plan.assessment, "plan_labels", given, command, said, seed)
+
+
+def search_sections(found: FoundThresholds, command: str | None) -> list[Section]:
+    """Return what a search for thresholds assumed, its limits, and how to reproduce it."""
+    settings = found.assessment.settings
+    said = [
+        *_curves(settings, "Each group has", "the score s"),
+        _intervals(settings),
+        "In every draw a row has one label, whatever the threshold. The posterior of a threshold "
+        "is of where the metric crosses what is wanted, draw by draw. Within a cell of the "
+        "table rows are taken to be spread evenly over the log odds.",
+        "Recommended is the threshold with the smallest expected absolute gap. The reference stays "
+        "at its own.",
     ]
+    groups = [one.group for one in found.groups]
+    every = [name for name in found.assessment.groups if name != found.reference]
+    given = {
+        "metric": found.metric,
+        "group": None if groups == every else groups,
+        "reference": found.reference,
+        "target": found.target,
+    }
+    return _of_result(found.assessment, "find_threshold", given, command, said, settings.seed)
+
+
+def _of_result(
+    result: Assessment,
+    function: str,
+    given: Mapping[str, Any],
+    command: str | None,
+    assumed: list[str],
+    seed: int | None,
+) -> list[Section]:
+    """The sections of what a function made of an assessment, both by a seed."""
+    settings = result.settings
+    first = assess_call(settings, result.table).replace("\nlightfair.", "\nresult = lightfair.")
+    call = f"{first}\n{_lines(function, 'result', given)}"
+    settings = replace(settings, seed=None if settings.seed is None else seed)
+    return _sections(settings, result.table, call, command, assumed, LIMITS)
 
 
 def assess_call(settings: Settings, table: ScoreTable) -> str:
@@ -215,7 +256,11 @@ def _options(settings: Settings, usual: Settings) -> dict[str, Any]:
 
 
 def _call(function: str, rows: str, options: Mapping[str, Any]) -> str:
-    lines = ["import lightfair", "", f"lightfair.{function}(", f"    {rows},"]
+    return f"import lightfair\n\n{_lines(function, rows, options)}"
+
+
+def _lines(function: str, rows: str, options: Mapping[str, Any]) -> str:
+    lines = [f"lightfair.{function}(", f"    {rows},"]
     for name, value in options.items():
         if value is not None:
             lines.append(f"    {name}={_written(value)},")
@@ -280,7 +325,7 @@ def _again(call: str, command: str | None, seed: int | None) -> tuple[Paragraph 
     known = Cell("not known") if seed is None else Cell(str(seed))
     table = Table(
         ("made with", "version or seed"),
-        (*((Cell(name), Cell(version)) for name, version in _versions()), (Cell("seed"), known)),
+        (*((Cell(name), Cell(of)) for name, of in _versions()), (Cell("seed"), known)),
     )
     same = "The same rows, versions and seed give the same numbers."
     if seed is None:
@@ -292,13 +337,10 @@ def _again(call: str, command: str | None, seed: int | None) -> tuple[Paragraph 
 
 
 def _versions() -> tuple[tuple[str, str], ...]:
-    """What a result is made with. numba is loaded to be asked: an installed one may be broken."""
-    numba = "not available"
-    if available():
-        from numba import __version__ as numba
+    """What a result is made with."""
     return (
         ("lightfair", __version__),
         ("Python", platform.python_version()),
         ("numpy", np.__version__),
-        ("numba", numba),
+        ("numba", version() or "not available"),
     )

@@ -275,7 +275,7 @@ def test_F19_the_command_exits_as_the_gate_says(csv, check, code, capsys):
 
 def test_F19_bad_usage_exits_with_2(csv, capsys):
     assert main(["assess", *csv, "--check", "tpr"]) == 2
-    assert "a check must be a metric, <= and a limit" in capsys.readouterr().err
+    assert "check must be a metric, <= and a limit" in capsys.readouterr().err
 
 
 def test_F20_python_and_the_command_agree(rows, csv, capsys):
@@ -556,12 +556,12 @@ def test_S01_nothing_needs_to_be_written(child_env, tmp_path):
 def test_S04_compiled_functions_call_none_of_another_module():
     """Of two modules one could be cached in an older version than the other."""
     texts = {p.stem: p.read_text() for p in Path(lf.__file__).parent.glob("*.py")}
-    compiled = [name for name, text in texts.items() if "\n@_jit\n" in text]
+    compiled = [name for name, text in texts.items() if "\n@jit\n" in text]
     assert sorted(compiled) == ["_gather", "_kernels"]
     for name in compiled:
         for node in ast.walk(ast.parse(texts[name])):
-            if isinstance(node, ast.ImportFrom) and node.module in compiled:
-                assert [alias.name for alias in node.names] == ["_jit"]  # what compiles them
+            if isinstance(node, ast.ImportFrom):
+                assert node.module not in compiled, name
 
 
 def test_S08_two_threads_give_the_numbers_of_one(rows):

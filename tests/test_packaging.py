@@ -20,7 +20,7 @@ from lightfair._jit import available, compiles
 from lightfair.cli import main
 
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
-COMPILED = {"_gather", "_kernels", "compiled"}  # importing them imports numba
+COMPILED = {"_cache", "_gather", "_kernels", "compiled"}  # importing them imports numba
 needs_numba = pytest.mark.skipif(not available(), reason="numba is absent")
 
 ASSESS = """
@@ -95,7 +95,7 @@ def test_imports_are_relative_and_light(module):
     assert PACKAGE.name not in heads
     assert not {"scipy", "pandas", "polars", "pyarrow", "sklearn"} & heads
     assert "importlib.metadata" not in found
-    assert "numba" not in heads or module in ("_jit", "_kernels")
+    assert "numba" not in heads or module in ("_jit", "_cache")
 
 
 @pytest.mark.parametrize("module", MODULES)
