@@ -1,7 +1,8 @@
 """Figures: which pictures a report has, where they stand, and what they show in words.
 
     each metric     its groups; differences from the reference; posterior of the differences
-    thresholds      each metric against the threshold, where several were asked for
+    thresholds      each metric against the threshold, where several were asked for; of a search the
+                    one that is to be met
     diagnostics     calibration of up to six groups, one picture each
     plan            expected width of intervals against the number of labels
     models          each metric of the models
@@ -20,6 +21,7 @@ import numpy as np
 
 from . import svg
 from .blocks import Cell
+from .metrics import is_built_in
 from .showing import cell, cell_of, chance, counted, interval, number, small
 from .svg import Picture
 from .values import counts_of, metric_values
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from .assessment import Assessment
     from .paired import ModelComparison
     from .planning import LabelPlan
+    from .threshold_search import FoundThresholds
 
 Pictures = dict[str, list[Picture]]
 
@@ -35,10 +38,10 @@ CALIBRATED = 6  # groups whose calibration is shown
 MOST_ROWS = 40  # of a picture that has a row for each group
 TOLD = 5  # thresholds, or numbers of labels, of which the words hold numbers
 NAMES = {"labels_only": "labels only", "prediction_powered": "prediction-powered"}
-TICKS = 6  # of the horizontal axis: there is room for so many numbers
-WIDTH = 5.4  # inches: two stand side by side on a page
-HEIGHT = 3.8
-SQUARE = (3.6, 3.4)  # three
+TICKS = 4  # of the horizontal axis: there is room for so many numbers
+WIDTH = 3.8  # inches: three stand side by side on a page, one on a phone
+HEIGHT = 3.6
+SQUARE = (3.6, 3.4)
 
 
 def available() -> bool:
@@ -54,8 +57,6 @@ def of_assessment(result: Assessment) -> Pictures | None:
     """Return the pictures of an assessment by section key; None where there can be none."""
     if not available():
         return None
-    from . import plot
-
     page = _Page()
     for name in result.settings.metrics:
         _metric(page, result, name)
@@ -63,16 +64,18 @@ def of_assessment(result: Assessment) -> Pictures | None:
         from .threshold_report import counted_metrics
 
         for name in counted_metrics(result):
-            title = f"{name} of groups by threshold"
-            page.draw(
-                "thresholds",
-                (WIDTH, HEIGHT),
-                partial(plot.thresholds, result, name),
-                title,
-                _by_threshold(result, name),
-                f"Bands are {_mass(result)} intervals at each threshold.",
-            )
+            _thresholds(page, result, name)
     _calibration(page, result)
+    return page.pictures
+
+
+def of_search(found: FoundThresholds) -> Pictures | None:
+    """Return the picture of a search for thresholds."""
+    if not available():
+        return None
+    page, settings = _Page(), found.assessment.settings
+    if is_built_in(found.metric) or found.of in settings.own_metrics:
+        _thresholds(page, found.assessment, found.metric)
     return page.pictures
 
 
@@ -211,6 +214,20 @@ def _metric(page: _Page, result: Assessment, name: str) -> None:
         f"Densities; probability of a difference below {settings.epsilon:g}, "
         f"{small(settings.epsilon)}: {', '.join(near)}.",
         f"Dark is what is less than {settings.epsilon:g} from 0; to the right is its probability.",
+    )
+
+
+def _thresholds(page: _Page, result: Assessment, name: str) -> None:
+    """A metric of groups against the threshold."""
+    from . import plot
+
+    page.draw(
+        "thresholds",
+        (WIDTH, HEIGHT),
+        partial(plot.thresholds, result, name),
+        f"{name} of groups by threshold",
+        _by_threshold(result, name),
+        f"Bands are {_mass(result)} intervals at each threshold.",
     )
 
 

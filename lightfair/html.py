@@ -70,21 +70,25 @@ border-left-width:.6em}
 .lightfair .warning{background:#f7f3e6;border-color:#5c4600}
 .lightfair nav{margin:1em 0;font-size:.95em}
 .lightfair nav ul{margin:0;padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.2em 1.2em}
-.lightfair .figures{display:flex;flex-wrap:wrap;gap:1em 2em;margin:1em 0}
-.lightfair figure{margin:0;max-width:100%}
+.lightfair .figures{display:flex;flex-wrap:wrap;gap:1em;margin:1em 0}
+.lightfair figure{margin:0;flex:0 1 auto;max-width:100%}
+.lightfair figure .scroll{margin:0}
 .lightfair figcaption{width:0;min-width:100%}
-.lightfair svg{display:block;max-width:100%;height:auto}
+.lightfair svg{display:block;min-width:var(--least);max-width:100%;height:auto}
 .lightfair figcaption,.lightfair caption,.lightfair .notes{font-size:.9em;color:#444}
 .lightfair caption{text-align:left;padding:.2em 0;font-weight:600;caption-side:top}
-.lightfair .scroll{overflow-x:auto;margin:.8em 0}
+.lightfair .scroll{overflow-x:auto;margin:.8em 0;background:
+linear-gradient(to left,#fff 40%,#fff0) right/4em 100% no-repeat local,
+linear-gradient(to left,#0006,#0000) right/1.2em 100% no-repeat scroll,#fff}
 .lightfair .scroll:focus-visible{outline:2px solid #0b4a8f}
 .lightfair table{border-collapse:collapse;font-size:.9em;margin:0;border:0;min-width:16em}
 .lightfair th,.lightfair td{padding:.25em .6em;text-align:right;vertical-align:top;
-border:0;border-bottom:1px solid #ddd;background:#fff}
+border:0;border-bottom:1px solid #ddd;background:none}
+.lightfair .scroll table,.lightfair .scroll thead tr,.lightfair .scroll tbody tr{background:none}
 .lightfair th{font-weight:600}
 .lightfair thead th{vertical-align:bottom;border-bottom:2px solid #666}
 .lightfair th:first-child{text-align:left;min-width:6em;max-width:22em;overflow-wrap:anywhere;
-position:sticky;left:0;padding-left:0}
+position:sticky;left:0;padding-left:0;background:#fff}
 .lightfair tbody th{font-weight:400}
 .lightfair .part{white-space:nowrap}
 .lightfair .notes{margin:.2em 0}
@@ -97,7 +101,8 @@ position:sticky;left:0;padding-left:0}
 @media print{
 .lightfair{font-size:10pt}
 .lightfair nav{display:none}
-.lightfair .scroll{overflow:visible}
+.lightfair .scroll{overflow:visible;background:none}
+.lightfair svg{min-width:0}
 .lightfair table{font-size:8pt}
 .lightfair th,.lightfair td{padding:.2em .4em}
 .lightfair th:first-child{position:static}
@@ -115,6 +120,7 @@ PAGE = """
 body{margin:0;background:#fff}
 main.lightfair{max-width:76rem;margin:0 auto;padding:1.5rem 1rem 3rem}
 main.lightfair #verdict+p{font-size:1.15em;font-weight:600}
+@media (max-width:40em){main.lightfair{padding:1rem .75rem 2rem}}
 @page{size:A4;margin:15mm}
 @media print{main.lightfair{max-width:none;padding:0}}
 """
@@ -233,7 +239,8 @@ def _paragraph(block: Paragraph) -> str:
 
 
 def _figure(picture: Picture) -> str:
-    return f"<figure>{picture.svg}<figcaption>{_text(picture.caption)}</figcaption></figure>"
+    caption = f"<figcaption>{_text(picture.caption)}</figcaption>"
+    return f'<figure><div class="scroll">{picture.svg}</div>{caption}</figure>'
 
 
 def _tables(table: Table, section: Section) -> list[str]:

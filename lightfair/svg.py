@@ -31,6 +31,7 @@ FONTS = f"'{FONT}', Verdana, sans-serif"  # what readers have: as wide, or narro
 STYLE: Any = {
     "font.family": FONT,
     "font.size": 10.0,
+    "figure.facecolor": "none",  # what shows that a page goes on to the right is behind it
     "svg.fonttype": "none",
     "svg.hashsalt": "lightfair",
     "text.parse_math": False,  # a dollar in a name is a dollar
@@ -40,6 +41,7 @@ NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 REFERENCE = re.compile(r"(?<=url\(#)[^)]+")
 LONG = re.compile(r"-?\d+\.\d{3,}")  # a hundredth of a point is finer than any screen
 FINE = 0.05  # points, by which a line may leave out where it goes: a seventh of a pixel at most
+LEGIBLE = 0.9  # of its size, to which a picture may shrink: small text is 10 pixels high then
 THIN = 60  # words of a path that is worth it
 
 
@@ -90,6 +92,7 @@ def element(figure: Figure, prefix: str, title: str, description: str) -> str:
     return (
         f'<svg role="img" aria-labelledby="{prefix}-title {prefix}-text" '
         f'viewBox="{" ".join(box)}" width="{box[2]}pt" height="{box[3]}pt" '
+        f'style="--least:{LEGIBLE * float(box[2]):.0f}pt" '
         f'font-family="{escape(FONTS)}" stroke-linejoin="round">'
         f'<title id="{prefix}-title">{escaped(one_line(title))}</title>'
         f'<desc id="{prefix}-text">{escaped(one_line(description))}</desc>{inside}</svg>'

@@ -99,7 +99,7 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     if result.table.threshold is None:
         said.append("rows predicted negative and rows predicted positive have pieces of their own")
     if said:
-        note(ax, "\n".join(said))
+        note(ax, *said)
     return ax
 
 

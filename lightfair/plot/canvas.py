@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from .asked import axes_of
-from .names import wrapped
+from .names import WIDTH as NAME
+from .names import fitted, wrapped
 from .style import GREY, PALE, SHADE, Look
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.text import Text
+    from matplotlib.transforms import Transform
 
 WIDTH = 6.4  # inches
 ROW = 0.52
@@ -21,9 +23,9 @@ AROUND = 1.5  # title, legend and axis
 HEIGHT = 4.4
 LEAST = 150.0  # points
 GAPS = 38.0  # points between names, axis, what is beside it, and the edges of the figure
+SHORT = 16  # characters of a name in a line, at least
 BESIDE = "_beside"
 SMALL = "small"
-SMALLEST = "x-small"
 
 
 def figure_size(rows: float | None = None) -> tuple[float, float]:
@@ -86,7 +88,9 @@ def titled(ax: Axes, title: str, x: str, y: str = "", *, above: float = 0.0) -> 
     literal(head, ax.xaxis.label, ax.yaxis.label)
     size = float(head.get_fontsize())
     room, beside = _room(ax)
-    ax.set_title(_in_lines(head, room + beside), loc="left", pad=6.0 + 1.25 * size * above)
+    names, up = _names(ax), 8.0 + 1.25 * size * above
+    head = ax.set_title(_in_lines(head, room + names + beside), loc="left", pad=up)
+    head.set_transform(_corner(ax, names, up))
     ax.set_xlabel(_in_lines(ax.xaxis.label, room))
 
 
@@ -110,6 +114,23 @@ def _room(ax: Axes) -> tuple[float, float]:
         return max(ax.get_position().width * width, LEAST), beside
     names = max(map(_points, ax.get_yticklabels()), default=0.0) + _points(ax.yaxis.label)
     return max(width / spec.get_gridspec().ncols - names - beside - GAPS, LEAST), beside
+
+
+def _names(ax: Axes) -> float:
+    """Points that names of rows take, to the left of the Axes; 0 where there are none."""
+    from matplotlib.ticker import FixedLocator
+
+    if not isinstance(ax.yaxis.get_major_locator(), FixedLocator):
+        return 0.0
+    return max(map(_points, ax.get_yticklabels()), default=0.0)
+
+
+def _corner(ax: Axes, left: float, up: float = 0.0) -> Transform:
+    """Coordinates of the Axes, moved by points: titles and legends begin where names of rows do."""
+    from matplotlib.transforms import ScaledTranslation
+
+    inches = ax.figure.dpi_scale_trans
+    return ax.transAxes + ScaledTranslation(-left / 72.0, up / 72.0, inches)
 
 
 def _points(text: Text) -> float:
@@ -147,11 +168,18 @@ def near_zero(ax: Axes, epsilon: float) -> None:
     ax.axvline(0.0, color=GREY, linewidth=0.9, zorder=1.0)
 
 
-def named_rows(ax: Axes, names: Sequence[str]) -> None:
-    """Name rows 0, 1, ... from the top down."""
-    ax.set_yticks(range(len(names)), labels=list(names))
+def named_rows(ax: Axes, names: Sequence[str], below: Sequence[str] = ()) -> None:
+    """Name rows 0, 1, ... from the top down; what is `below` a name is a line of its own.
+
+    Lines are shorter where a figure is narrow, so that there is room for the data.
+    """
+    inches = ax.figure.bbox.width / ax.figure.dpi
+    lines = fitted(names, min(NAME, max(int(NAME * inches / WIDTH), SHORT)))
+    if below:
+        lines = [f"{name}\n{more}" for name, more in zip(lines, below, strict=True)]
+    ax.set_yticks(range(len(lines)), labels=lines)
     literal(*ax.get_yticklabels())
-    ax.set_ylim(len(names) - 0.45, -0.55)
+    ax.set_ylim(len(lines) - 0.45, -0.55)
     ax.tick_params(axis="y", length=0)
 
 
@@ -179,7 +207,8 @@ def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> float:
     """
     if not labels:
         return 0.0
-    room = _room(ax)[0] * ax.figure.dpi / 72.0
+    names = _names(ax)
+    room = (sum(_room(ax)) + names) * ax.figure.dpi / 72.0
     for columns in range(min(3, len(labels)), 0, -1):
         # a label that begins with an underscore would be left out: the names are set afterwards
         drawn = ax.legend(
@@ -187,13 +216,15 @@ def legend(ax: Axes, handles: Sequence[Any], labels: Sequence[str]) -> float:
             ["label"] * len(handles),
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
-            borderaxespad=0.2,
+            bbox_transform=_corner(ax, names),
+            borderaxespad=0.5,  # clears what is beside the first row
             borderpad=0.2,
             ncol=columns,
             frameon=False,
             fontsize=SMALL,
-            columnspacing=1.4,
+            columnspacing=0.9,
             handlelength=2.6,
+            handletextpad=0.5,
         )
         for text, label in zip(drawn.get_texts(), labels, strict=True):
             text.set_text(label)
@@ -223,7 +254,7 @@ def beside(ax: Axes, row: float, text: str, *, colour: str | None = None) -> Non
     )
 
 
-def inside(ax: Axes, row: float, text: str, *, colour: str = GREY, size: str = SMALLEST) -> None:
+def inside(ax: Axes, row: float, text: str, *, colour: str = GREY, size: str = SMALL) -> None:
     """Write at the left end of a row, in place of what is undefined."""
     literal(
         ax.annotate(
@@ -242,18 +273,23 @@ def inside(ax: Axes, row: float, text: str, *, colour: str = GREY, size: str = S
     )
 
 
-def note(ax: Axes, text: str) -> None:
-    """Write below the name of the horizontal axis."""
-    literal(
-        ax.annotate(
-            text,
-            xy=(0.0, 0.0),
-            xycoords=("axes fraction", ax.xaxis.label),
-            xytext=(0, -3),
-            textcoords="offset points",
-            va="top",
-            fontsize=SMALLEST,
-            color=GREY,
-            annotation_clip=False,
-        )
+def note(ax: Axes, *lines: str) -> None:
+    """Write below the name of the horizontal axis, from where names of rows begin."""
+    names, (room, beside) = _names(ax), _room(ax)
+    told = ax.annotate(
+        "\n".join(lines),
+        xy=(0.0, 0.0),
+        xycoords=("axes fraction", ax.xaxis.label),
+        xytext=(-names, -3),
+        textcoords="offset points",
+        va="top",
+        fontsize=SMALL,
+        color=GREY,
+        annotation_clip=False,
     )
+    literal(told)
+    parts = []
+    for line in lines:
+        told.set_text(line)
+        parts.append(_in_lines(told, room + names + beside))
+    told.set_text("\n".join(parts))

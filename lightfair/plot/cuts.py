@@ -240,4 +240,4 @@ def _finished(
     titled(ax, title, f"threshold; {shown}: {prob}", y, above=above)
     if notes:
         more = [f"and {len(notes) - NOTES} more"] if len(notes) > NOTES else []
-        note(ax, "\n".join([*notes[:NOTES], *more]))
+        note(ax, *notes[:NOTES], *more)

@@ -26,7 +26,7 @@ from .canvas import (
     titled,
 )
 from .kernel import density
-from .names import TITLE, brief, fitted
+from .names import TITLE, brief
 from .style import BLUE, EXACT, GREY, LABELS_ONLY, LIGHTFAIR, PALE
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def posterior(
     low, high = settings.metric(metric).bounds
     plain_frame(ax, "x")
     ax.spines["left"].set_visible(False)
-    named_rows(ax, fitted([row.name for row in rows]))
+    named_rows(ax, [row.name for row in rows])
     if base is None:
         what = titled_as = metric
     else:

@@ -29,7 +29,7 @@ from .canvas import (
     shaded,
     titled,
 )
-from .names import TITLE, brief, fitted
+from .names import TITLE, brief
 from .style import EXACT, LABELS_ONLY, LIGHTFAIR, POWERED, TRUTH, Look
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
     entries = metric_values(result, metric)["groups"]
     ax = axes_for(ax, len(entries))
     labeled = result.table.sums("rows")[..., :2].sum(axis=(1, 2))
-    names = fitted(result.groups)
-    named_rows(ax, [f"{name}\n{int(n):,} labeled" for name, n in zip(names, labeled, strict=True)])
+    named_rows(ax, result.groups, [f"{int(n):,} labeled" for n in labeled])
     _forest(ax, entries, result, metric)
     return ax
 
@@ -147,14 +146,8 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
     labeled = dict(
         zip(result.groups, result.table.sums("rows")[..., :2].sum(axis=(1, 2)), strict=True)
     )
-    names = fitted([entry["group"] for entry in entries])
-    named_rows(
-        ax,
-        [
-            f"{name}\n{int(labeled[entry['group']]):,} labeled"
-            for name, entry in zip(names, entries, strict=True)
-        ],
-    )
+    others = [entry["group"] for entry in entries]
+    named_rows(ax, others, [f"{int(labeled[name]):,} labeled" for name in others])
     for row, entry in enumerate(entries):
         beside(ax, row, probability(entry["prob_positive"], exact=entry["exact"]))
     _forest(ax, entries, result, metric, reference=str(result.settings.reference))
@@ -191,7 +184,7 @@ def _forest(
         key[f"less than {settings.epsilon:g} from 0"] = shaded()
     titled(ax, title, x, above=legend(ax, list(key.values()), list(key)))
     if missing:
-        note(ax, "\n".join(missing))
+        note(ax, *missing)
 
 
 def _method(

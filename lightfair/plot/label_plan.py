@@ -103,7 +103,7 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     )
     said += [f"{_name(e)}: undefined, {e.reason}" for e in every if e.reason is not None]
     if said:
-        note(ax, "\n".join(brief(line, 90) for line in said))
+        note(ax, *(brief(line, 90) for line in said))
     return ax
 
 

@@ -59,7 +59,7 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     metric = metric_of(metric, comparison.theta[first], "compared", "compare with metrics=[...]")
     whose = [*comparison.groups, None] if len(comparison.groups) > 1 else [*comparison.groups]
     ax = axes_for(ax, len(whose))
-    named_rows(ax, fitted([ALL if group is None else group for group in whose]))
+    named_rows(ax, [ALL if group is None else group for group in whose])
     plain_frame(ax, "x")
     ax.spines["left"].set_visible(False)
     prob = comparison.settings.prob
