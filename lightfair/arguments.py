@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from typing import Any
 
@@ -26,10 +27,28 @@ ROWS = (  # arguments that say how rows are read
     "unlabeled",
     "missing",
 )
-OPTIONS = {  # how an argument of the library is given on the command line
+NAMES = {  # arguments of the library that are called otherwise on the command line
+    "y_true": "label",
+    "y_score": "score",
+    "sensitive_features": "group",
+    "y_pred": "pred",
+    "sample_weight": "weight",
+    "metrics": "metric",
+    "checks": "check",
+    "thresholds": "threshold",
+    "rng": "seed",
+}
+COLUMNS = ("label", "score", "group", "pred", "weight", "label_prob")
+SUBJECT = re.compile(r"(?:--)?([A-Za-z]+(?:[_-][A-Za-z]+)*)(?:\['(.*?)'\])?(?=[ :])")
+OPTIONS = {  # how an argument of the library is given on the command line, inside of a sentence
     "positive_label=": "--positive-label ",
     "unlabeled=": "--unlabeled ",
     "pass decisions as y_pred=": "pass decisions as --pred",
+    "give y_pred or threshold, not both: y_pred": "give --pred or --threshold, not both: --pred",
+    "be a value of y_true": "be a value of --label",
+    ", y_true holds": ", which holds",
+    "where y_true holds": "where --label holds",
+    ", for example y_pred == positive_label": "",
     'missing="': "--missing ",
     'drop" or': "drop or",
     'group"': "group",
@@ -201,26 +220,77 @@ def threshold_of(arguments: argparse.Namespace) -> Any:
     return found[""] if list(found) == [""] else found
 
 
-def check_output(path: str, begins: bytes = b"{", kind: str = "table") -> None:
-    """A file that begins as this one may be written over, anything else is likely data."""
-    target = check_target(path)
-    plain = descriptor(path) is None and os.path.isfile(target)
-    if plain and os.path.getsize(target):
-        with open(target, "rb") as file:
-            if file.read(len(begins)).lower() != begins:
-                raise ValueError(f"{path} is there and is no {kind}; it would be overwritten")
+def check_output(option: str, path: str, begins: bytes = b"{", kind: str = "table") -> str:
+    """Return where a file of an option is to be written.
+
+    A file that begins as this one may be written over, anything else is likely data.
+
+    Raises
+    ------
+    ValueError
+        If it cannot be written or must not be; the message begins with the option.
+    """
+    try:
+        target = check_target(path)
+        plain = descriptor(path) is None and os.path.isfile(target)
+        if plain and os.path.getsize(target):
+            with open(target, "rb") as file:
+                if file.read(len(begins)).lower() != begins:
+                    from .wording import visible
+
+                    raise ValueError(
+                        f"{visible(path)} is there and is no {kind}; it would be overwritten"
+                    )
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{option}: {sentence(error)}") from error
+    return target
 
 
-def sentence(error: Exception) -> str:
-    """An error in one sentence, in the words of the command line."""
+def sentence(error: Exception, arguments: argparse.Namespace | None = None) -> str:
+    """An error in one sentence, in the words of the command line.
+
+    With `arguments` that are `written` somewhere, what the sentence is about is called as it is
+    there: `--prob` on the command line, `lightfair.toml: prob` in a file.
+    """
     if isinstance(error, OSError) and error.strerror and error.filename:
-        return f"{error.filename}: {error.strerror.lower()}"
-    text = " ".join(str(error).split())
+        text = f"{os.fsdecode(error.filename)}: {error.strerror.lower()}"
+    else:
+        text = " ".join(str(error).split())
     if isinstance(error, MemoryError):
         return f"not enough memory{': ' if text else ''}{text}"
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
-    return text.replace(" ;", ";").rstrip()
+    text = text.replace(" ;", ";").rstrip()
+    return text if arguments is None else _as_written(text, arguments)
+
+
+def _as_written(text: str, arguments: argparse.Namespace) -> str:
+    """Call the subject of a sentence as it is written; a file may be named ahead of it."""
+    written: dict[str, str] = arguments.written
+    files = getattr(arguments, "file", None) or ()
+    begins = [file for file in files if text.startswith((f"{file}: ", f"{file} "))]
+    if begins:
+        file = max(begins, key=len)
+        rest = text[len(file) :]
+        if rest.startswith(": "):
+            rest = f": {_subject(rest[2:], arguments)}"
+        return f"{written['file']}: {file}{rest}" if "file" in written else f"{file}{rest}"
+    return _subject(text, arguments)
+
+
+def _subject(text: str, arguments: argparse.Namespace) -> str:
+    match = SUBJECT.match(text)
+    name = "" if match is None else match[1].replace("-", "_")
+    name = NAMES.get(name, name)
+    if match is None or name not in arguments.written:
+        return text
+    rest = text[match.end() :]
+    column = match[2]
+    if column is None and name in COLUMNS and rest.startswith(" "):
+        given = getattr(arguments, name)
+        column = given[0] if isinstance(given, list) and len(given) == 1 else given
+    written: str = arguments.written[name]
+    return written + (f" {column}" if isinstance(column, str) else "") + rest
 
 
 def _number(text: str) -> float:

@@ -59,26 +59,28 @@ def parse_check(text: Any) -> Check:
         return make_check(*text)
     match = _CHECK.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(
-            f"a check must be a metric, <= and a limit, as in {EXAMPLES}; got {text!r}"
-        )
+        raise ValueError(f"check must be a metric, <= and a limit, as in {EXAMPLES}; got {text!r}")
     metric, word, sign, number = match.groups()
     relation = word or "difference"
     if relation not in RELATIONS:
         raise ValueError(
-            f"a check is of a difference or a ratio, as in {EXAMPLES}; got {word!r} in {text!r}"
+            f"check {text}: it is of a difference or a ratio, as in {EXAMPLES}; got {word!r}"
         )
     wanted = "<=" if relation == "difference" else ">="
     if sign != wanted:
-        raise ValueError(f"a {relation} is checked with {wanted}, as in {EXAMPLES}; got {text!r}")
+        raise ValueError(
+            f"check {text}: a {relation} is checked with {wanted}, as in {EXAMPLES}; got {sign}"
+        )
     try:
         within = float(number)
     except ValueError:
         raise ValueError(
-            f"the limit of a check must be a number, as in {EXAMPLES}; got {number.strip()!r} "
-            f"in {text!r}"
+            f"check {text}: its limit must be a number, as in {EXAMPLES}; got {number.strip()!r}"
         ) from None
-    return make_check(metric.strip(), within, relation)
+    try:
+        return make_check(metric.strip(), within, relation)
+    except ValueError as error:
+        raise ValueError(f"check {text}: {error}") from None
 
 
 def make_check(metric: str, within: Any, relation: str = "difference") -> Check:

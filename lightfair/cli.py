@@ -86,11 +86,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     if given[0] == "help":
         given = [*given[1:], "--help"]
+    arguments = None
     try:
         arguments = _arguments(parser, given)
         answer = arguments.command(arguments)
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        say(f"lightfair: error: {one_sentence(sentence(error))}")
+        say(f"lightfair: error: {one_sentence(sentence(error, arguments))}")
         return 2
     try:
         print(answer.text.removesuffix("\n"), flush=True)
@@ -105,16 +106,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _arguments(parser: Parser, given: list[str]) -> argparse.Namespace:
     """Arguments of the command line, and of the file that it names."""
-    values = {}
+    keys: dict[str, str] = {}
     if any(one.partition("=")[0] == "--config" for one in given):
-        from .config import configure, replaced, spelled
+        from .config import configure, keys_of, replaced, spelled
 
-        values = configure(parser, given)
-    arguments = parser.parse_args(given)
-    if values:  # the file may change; a report says what was in it
-        arguments = replaced(arguments, values)
-        given = [given[0], *spelled(_parser().commands[given[0]], arguments)]
+        found = configure(parser, given)
+        arguments = replaced(parser.parse_args(given), found.values)
+        keys = keys_of(arguments, found)
+        if keys:  # the file may change; a report says what was in it
+            given = [given[0], *spelled(_parser().commands[given[0]], arguments)]
+    else:
+        arguments = parser.parse_args(given)
     arguments.typed = shlex.join(["lightfair", *given])
+    arguments.written = {**parser.commands[given[0]].written, **keys}
     return arguments
 
 

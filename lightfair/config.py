@@ -24,7 +24,7 @@ import argparse
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 from .hints import hint
 from .options import Parser
@@ -33,12 +33,21 @@ from .wording import show
 FILES = "files"
 PATHS = ("file", "html", "markdown", "csv", "output")
 NOT_KEYS = ("help", "config", "version")
+LARGEST = 1 << 20  # bytes of a file of options
+BITS = 63  # of a whole number, without its sign
 
 
-def configure(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
+class Configured(NamedTuple):
+    """What a file says, by the names of arguments: values, and where each is written in it."""
+
+    values: dict[str, Any]
+    keys: dict[str, str]
+
+
+def configure(parser: Parser, argv: Sequence[str]) -> Configured:
     """Make what the config file of a command line says the defaults of its command.
 
-    Returns them by the names of the arguments; none where there is no config file.
+    Returns them; none where there is no config file.
 
     Raises
     ------
@@ -48,15 +57,15 @@ def configure(parser: Parser, argv: Sequence[str]) -> dict[str, Any]:
     commands = parser.commands
     path = _path(argv)
     if path is None or not argv or argv[0] not in commands:
-        return {}
-    values = _chosen(path, read_toml(path), argv[0], commands)
+        return Configured({}, {})
+    found = _chosen(path, read_toml(path), argv[0], commands)
     command = commands[argv[0]]
-    command.set_defaults(**values)
+    command.set_defaults(**found.values)
     for action in command._actions:
-        if action.dest in values:
+        if action.dest in found.values:
             action.required = False
             action.nargs = action.nargs if action.option_strings else "*"
-    return values
+    return found
 
 
 def replaced(arguments: argparse.Namespace, values: Mapping[str, Any]) -> argparse.Namespace:
@@ -66,6 +75,15 @@ def replaced(arguments: argparse.Namespace, values: Mapping[str, Any]) -> argpar
         if isinstance(value, list) and given[: len(value)] == value and len(given) > len(value):
             setattr(arguments, name, given[len(value) :])
     return arguments
+
+
+def keys_of(arguments: argparse.Namespace, found: Configured) -> dict[str, str]:
+    """Where the arguments that the command line left as the file has them are written in it."""
+    return {
+        name: key
+        for name, key in found.keys.items()
+        if getattr(arguments, name) == found.values[name]
+    }
 
 
 def spelled(command: Parser, arguments: argparse.Namespace) -> list[str]:
@@ -93,13 +111,23 @@ def spelled(command: Parser, arguments: argparse.Namespace) -> list[str]:
 
 
 def read_toml(path: str) -> dict[str, Any]:
-    """Read a TOML file."""
-    toml = _toml()
+    """Read a TOML file; a byte order mark ahead of it is none of it."""
+    if not path or path == "-" or "\0" in path:
+        raise ValueError(f"--config must be the name of a file; got {show(path)}")
     with open(path, "rb") as file:
-        try:
-            found: dict[str, Any] = toml.load(file)
-        except ValueError as error:  # no TOML, or no UTF-8
-            raise ValueError(f"{path} is not TOML: {error}") from error
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise ValueError(f"{path} is not TOML: it has more than {LARGEST:,} bytes")
+    toml = _toml()
+    try:
+        found: dict[str, Any] = toml.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = 1 + content[: error.start].count(b"\n")
+        raise ValueError(f"{path} is not TOML: it is not UTF-8 text, in line {line}") from error
+    except ValueError as error:
+        raise ValueError(f"{path} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise ValueError(f"{path} is not TOML of options: its values are too deep") from error
     return found
 
 
@@ -124,8 +152,8 @@ def _path(argv: Sequence[str]) -> str | None:
 
 def _chosen(
     path: str, found: Mapping[str, Any], command: str, commands: Mapping[str, Parser]
-) -> dict[str, Any]:
-    """The values for one command, by the names of its arguments; all of the file is checked."""
+) -> Configured:
+    """What a file says for one command; all of the file is checked."""
     keys = {name: _keys(parser) for name, parser in commands.items()}
     every = {key: action for one in keys.values() for key, action in one.items()}
     tables = [key for key in commands if isinstance(found.get(key), Mapping)]
@@ -138,11 +166,20 @@ def _chosen(
             _checked(path, "", {key: value}, every, (keys[command], [*every, *commands]))
     chosen = _checked(path, "", own, keys[command], ())
     for name in tables:
+        for key in found[name]:
+            of = [one for one in commands if _plain(key) in keys[one]]
+            if of and name not in of:
+                raise ValueError(
+                    f"{path}: [{name}] {key} is no option of {name}, only of {', '.join(of)}"
+                )
         values = _checked(path, f"[{name}] ", found[name], keys[name], (keys[name],))
-        chosen |= values if name == command else {}
-    return {
-        name: _placed(path, value) if name in PATHS else value for name, value in chosen.items()
+        if name == command:
+            chosen = Configured(chosen.values | values.values, chosen.keys | values.keys)
+    placed = {
+        name: _placed(path, value) if name in PATHS else value
+        for name, value in chosen.values.items()
     }
+    return chosen._replace(values=placed)
 
 
 def _keys(parser: Parser) -> dict[str, argparse.Action]:
@@ -167,8 +204,8 @@ def _checked(
     table: Mapping[str, Any],
     keys: Mapping[str, argparse.Action],
     known: Sequence[Iterable[str]],
-) -> dict[str, Any]:
-    """The values of a table by the names of arguments; where one is wrong, ValueError.
+) -> Configured:
+    """What a table says; where a key or value is wrong, ValueError.
 
     `known` are names of which an unknown one may be a misspelling, the likeliest first.
     """
@@ -179,15 +216,16 @@ def _checked(
         if action is None:
             meant = next(filter(None, (hint(key, names) for names in known)), "")
             raise ValueError(f"{path}: {where}unknown key {show(key)}{meant}")
+        name = f"{path}: {where}{key}"
         if action.nargs == 0 and not isinstance(value, bool):
-            raise ValueError(f"{path}: {where}{key} must be true or false; got {show(value)}")
+            raise ValueError(f"{name} must be true or false; got {_as_toml(value)}")
         if action.nargs == 0 and not value:
             continue
         if action.dest in by:
-            raise ValueError(f"{path}: {where}{by[action.dest]} and {key} exclude each other")
-        by[action.dest] = key
-        chosen[action.dest] = _value(f"{path}: {where}{key}", action, value)
-    return chosen
+            raise ValueError(f"{by[action.dest]} and {key} exclude each other")
+        by[action.dest] = name
+        chosen[action.dest] = _value(name, action, value)
+    return Configured(chosen, by)
 
 
 def _value(name: str, action: argparse.Action, value: Any) -> Any:
@@ -206,16 +244,22 @@ def _value(name: str, action: argparse.Action, value: Any) -> Any:
 
 def _one(name: str, action: argparse.Action, value: Any) -> Any:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if number and isinstance(value, int) and value.bit_length() > BITS:
+        raise ValueError(f"{name} must be a number of at most {BITS} bits, as those of TOML are")
     if action.type is int:
         if not number or isinstance(value, float):
-            raise ValueError(f"{name} must be a whole number; got {show(value)}")
+            raise ValueError(f"{name} must be a whole number; got {_as_toml(value)}")
         return value
     if action.type is float:
         if not number:
-            raise ValueError(f"{name} must be a number; got {show(value)}")
+            raise ValueError(f"{name} must be a number; got {_as_toml(value)}")
         return float(value)
+    if action.dest in PATHS and not isinstance(value, str):
+        raise ValueError(f"{name} must be the name of a file, as text; got {_as_toml(value)}")
+    if action.dest in PATHS and (not value or "\0" in value):
+        raise ValueError(f"{name} must be the name of a file; got {_as_toml(value)}")
     if not number and not isinstance(value, str):
-        raise ValueError(f"{name} must be text or a number; got {show(value)}")
+        raise ValueError(f"{name} must be text or a number; got {_as_toml(value)}")
     text = str(value)
     if action.choices is not None and text not in action.choices:
         choices = [str(choice) for choice in action.choices]
@@ -223,6 +267,13 @@ def _one(name: str, action: argparse.Action, value: Any) -> Any:
             f"{name} must be one of {', '.join(choices)}; got {show(text)}{hint(text, choices)}"
         )
     return text
+
+
+def _as_toml(value: Any) -> str:
+    """A value as a file has it, where that differs from how Python shows it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else show(value)
 
 
 def _placed(path: str, value: Any) -> Any:

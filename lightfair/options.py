@@ -9,7 +9,7 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from .colors import understands
@@ -68,19 +68,35 @@ class Parser(argparse.ArgumentParser):
             if name.startswith("--")
         }
 
+    @property
+    def written(self) -> dict[str, str]:
+        """How arguments that take a value are called, by their names."""
+        return {action.dest: name for name, action in self.options.items() if action.nargs != 0}
+
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """Refuse unknown options before anything that they may have caused is complained of."""
         given = sys.argv[1:] if args is None else list(args)
         own = given[: given.index("--")] if "--" in given else given
-        if self.commands:  # the rest is for a command
-            own = own[: next((i for i, one in enumerate(own) if not one.startswith("-")), None)]
-        names = [one.partition("=")[0] for one in own if one.startswith("--") and " " not in one]
-        for name in names:
-            if name not in self.options:
-                self.error(f"unrecognized arguments: {name}{hint(name, self.options)}")
+        commands = self.commands
+        if commands:
+            at = next((i for i, one in enumerate(own) if not one.startswith("-")), len(own))
+            if own[at:] and own[at] in commands:
+                commands[own[at]]._refuse_unknown(own[at + 1 :], commands)
+            own = own[:at]
+        self._refuse_unknown(own, {})
         return super().parse_known_args(given, namespace)
+
+    def _refuse_unknown(self, given: Sequence[str], commands: Mapping[str, Parser]) -> None:
+        """Refuse options that this command does not have; others may."""
+        for name in (one.partition("=")[0] for one in given):
+            if not name.startswith("--") or " " in name or name in self.options:
+                continue
+            of = [command for command, parser in commands.items() if name in parser.options]
+            if of:
+                self.error(f"unrecognized arguments: {name} is an option of {' and '.join(of)}")
+            self.error(f"unrecognized arguments: {name}{hint(name, self.options)}")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 
 from .columns import frame_columns
 from .hints import hint
-from .wording import show
+from .wording import show, visible
 
 CHUNK_ROWS = 131_072
 UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # cells that say that there is no value
@@ -79,15 +79,21 @@ class Columns(NamedTuple):
     label_prob: str | None = None
 
     @property
-    def names(self) -> list[str]:
-        """All names; a name has one role."""
-        names = [self.y_true, self.y_score, *self.sensitive_features]
-        others = (self.y_pred, self.sample_weight, self.label_prob)
-        names += [name for name in others if name is not None]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise ValueError(f"a column has one role; {twice[0]} was given two")
-        return names
+    def names(self) -> dict[str, str]:
+        """The argument of every name; ValueError where one is no text, or has two roles."""
+        found: dict[str, str] = {}
+        for role, given in self._asdict().items():
+            for name in (
+                given if isinstance(given, tuple) else (given,) if given is not None else ()
+            ):
+                if not isinstance(name, str):
+                    raise ValueError(f"{role} must name a column by text; got {show(name)}")
+                if name in found:
+                    raise ValueError(
+                        f"{role}: a column has one role; {visible(name)} was given two"
+                    )
+                found[name] = role
+        return found
 
     @property
     def numeric(self) -> tuple[str | None, ...]:
@@ -163,7 +169,7 @@ def header(path: str | os.PathLike[str]) -> list[str]:
             return []
         if head.kind == "":
             try:
-                return _opened(where, _text_lines(head, where), ())[1]
+                return _opened(where, _text_lines(head, where), {})[1]
             except csv.Error as error:
                 raise ValueError(f"{where} is not CSV: {error} in its header") from error
         with _as_refusal(where):
@@ -234,7 +240,7 @@ def _is_empty(column: Any) -> bool:
         return False
 
 
-def _of_frame(where: str, chunk: Any, names: list[str]) -> dict[str, Any]:
+def _of_frame(where: str, chunk: Any, names: Mapping[str, str]) -> dict[str, Any]:
     pairs = frame_columns(chunk)
     pairs = [(str(name), column) for name, column in chunk.items()] if pairs is None else pairs
     _check_names(where, [name for name, _ in pairs], names)
@@ -246,22 +252,17 @@ def _columns_are(header: Sequence[str]) -> str:
     if not header:
         return "it has no columns"
     more = f" and {len(header) - LISTED:,} more" if len(header) > LISTED else ""
-    return f"its columns are {', '.join(map(_name, header[:LISTED]))}{more}"
+    return f"its columns are {', '.join(map(visible, header[:LISTED]))}{more}"
 
 
-def _name(name: str) -> str:
-    """The name of a column as errors write it: quoted where it could not be seen."""
-    return name if name.isprintable() and name.strip() == name != "" else show(name)
-
-
-def _check_names(where: str, header: Sequence[str], names: Sequence[str]) -> None:
-    for name in names:
+def _check_names(where: str, header: Sequence[str], names: Mapping[str, str]) -> None:
+    for name, role in names.items():
         if header.count(name) != 1:
-            how = f"no column {name}{hint(name, header)}"
+            how = f"no column {visible(name)}{hint(name, header)}"
             if name in header:
-                how = f"more than one column {name}"
+                how = f"more than one column {visible(name)}"
             marks = f"; cells must be separated by {_marks()}" if len(header) == 1 else ""
-            raise ValueError(f"{where} has {how}; {_columns_are(header)}{marks}")
+            raise ValueError(f"{role}: {where} has {how}; {_columns_are(header)}{marks}")
 
 
 def _marks() -> str:
@@ -308,6 +309,8 @@ def _begun(source: Any, stack: ExitStack) -> tuple[Any, _Head, str]:
     """Open a file and see what it is: the file, what is in it from its begin on, and its name."""
     if isinstance(source, (str, os.PathLike)):
         where = os.fspath(source)
+        if "\0" in where:
+            raise ValueError(f"the name of a file must hold no null byte; got {show(where)}")
         if os.path.isdir(where):
             raise ValueError(f"{where} is a folder; give a CSV file, or Parquet or Arrow")
         raw: Any = stack.enter_context(open(where, "rb"))  # noqa: SIM115, the stack closes it
@@ -507,7 +510,7 @@ def _csv_chunks(
         ) from error
 
 
-def _opened(where: str, lines: Iterable[str], names: Sequence[str]) -> tuple[Any, list[str]]:
+def _opened(where: str, lines: Iterable[str], names: Mapping[str, str]) -> tuple[Any, list[str]]:
     """A reader of the rows of a CSV file, and its header, trimmed; blank lines before are none."""
     lines, blank, first = iter(lines), 0, ""
     for first in lines:
@@ -530,7 +533,7 @@ def _opened(where: str, lines: Iterable[str], names: Sequence[str]) -> tuple[Any
 
 
 def _cells(
-    where: str, reader: Any, header: list[str], names: Sequence[str], chunk_rows: int
+    where: str, reader: Any, header: list[str], names: Iterable[str], chunk_rows: int
 ) -> Iterator[dict[str, list[str]]]:
     """Read cells of some columns of a CSV file, trimmed."""
     pick, width = itemgetter(*map(header.index, names)), len(header)
@@ -563,7 +566,7 @@ def _pyarrow(module: str = "pyarrow") -> Any:
         ) from error
 
 
-def _parquet(file: Any, names: list[str], where: str, chunk_rows: int) -> Iterator[Any]:
+def _parquet(file: Any, names: Mapping[str, str], where: str, chunk_rows: int) -> Iterator[Any]:
     parquet = _pyarrow("pyarrow.parquet")
     schema = parquet.ParquetFile(file).schema_arrow
     _check_names(where, schema.names, names)
@@ -571,7 +574,7 @@ def _parquet(file: Any, names: list[str], where: str, chunk_rows: int) -> Iterat
     file.seek(0)
     # without pre_buffer and with a buffer a row group is read page by page
     opened = parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20)
-    yield from _ahead(opened.iter_batches(chunk_rows, columns=names))
+    yield from _ahead(opened.iter_batches(chunk_rows, columns=list(names)))
 
 
 def _ahead(items: Iterator[Any]) -> Iterator[Any]:
@@ -583,7 +586,7 @@ def _ahead(items: Iterator[Any]) -> Iterator[Any]:
             yield item
 
 
-def _arrow(file: Any, names: list[str], where: str, chunk_rows: int) -> Iterator[Any]:
+def _arrow(file: Any, names: Mapping[str, str], where: str, chunk_rows: int) -> Iterator[Any]:
     ipc = _pyarrow("pyarrow.ipc")
     header = ipc.open_file(file).schema.names
     _check_names(where, header, names)
@@ -619,7 +622,7 @@ def _as_refusal(where: str) -> Iterator[None]:
 
 
 def _arrow_chunks(
-    where: str, batches: Iterator[Any], names: list[str], chunk_rows: int
+    where: str, batches: Iterator[Any], names: Mapping[str, str], chunk_rows: int
 ) -> Iterator[dict[str, Any]]:
     while True:
         with _as_refusal(where):

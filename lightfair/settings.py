@@ -197,7 +197,10 @@ def with_checked(checks: tuple[Check, ...], metrics: tuple[Metric, ...]) -> tupl
                     f"check {check.text}: {error}; or a criterion{hint(name, CRITERIA)}: "
                     f"{', '.join(CRITERIA)}"
                 ) from None
-            check_range(check, name, metric.bounds)
+            try:
+                check_range(check, name, metric.bounds)
+            except ValueError as error:
+                raise ValueError(f"check {check.text}: {error}") from None
             known.setdefault(metric.name, metric)
     return tuple(known.values())
 

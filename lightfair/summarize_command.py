@@ -46,7 +46,7 @@ def summarize_files(arguments: argparse.Namespace) -> Answer:
 
     to_stdout = arguments.output == "-"
     if not to_stdout:
-        check_output(arguments.output)
+        check_output("--output", arguments.output)
     given = threshold_of(arguments)
     if given == "all":
         raise ValueError("--threshold all is for assess; every table has what it needs")

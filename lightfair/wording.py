@@ -39,6 +39,11 @@ def show(value: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def visible(name: str) -> str:
+    """The name of a column or file: quoted where it could not be seen."""
+    return name if name.isprintable() and name.strip() == name != "" else show(name)
+
+
 def list_values(values: Iterable[Any]) -> str:
     shown = [show(value) for value in values]
     shown = shown if isinstance(values, tuple) else sorted(shown)

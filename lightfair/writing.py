@@ -14,6 +14,7 @@ import re
 import sys
 
 DESCRIPTORS = re.compile(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)|/dev/(stdout|stderr)")
+SLASHES = tuple(filter(None, (os.sep, os.altsep)))  # that names of folders may end in
 Path = str | os.PathLike[str]
 
 
@@ -50,27 +51,40 @@ def check_target(path: Path) -> str:
     Raises
     ------
     ValueError
-        If it has no name or is a folder, or its folder is not there.
+        If it has no name, or none that files can have, or is a folder, or its folder is not there.
     OSError
-        If it, or its folder, must not be written to.
+        If it, or its folder, must not be written to, or its name is too long.
     """
     name = os.fspath(path)
     if not name:
         raise ValueError("the file to write must have a name; got none")
+    if "\0" in name:
+        raise ValueError(f"the name of the file to write must hold no null byte; got {name!r}")
     if descriptor(path) is not None:
         return name
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         raise ValueError(f"{folder} is not a folder; make it first")
-    if os.path.isdir(target):
+    if os.path.isdir(target) or name.endswith(SLASHES):
         raise ValueError(f"{name} is a folder; give the name of a file")
-    there = os.path.exists(target)
+    there = _is_there(target, name)
     if there and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "it must not be written to", name)
     if (not there or os.path.isfile(target)) and not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "its folder must not be written to", name)
     return target
+
+
+def _is_there(target: str, name: str) -> bool:
+    """Whether there is such a file; OSError where there can be none, as where its name is long."""
+    try:
+        os.stat(target)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, name) from error
+    return True
 
 
 def descriptor(path: Path) -> int | None:

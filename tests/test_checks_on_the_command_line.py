@@ -129,18 +129,18 @@ def test_the_demo_can_be_checked(capsys):
 @pytest.mark.parametrize(
     "check, message",
     [
-        ("tpr", 'a check must be a metric, <= and a limit, as in "tpr<=0.05" or "selection_rate'),
-        ("tpr>=0.05", 'a difference is checked with <=, as in "tpr<=0.05"'),
-        ("tpr<=five", "the limit of a check must be a number, as in "),
+        ("tpr", 'check must be a metric, <= and a limit, as in "tpr<=0.05" or "selection_rate'),
+        ("tpr>=0.05", 'check tpr>=0.05: a difference is checked with <=, as in "tpr<=0.05"'),
+        ("tpr<=five", "check tpr<=five: its limit must be a number, as in "),
         ("tpx<=0.1", "check tpx<=0.1: unknown metric 'tpx' (did you mean 'tpr'?); known: "),
-        ("tpr<=2", "within must be below 1, the range of tpr; got 2"),
-        ("tpr ratio>=80", "within must lie in (0, 1) for a ratio; got 80.0 for tpr"),
+        ("tpr<=2", "check tpr<=2: within must be below 1, the range of tpr; got 2"),
+        ("tpr ratio>=80", "check tpr ratio>=80: within must lie in (0, 1) for a ratio; got 80.0"),
     ],
 )
 def test_bad_checks_are_bad_usage(path, capsys, check, message):
     code, out, err = run(capsys, "assess", path, *COLUMNS, "--check", check)
     assert (code, out) == (2, "")
-    assert err.startswith(f"lightfair: error: {message}") and err.count("\n") == 1
+    assert err.startswith(f"lightfair: error: --{message}") and err.count("\n") == 1
 
 
 def test_one_group_cannot_be_checked(path, tmp_path, capsys):

@@ -381,13 +381,13 @@ def test_a_line_on_a_terminal_while_reading():
     [
         ("", "is empty; it must have a header line and rows"),
         ("y,s,g\n", "has a header but no rows"),
-        ("y,s,g\n1,1.5,A\n", "y_score must lie in [0, 1]; got 1.5 at row 0"),
-        ("y,s,g\n1,inf,A\n", "y_score must lie in [0, 1]; got inf at row 0"),
+        ("y,s,g\n1,1.5,A\n", "--score s must lie in [0, 1]; got 1.5 at row 0"),
+        ("y,s,g\n1,inf,A\n", "--score s must lie in [0, 1]; got inf at row 0"),
         ("y,s,g\n1,high,A\n0,low,A\n", "column s must hold numbers; got 'high' at row 0"),
-        ("y,s,g\n1,.5,A\n0,nan,A\n0,,A\n", "y_score has 2 missing values (rows 1, 2)"),
-        ("y,s,g\n1,.5,A\n2,.5,A\n3,.5,A\n", "y_true must hold two classes; got 3 values"),
+        ("y,s,g\n1,.5,A\n0,nan,A\n0,,A\n", "--score s has 2 missing values (rows 1, 2)"),
+        ("y,s,g\n1,.5,A\n2,.5,A\n3,.5,A\n", "--label y must hold two classes; got 3 values"),
         ("y,s,g\nyes,.5,A\nno,.5,A\n", "pass --positive-label"),
-        ("y,s,g\n1,.5,A\n0,.5,\n", "sensitive_features has 1 missing value (row 1)"),
+        ("y,s,g\n1,.5,A\n0,.5,\n", "--group g has 1 missing value (row 1)"),
         (
             "y,s,g\n1,.5,A\n0,.5\n",
             "as many cells in each line as in its header, 3; got 2 in line 3",
@@ -489,7 +489,7 @@ def test_nothing_but_a_table_is_written_over(path, tmp_path, ask, fail):
 def test_a_bad_row_of_several_files_is_found(halves, tmp_path, fail):
     bad = tmp_path / "bad.csv"
     bad.write_text("y,s,g\n1,.5,A\n0,1.5,A\n")
-    assert "bad.csv: y_score must lie in [0, 1]; got 1.5 at row 1" in fail(
+    assert "bad.csv: --score s must lie in [0, 1]; got 1.5 at row 1" in fail(
         "summarize", *halves, bad, *COLUMNS, "-o", tmp_path / "table.json"
     )
     assert not (tmp_path / "table.json").exists()
@@ -543,9 +543,9 @@ def test_a_missing_column_lists_those_that_exist(path, fail):
         (["--subsample-labels", "-1"], "--subsample-labels must lie in [0, 60]"),
         (["--subsample-labels", "61"], "--subsample-labels must lie in [0, 60]"),
         (["--subsample-labels", "x"], "--subsample-labels: invalid int value: 'x'"),
-        (["--pred", "w"], "y_pred must hold 0 and 1"),
+        (["--pred", "w"], "--pred w must hold 0 and 1"),
         (["--weight", "g"], "a column has one role; g was given two"),
-        (["--positive-label", "yes"], "positive_label must be a value of y_true"),
+        (["--positive-label", "yes"], "--positive-label must be a value of --label; got 'yes'"),
         (["--missing", "ignore"], "argument --missing: invalid choice: 'ignore'"),
         (["--frobnicate"], "unrecognized arguments: --frobnicate"),
     ],

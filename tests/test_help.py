@@ -158,7 +158,7 @@ def test_control_characters_of_a_name_are_escapes(tmp_path, capsys):
     file = tmp_path / "rows.csv"
     file.write_text("a\x1b[31m,b\u202e\n1,2\n")
     err = failed(capsys, "assess", str(file), "--label", "y", "--score", "s", "--group", "g")
-    assert "its columns are a\\x1b[31m, b\\u202e" in err
+    assert "its columns are 'a\\x1b[31m', 'b\\u202e'" in err
 
 
 def test_a_module_run_is_called_by_the_name_of_the_command(child_env):

@@ -238,7 +238,7 @@ def test_on_the_command_line(tmp_path, capsys):
         assert "label_prob" in codes
     path.write_text("y,s,g,p\n1,0.5,a,1.5\n")
     assert main(["assess", str(path), *columns]) == 2
-    assert "label_prob must lie in (0, 1]; got 1.5 at row 0" in capsys.readouterr().err
+    assert "--label-prob p must lie in (0, 1]; got 1.5 at row 0" in capsys.readouterr().err
     sql = ["sql", "--dialect", "duckdb", "--table", "t", *columns]
     assert main(sql) == 2
     assert "summarize the labeled rows with it, and add" in capsys.readouterr().err

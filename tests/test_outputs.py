@@ -108,10 +108,11 @@ def test_the_exit_code_is_that_of_the_checks(path, tmp_path, run):
         assert run(*arguments, "--csv", "-")[0] == code
 
 
-def test_the_demo_and_plans_have_reports(path, tmp_path, run):
+def test_all_that_is_found_has_reports(path, tmp_path, run):
     demo = ["demo", "--rows", "600", "--labeled", "60", *QUICK]
     plan = ["plan", path, *COLUMNS, *QUICK, "--refits", "0", "--extra", "50"]
-    for arguments in (demo, plan):
+    search = ["threshold", path, *COLUMNS, *QUICK]
+    for arguments in (demo, plan, search):
         for name in FORMATS:
             out = tmp_path / f"{arguments[0]}.{name}"
             code, text, err = run(*arguments, f"--{name}", out)
@@ -120,6 +121,8 @@ def test_the_demo_and_plans_have_reports(path, tmp_path, run):
             assert out.read_text().startswith(BEGINS[name])
     found = list(csv.DictReader(io.StringIO((tmp_path / "plan.csv").read_text())))
     assert {row["quantity"] for row in found} >= {"width", "labels"}
+    found = list(csv.DictReader(io.StringIO((tmp_path / "threshold.csv").read_text())))
+    assert {row["quantity"] for row in found} >= {"wanted", "recommended"}
 
 
 @pytest.mark.parametrize(
@@ -187,7 +190,7 @@ def test_the_text_is_printed_and_the_old_report_stays_where_the_disk_is_full(
         preexec_fn=small_disk,
     )
     assert done.returncode == 2
-    assert done.stderr == f"lightfair: error: {out}: file too large\n"
+    assert done.stderr == f"lightfair: error: --html: {out}: file too large\n"
     assert done.stdout == f"{result}\n"
     assert out.read_text() == "<!doctype html>old" and sorted(os.listdir(tmp_path)) == before
 
@@ -196,7 +199,7 @@ def test_the_text_is_printed_and_the_old_report_stays_where_the_disk_is_full(
 def test_a_full_device(path, run, result):
     code, out, err = run("assess", path, *COLUMNS, *QUICK, "--csv", "/dev/full")
     assert (code, out) == (2, f"{result}\n")
-    assert err == "lightfair: error: /dev/full: no space left on device\n"
+    assert err == "lightfair: error: --csv: /dev/full: no space left on device\n"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="no /dev/fd")

@@ -303,7 +303,7 @@ def test_a_file_without_columns():
     with arrow.ipc.new_file(sink, empty):
         pass
     sink.seek(0)
-    with pytest.raises(ValueError, match="^source has no column y; it has no columns$"):
+    with pytest.raises(ValueError, match="^y_true: source has no column y; it has no columns$"):
         lf.summarize(sink, **NAMES)
 
 

@@ -286,7 +286,7 @@ def test_a_summary_is_assessed_as_its_rows(rows):
         (5, {}, "source must be a path, an open binary file, or an iterable of frames; got int"),
         (b"x.csv", {}, "an iterable of frames; got bytes"),
         ([good()], {"y_score": "y"}, "a column has one role; y was given two"),
-        ([good()], {"y_score": 3}, "columns must be named by text; got 3"),
+        ([good()], {"y_score": 3}, "y_score must name a column by text; got 3"),
         ([good()], {"features": ()}, "sensitive_features must name at least one column"),
         ([good()], {"chunk_rows": 0}, "chunk_rows must be a whole number of at least 1; got 0"),
         ([good()], {"chunk_rows": True}, "chunk_rows must be a whole number"),
