@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .between import between_group_sd
-from .blocks import Cell, Section, Table
+from .blocks import Cell, Paragraph, Section, Table
 from .compare import Estimate, Gap
 from .comparisons import ByGroup, Pair, against_overall, against_rest, largest_gap, pairs
 from .criteria import CRITERIA
@@ -17,7 +17,7 @@ from .overall import overall_draws
 from .ratio import Ratio, ratio
 from .showing import cell_of, chance, counted, interval, number, probability, small
 from .values import plain, summary
-from .verdict import Beyond, PairWithin, Verdict
+from .verdict import Beyond, Verdict
 
 if TYPE_CHECKING:
     from .assessment import Assessment
@@ -138,7 +138,7 @@ def ratio_values(one: Ratio, prob: float) -> dict[str, Any]:
 
 def verdict_values(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as plain values; of more than 200 pairs, the least likely within."""
-    listed = sorted(verdict.pairs, key=lambda p: 2.0 if p.prob_within is None else p.prob_within)
+    listed = verdict.ranked
     return {
         "check": verdict.check.text,
         **verdict.check._asdict(),
@@ -181,8 +181,8 @@ def _verdict_words(verdict: Verdict) -> list[str]:
     worst = verdict.worst
     if verdict.exact and verdict.status == "pass":
         return [f"{_gaps(verdict)}, known exactly"]
-    if verdict.exact and verdict.status == "fail" and worst is not None:
-        return [f"not {_gaps(verdict, worst)}, known exactly"]
+    if verdict.exact and verdict.beyond is not None:
+        return [_fact(verdict, verdict.beyond)]
     words = [verdict.reason] if verdict.reason is not None else []
     if verdict.beyond is not None:
         words = [_beyond(verdict, verdict.beyond)]
@@ -207,16 +207,24 @@ def _beyond(verdict: Verdict, found: Beyond) -> str:
     return f"{found.metric} {said} with probability {prob}"
 
 
-def _gaps(verdict: Verdict, one: PairWithin | None = None) -> str:
-    """Say what is within the limit: one pair, or all."""
+def _fact(verdict: Verdict, found: Beyond) -> str:
+    """Say how far two groups are apart."""
+    if verdict.relation == "ratio":
+        said = f"of {found.lower} is {number(found.gap)} of that of {found.higher}"
+    else:
+        said = f"of {found.higher} is above that of {found.lower} by {number(found.gap)}"
+    return f"{found.metric} {said}, known exactly"
+
+
+def _gaps(verdict: Verdict) -> str:
+    """Say what is within the limit: the pair that there is, or all."""
     near = f"within {verdict.within:g}"
     if verdict.relation == "ratio":
         near = f"at least {verdict.within:g} of each other"
-    pair = verdict.pairs[0] if one is None else one
-    said = f"{pair.group} and {pair.reference}"
-    if one is None and len(verdict.pairs) > 1:
+    said = f"{verdict.pairs[0].group} and {verdict.pairs[0].reference}"
+    if len(verdict.pairs) > 1:
         said = f"all {len(verdict.pairs):,} pairs"
-    if one is None and any(mine.prob_within is None for mine in verdict.pairs):
+    if any(mine.prob_within is None for mine in verdict.pairs):
         said = f"{said}, as far as they can be judged,"
     return f"{said} {near}"
 
@@ -249,11 +257,16 @@ def criteria_section(result: Assessment) -> list[Section]:
     if not rows:
         return []
     small_gap = small(result.settings.epsilon)
-    head = ("criterion, group", "metrics", f"minus {result.settings.reference}", small_gap)
-    return [Section("criteria", "criteria", (Table(head, tuple(rows)),))]
+    head = ("criterion, group", "metrics", f"gap to {result.settings.reference}", small_gap)
+    told = Paragraph(
+        "The gap of one metric is that of the group minus that of the reference, a mean. Of "
+        "several it is the largest, without its sign, a median: above 0 even where groups are "
+        "alike."
+    )
+    return [Section("criteria", "criteria", (Table(head, tuple(rows)), told))]
 
 
-def ratio_table(result: Assessment, name: str) -> list[Table]:
+def ratio_table(result: Assessment, name: str) -> list[Table | Paragraph]:
     """Return the ratios of a metric to that of the reference, where it has some."""
     settings, base = result.settings, result.groups.index(str(result.settings.reference))
     by, least = result.by_group(name), settings.metric(name).bounds[0]
@@ -266,7 +279,11 @@ def ratio_table(result: Assessment, name: str) -> list[Table]:
             fifths = chance(entry["prob_four_fifths"], entry)
             rows.append((Cell(group), _ratio_cell(entry), fifths))
     head = (f"over {settings.reference}", "ratio", "P(four fifths)")
-    return [Table(head, tuple(rows))]
+    told = (
+        "Ratios are medians. Four fifths: the lower of the two is at least "
+        f"{FOUR_FIFTHS:g} of the higher, whichever it is."
+    )
+    return [Table(head, tuple(rows)), Paragraph(told)]
 
 
 def _ratio_cell(entry: dict[str, Any]) -> Cell:

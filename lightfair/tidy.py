@@ -8,7 +8,8 @@ kind of result always has the same columns, whatever was asked. Of an Assessment
   "against_rest", "against_overall" (differences from the other groups and from all rows),
   "marginal", "marginal_difference" (of levels of an attribute), "criterion" (difference by a
   criterion of fairness), "simultaneous" (difference; all these intervals hold at once), "check"
-  (all pairs of a check) and "check_pair".
+  (all pairs of a check) and "check_pair" (how far apart: the largest difference of its metrics,
+  without a sign, or the smallest ratio, of the lower to the higher).
 - metric (str): the metric; the criterion where the quantity is one, or a check is of one.
 - group, reference (str): names; levels, where there is an attribute. Of a largest gap the pair that
   it most probably is of.
@@ -39,7 +40,7 @@ kind of result always has the same columns, whatever was asked. Of an Assessment
 What is undefined is None, with a reason. A group without rows is there, without a number. Of more
 than 200 pairs a metric has the 200 likeliest to be its largest gap, and a row whose reason says how
 many are left out. Settings, diagnostics, warnings and the calibration are in `to_dict`.
-`COMPARISON_COLUMNS` and `PLAN_COLUMNS` say the same of other results.
+`COMPARISON_COLUMNS`, `PLAN_COLUMNS` and `SEARCH_COLUMNS` say the same of other results.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .comparison_report import FOUR_FIFTHS
+from .result import Result, Row
 from .showing import one_line
 from .threshold_report import counted_metrics
 
@@ -58,8 +60,7 @@ if TYPE_CHECKING:
     from .assessment import Assessment
     from .paired import ModelComparison
     from .planning import LabelPlan
-
-Row = dict[str, Any]
+    from .threshold_search import FoundThresholds
 
 COLUMNS: dict[str, type] = {
     "quantity": str,
@@ -141,12 +142,37 @@ against `within`) at each number `extra`; "labels" (extra labels that `width` ta
 and "shrinks_per_label" (of the widest difference, by a label in the group). mcse: Monte Carlo
 standard error of the estimate."""
 
+SEARCH_COLUMNS: dict[str, type] = {
+    "quantity": str,
+    "metric": str,
+    "group": str,
+    "reference": str,
+    "threshold": float,
+    "statistic": str,
+    "estimate": float,
+    "sd": float,
+    "low": float,
+    "high": float,
+    "prob": float,
+    "within": float,
+    "prob_within": float,
+    "no_crossing": float,
+    "exact": bool,
+    "converged": bool,
+    "reason": str,
+}
+"""Columns of a FoundThresholds. quantity: "wanted" (the metric of the reference at its own
+`threshold`, or the target), "crossing" (of the threshold at which the metric of a group is that;
+`no_crossing` is the share of draws without one), "recommended" (a threshold), and at that
+`threshold` "metric" (of the group) and "gap" (the metric minus what is wanted). statistic: "mean"
+or "median" of the posterior; null for what is none."""
+
 COUNTS = ("rows", "labeled", "positives")
 POINT = ("mean", "median")
 SHEET = ("=", "+", "-", "@")  # a cell that begins so is a formula to a spreadsheet
 
 
-def rows(result: Assessment | LabelPlan | ModelComparison) -> list[Row]:
+def rows(result: Result) -> list[Row]:
     """Return the rows of a result, each a dict of all its columns.
 
     Examples
@@ -167,12 +193,12 @@ def rows(result: Assessment | LabelPlan | ModelComparison) -> list[Row]:
     return [{**blank, **row} for row in found]
 
 
-def columns(result: Assessment | LabelPlan | ModelComparison) -> dict[str, type]:
+def columns(result: Result) -> dict[str, type]:
     """Return the names of the columns of a result, with the type of what they hold beside None."""
     return dict(_tidy(result)[0])
 
 
-def to_csv(result: Assessment | LabelPlan | ModelComparison, *, spreadsheet: bool = False) -> str:
+def to_csv(result: Result, *, spreadsheet: bool = False) -> str:
     r"""Return the rows as CSV, RFC 4180 with a head line, each line ended by "\n".
 
     Floats are written so that they read back as the same floats, booleans as true and false, None
@@ -220,22 +246,12 @@ def _cell(value: Any, spreadsheet: bool) -> str:
 
 def _tidy(result: Any) -> tuple[dict[str, type], Iterator[Row]]:
     """Columns, and rows that hold some of them."""
-    from .assessment import Assessment
-
-    if isinstance(result, Assessment):
-        return COLUMNS, _of_assessment(result)
-    from .planning import LabelPlan
-
-    if isinstance(result, LabelPlan):
-        return PLAN_COLUMNS, _of_plan(result)
-    from .paired import ModelComparison
-
-    if isinstance(result, ModelComparison):
-        return COMPARISON_COLUMNS, _of_comparison(result)
-    raise TypeError(
-        "result must be what assess, plan_labels or compare_models returned; got "
-        f"{type(result).__name__}"
-    )
+    if not isinstance(result, Result):
+        raise TypeError(
+            "result must be what assess, plan_labels, compare_models or find_threshold returned; "
+            f"got {type(result).__name__}"
+        )
+    return result._tidy()
 
 
 def _numbers(entry: Row) -> Row:
@@ -253,7 +269,8 @@ def _numbers(entry: Row) -> Row:
     return found
 
 
-def _of_assessment(result: Assessment) -> Iterator[Row]:
+def of_assessment(result: Assessment) -> Iterator[Row]:
+    """Return the rows of an assessment, without the columns that they leave out."""
     values = result.to_dict()
     settings, counted = values["settings"], set(counted_metrics(result))
     cut = settings["threshold"]
@@ -378,13 +395,16 @@ def _check(verdict: Row, common: Row) -> Iterator[Row]:
     taken = ("status", "prob_within", "more_labels", "exact", "reason")
     yield {**of, "quantity": "check", **{name: verdict[name] for name in taken}}
     for pair in verdict["pairs"]:
-        yield {**of, "quantity": "check_pair", "exact": verdict["exact"], **pair}
+        one = {**of, "quantity": "check_pair", "exact": verdict["exact"], **pair}
+        gap = one.pop("gap")
+        yield {**one, "estimate": gap, "statistic": None if gap is None else "mean"}
     if verdict["pairs_left_out"]:
         reason = f"{verdict['pairs_left_out']} more pairs, likelier within, are left out"
         yield {**of, "quantity": "check_pair", "exact": False, "reason": reason}
 
 
-def _of_comparison(result: ModelComparison) -> Iterator[Row]:
+def of_comparison(result: ModelComparison) -> Iterator[Row]:
+    """Return those of a comparison of models."""
     values = result.to_dict()
     common = {"prob": values["settings"]["prob"], "converged": values["diagnostics"]["ok"]}
     for name, metric in values["metrics"].items():
@@ -418,7 +438,8 @@ def _of_models(one: Row, common: Row) -> Iterator[Row]:
         yield {**of, "quantity": "largest_gap", **numbers(one["largest_gap"])}
 
 
-def _of_plan(plan: LabelPlan) -> Iterator[Row]:
+def of_plan(plan: LabelPlan) -> Iterator[Row]:
+    """Return those of a plan."""
     values = plan.to_dict()
     common = {name: values[name] for name in ("metric", "prob", "width", "within")}
     for step in values["steps"]:
@@ -442,3 +463,28 @@ def _of_plan(plan: LabelPlan) -> Iterator[Row]:
         none = "the group has no unlabeled row" if by is None else None
         named = {"group": group["name"], "estimate": by, "reason": none}
         yield {**common, "quantity": "shrinks_per_label", **named}
+
+
+def of_search(found: FoundThresholds) -> Iterator[Row]:
+    """Return those of a search for thresholds."""
+    values = found.to_dict()
+    settings, metric, reference = (values[name] for name in ("settings", "metric", "reference"))
+    common = {"metric": metric, "converged": values["diagnostics"]["ok"]}
+    drawn = {**common, "prob": settings["prob"]}
+    if values["wanted"] is None:
+        yield {**common, "quantity": "wanted", "estimate": values["target"], "exact": True}
+    else:
+        of = {"quantity": "wanted", "group": reference, "threshold": values["own"]}
+        yield {**drawn, **of, **_numbers(values["wanted"])}
+    for entry in values["groups"]:
+        of = {"group": entry["group"]}
+        crossing = {"quantity": "crossing", "no_crossing": entry["no_crossing"]}
+        yield {**drawn, **of, **crossing, **_numbers(entry)}
+        at, why = entry["recommended"], entry.get("recommended_reason")
+        best = {"quantity": "recommended", "estimate": at, "exact": False, "reason": why}
+        yield {**common, **of, **best}
+        of |= {"threshold": at}
+        none = {"interval": None, "reason": why}
+        yield {**drawn, **of, "quantity": "metric", **_numbers(entry["metric"] or none)}
+        near = {"reference": reference, "within": settings["epsilon"]}
+        yield {**drawn, **of, "quantity": "gap", **near, **_numbers(entry["gap"] or none)}

@@ -69,21 +69,30 @@ class PairWithin:
     prob_within : float or None
     reason : str or None
         Why there is no probability.
+    gap : float or None
+        Posterior mean of what the limit is of: of the largest absolute difference over the metrics,
+        or of the smallest ratio of the lower to the higher.
     """
 
     group: str
     reference: str
     prob_within: float | None
     reason: str | None = None
+    gap: float | None = None
 
 
 class Beyond(NamedTuple):
-    """The direction that is surest beyond the limit: a metric, two groups and the probability."""
+    """The direction that is surest beyond the limit, of those that are equally sure the farthest.
+
+    A metric, two groups, the probability, and the posterior mean of what the limit is of: of the
+    difference, or of the ratio of the lower to the higher.
+    """
 
     metric: str
     higher: str
     lower: str
     prob: float
+    gap: float
 
 
 @dataclass(frozen=True)
@@ -124,7 +133,7 @@ class Verdict:
     >>> verdict.status, verdict.exact, verdict.beyond.higher
     ('fail', True, 'B')
     >>> print(verdict.sentence)
-    selection_rate<=0.01: fail; not B and A within 0.01, known exactly.
+    selection_rate<=0.01: fail; selection_rate of B is above that of A by 0.045, known exactly.
     """
 
     check: Check
@@ -156,10 +165,20 @@ class Verdict:
 
     @property
     def worst(self) -> PairWithin | None:
-        """The pair that is least likely within the limit; None where no pair can be judged."""
-        known = [(pair.prob_within, -i) for i, pair in enumerate(self.pairs)]
-        judged = [(p, i) for p, i in known if p is not None]
-        return self.pairs[-min(judged, key=lambda one: (one[0], -one[1]))[1]] if judged else None
+        """The first of `ranked`; None where no pair can be judged."""
+        first = self.ranked[0] if self.pairs else None
+        return None if first is None or first.prob_within is None else first
+
+    @property
+    def ranked(self) -> tuple[PairWithin, ...]:
+        """The pairs, the least likely within the limit first, of equals that of the widest gap."""
+
+        def key(pair: PairWithin) -> tuple[float, float]:
+            if pair.prob_within is None or pair.gap is None:
+                return 2.0, 0.0
+            return pair.prob_within, pair.gap if self.relation == "ratio" else -pair.gap
+
+        return tuple(sorted(self.pairs, key=key))
 
     @property
     def sentence(self) -> str:
@@ -267,9 +286,12 @@ def judge(
     elif inside >= prob * said:
         status = "pass"
     else:
-        several = "not all within, and no pair beyond it"
-        nothing = "neither within nor beyond it" if len(question.pairs) == 1 else several
-        reason, more = f"{nothing} with probability {prob:g}", forecast()
+        reason = f"neither within nor beyond it with probability {prob:g}"
+        if len(question.pairs) > 1:
+            reason = f"not all within, and no pair beyond it with probability {prob:g}"
+            if beyond >= prob * said:  # as it is of equal groups of which little is known
+                reason = f"some pair is beyond it, but no one pair is with probability {prob:g}"
+        more = forecast()
         why = None if more is not None else NO_END
     if more is None and why is None:
         why = f"the verdict is {status}" if reason is None else f"not forecast, as {reason}"
@@ -317,30 +339,36 @@ def joint(question: Question, obstacles: list[dict[int, str]]) -> tuple[float, f
 
 
 class ByPair(NamedTuple):
-    """Of each pair alone, float64 (pair,): shares of draws, NaN where nothing can be said.
+    """Of each pair alone, float64 (pair,), NaN where nothing can be said.
 
-    inside: within the limit in all metrics; beyond: in some not; surest: largest probability of a
-    direction beyond the limit in one metric, 0 where there is none.
+    inside: share of draws within the limit in all metrics; beyond: in some not; surest: largest
+    probability of a direction beyond the limit in one metric, 0 where there is none; gap: mean of
+    what the limit is of, in the metric where it is worst.
     """
 
     inside: Floats
     beyond: Floats
     surest: Floats
+    gap: Floats
 
 
 def by_pair(question: Question, obstacles: list[dict[int, str]]) -> ByPair:
     """Judge each pair alone."""
     size = len(question.pairs)
-    found = ByPair(np.full(size, np.nan), np.full(size, np.nan), np.zeros(size))
+    nan = np.full(size, np.nan)
+    found = ByPair(nan, nan.copy(), np.zeros(size), nan.copy())
+    worse = np.fmin if question.check.relation == "ratio" else np.fmax
     for first in range(0, size, BLOCK):
         block = slice(first, first + BLOCK)
         pairs = question.pairs[block]
         one, two = (np.array(column) for column in zip(*pairs, strict=True))
         beyond = unknown = np.zeros((), dtype=bool)
+        gap = np.full((), np.nan)
         open_pair = np.zeros(len(pairs), dtype=bool)
         for part, mine in zip(question.parts, obstacles, strict=True):
             values = part.draws.reshape(-1, len(part.groups))
             seen, up, down = compared(question.check, values[:, one], values[:, two])
+            gap = worse(gap, np.abs(gaps(question.check, values[:, one], values[:, two])))
             usable = np.array([not mine.keys() & set(pair) for pair in pairs])
             open_pair |= ~usable
             beyond = beyond | up | down
@@ -349,6 +377,7 @@ def by_pair(question: Question, obstacles: list[dict[int, str]]) -> ByPair:
             np.maximum(found.surest[block], np.where(usable, sure, 0.0), out=found.surest[block])
         found.inside[block] = np.where(open_pair, np.nan, (~beyond & ~unknown).mean(axis=0))
         found.beyond[block] = np.where(open_pair, np.nan, beyond.mean(axis=0))
+        found.gap[block] = np.where(open_pair, np.nan, _mean(gap))
     return found
 
 
@@ -362,29 +391,62 @@ def directions(seen: Bools, up: Bools, down: Bools) -> Floats:
 
 
 def surest(question: Question, obstacles: list[dict[int, str]], each: ByPair) -> Beyond:
-    """Return the direction whose probability `ByPair.surest` has; of equals the first."""
-    pair = question.pairs[int(np.argmax(each.surest))]
+    """Return a direction whose probability is the largest of `ByPair.surest`.
+
+    Of several that with the widest gap.
+    """
     found = []
-    for name, part, mine in zip(question.check.metrics, question.parts, obstacles, strict=True):
-        if mine.keys() & set(pair):
-            continue
-        values = part.draws.reshape(-1, len(part.groups))[:, [*pair]]
-        up, down = directions(*compared(question.check, values[:, :1], values[:, 1:]))[:, 0]
-        one, two = (part.groups[at] for at in pair)
-        found += [Beyond(name, one, two, float(up)), Beyond(name, two, one, float(down))]
-    return max(found, key=lambda beyond: beyond.prob)
+    for at in np.flatnonzero(each.surest == each.surest.max()):
+        pair = question.pairs[int(at)]
+        for name, part, mine in zip(question.check.metrics, question.parts, obstacles, strict=True):
+            if mine.keys() & set(pair):
+                continue
+            values = part.draws.reshape(-1, len(part.groups))[:, [*pair]]
+            one, two = values[:, :1], values[:, 1:]
+            up, down = directions(*compared(question.check, one, two))[:, 0]
+            gap = float(_mean(gaps(question.check, one, two))[0])
+            if question.check.relation == "difference":
+                rise, fall = gap, -gap
+            else:
+                rise = fall = gap
+            high, low = (part.groups[at] for at in pair)
+            found.append(Beyond(name, high, low, float(up), rise))
+            found.append(Beyond(name, low, high, float(down), fall))
+    sign = -1.0 if question.check.relation == "ratio" else 1.0
+    return max(found, key=lambda beyond: (beyond.prob, sign * beyond.gap))
+
+
+def gaps(check: Check, one: Floats, two: Floats) -> Floats:
+    """Return what the limit is of, NaN where it is undefined.
+
+    The difference one - two, or the ratio of the lower to the higher, in [0, 1].
+    """
+    if check.relation == "difference":
+        return one - two
+    one, two = (np.where(np.abs(values) < ROUNDING, 0.0, values) for values in (one, two))
+    low, high = np.minimum(one, two), np.maximum(one, two)
+    ratio: Floats = np.divide(low, high, out=np.full_like(low, np.nan), where=high > 0.0)
+    return ratio
+
+
+def _mean(values: Floats) -> Floats:
+    """The mean over draws that are defined, of each column."""
+    seen = ~np.isnan(values)
+    total = np.where(seen, values, 0.0).sum(axis=0)
+    count = seen.sum(axis=0)
+    mean: Floats = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return mean
 
 
 def compared(check: Check, one: Floats, two: Floats) -> tuple[Bools, Bools, Bools]:
     """Return where the gap of two metrics is defined, and where one, or two, is too far above."""
-    seen = ~np.isnan(one) & ~np.isnan(two)
+    gap = gaps(check, one, two)
+    seen = ~np.isnan(gap)
     if check.relation == "difference":
-        gap = np.where(seen, one - two, 0.0)
+        gap = np.where(seen, gap, 0.0)
         return seen, gap > check.within + BORDER, gap < -check.within - BORDER
-    one, two = (np.where(np.abs(values) < ROUNDING, 0.0, values) for values in (one, two))
-    seen &= (one != 0.0) | (two != 0.0)
-    least = check.within - BORDER
-    return seen, seen & (two < least * one), seen & (one < least * two)
+    apart = seen & (gap < check.within - BORDER)
+    return seen, apart & (one > two), apart & (two > one)
 
 
 def forecast_labels(result: Assessment, question: Question, prob: float) -> int | None:
@@ -504,12 +566,16 @@ def _pairs(
     question: Question, each: ByPair, obstacles: list[dict[int, str]]
 ) -> tuple[PairWithin, ...]:
     names, found = question.parts[0].groups, []
-    for pair, inside, beyond in zip(question.pairs, each.inside, each.beyond, strict=True):
+    numbers = zip(question.pairs, each.inside, each.beyond, each.gap, strict=True)
+    for pair, inside, beyond, gap in numbers:
         one, two = (names[at] for at in pair)
         reason = next((mine[at] for mine in obstacles for at in pair if at in mine), None)
         share = 1.0 - inside - beyond
         if reason is None and share > UNDEFINED_LIMIT:
             reason = f"undefined in {share:.0%} of the draws"
-        within = None if reason is not None else float(inside / (inside + beyond))
-        found.append(PairWithin(one, two, within, reason))
+        if reason is not None:
+            found.append(PairWithin(one, two, None, reason))
+        else:
+            within = float(inside / (inside + beyond))
+            found.append(PairWithin(one, two, within, gap=float(gap)))
     return tuple(found)

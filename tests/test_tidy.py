@@ -48,6 +48,11 @@ def plan(rows):
 
 
 @pytest.fixture(scope="module")
+def search(rows):
+    return lf.find_threshold(ask(rows, metrics="tpr"), "tpr")
+
+
+@pytest.fixture(scope="module")
 def comparison(rows):
     scores = {"old": rows.y_score, "new": rows.y_score**2}
     return lf.compare_models(
@@ -74,18 +79,19 @@ def check_rows(result, columns):
     return rows
 
 
-def test_columns_are_the_same_whatever_was_asked(results, plan, comparison):
+def test_columns_are_the_same_whatever_was_asked(results, plan, comparison, search):
     for result in results.values():
         check_rows(result, tidy.COLUMNS)
+    check_rows(search, tidy.SEARCH_COLUMNS)
     check_rows(plan, tidy.PLAN_COLUMNS)
     check_rows(comparison, tidy.COMPARISON_COLUMNS)
 
 
-def test_there_is_a_row_for_each_number_and_no_second_one(results, comparison, plan):
+def test_there_is_a_row_for_each_number_and_no_second_one(results, comparison, plan, search):
     for name, result in results.items():
         count = Counter(tuple(row[key] for key in KEY) for row in tidy.rows(result))
         assert max(count.values()) == 1, (name, count.most_common(1))
-    for result, more in ((comparison, ("model", "than")), (plan, ("extra",))):
+    for result, more in ((comparison, ("model", "than")), (plan, ("extra",)), (search, ())):
         keys = ("quantity", "metric", "group", "reference", *more)
         count = Counter(tuple(row[key] for key in keys) for row in tidy.rows(result))
         assert max(count.values()) == 1, count.most_common(1)
@@ -166,6 +172,7 @@ def test_checks_and_intervals_that_hold_at_once(results):
         assert (row["more_labels"], row["reason"]) == (verdict.more_labels, verdict.reason)
         pair = one(rows, quantity="check_pair", metric=verdict.check.metric)
         assert pair["prob_within"] == verdict.pairs[0].prob_within
+        assert (pair["statistic"], pair["estimate"]) == ("mean", verdict.pairs[0].gap)
     found = result.simultaneous()
     row = one(rows, quantity="simultaneous", metric="tpr")
     assert (row["low"], row["high"]) == found.interval("tpr", "B")
@@ -245,8 +252,8 @@ def test_the_truth_is_a_method(rows):
     assert one(found, quantity="difference", method="truth")["reference"] == "A"
 
 
-def test_csv_reads_back_as_the_same_values(results, plan, comparison):
-    for result in [*results.values(), plan, comparison]:
+def test_csv_reads_back_as_the_same_values(results, plan, comparison, search):
+    for result in [*results.values(), plan, comparison, search]:
         columns, text = tidy.columns(result), result.to_csv()
         assert text.endswith("\n") and "\r" not in text
         back = list(csv.DictReader(io.StringIO(text)))
@@ -315,5 +322,5 @@ def test_rows_of_a_plan(plan):
 
 @pytest.mark.parametrize("call", [tidy.rows, tidy.columns, tidy.to_csv])
 def test_other_things_have_no_rows(call):
-    with pytest.raises(TypeError, match="what assess, plan_labels or compare_models returned"):
+    with pytest.raises(TypeError, match="compare_models or find_threshold returned; got dict"):
         call({"metrics": {}})

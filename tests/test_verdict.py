@@ -62,18 +62,21 @@ def test_checks(text, check):
     "text, message",
     [
         ("tpr", "must be a metric, <= and a limit, as in \"tpr<=0.05\" or .*; got 'tpr'"),
-        ("", "a check must be a metric, <= and a limit"),
-        ("<=0.05", "a check must be a metric, <= and a limit"),
-        ("tpr<=", "a check must be a metric, <= and a limit"),
-        (0.05, "a check must be a metric, <= and a limit, .*; got 0.05"),
-        (None, "a check must be a metric"),
-        ("tpr>=0.05", "a difference is checked with <=, as in .*; got 'tpr>=0.05'"),
+        ("", "check must be a metric, <= and a limit"),
+        ("<=0.05", "check must be a metric, <= and a limit"),
+        ("tpr<=", "check must be a metric, <= and a limit"),
+        (0.05, "check must be a metric, <= and a limit, .*; got 0.05"),
+        (None, "check must be a metric"),
+        ("tpr>=0.05", "check tpr>=0.05: a difference is checked with <=, as in .*; got >="),
         ("tpr<0.05", "a difference is checked with <="),
         ("tpr=0.05", "a difference is checked with <="),
         ("tpr ratio<=0.8", "a ratio is checked with >=, as in "),
-        ("tpr gap<=0.05", "of a difference or a ratio, as in .*; got 'gap' in 'tpr gap<=0.05'"),
-        ("tpr<=5%", "limit of a check must be a number, as in .*; got '5%' in 'tpr<=5%'"),
-        ("tpr<=0.05 0.1", "the limit of a check must be a number"),
+        (
+            "tpr gap<=0.05",
+            "check tpr gap<=0.05: it is of a difference or a ratio, as in .*; got 'gap'",
+        ),
+        ("tpr<=5%", "check tpr<=5%: its limit must be a number, as in .*; got '5%'"),
+        ("tpr<=0.05 0.1", "its limit must be a number"),
         ("tpr<=0", "within must be a number above 0; got 0.0 for tpr; 0.05 is five points"),
         ("tpr<=-0.1", "within must be a number above 0"),
         ("tpr<=nan", "within must be a number above 0; got nan"),
@@ -208,7 +211,7 @@ def test_of_groups_that_little_is_known_of_none_fails(text):
     verdict = ask(text, by_group(draws))
     assert verdict.prob_within == 0.0
     assert verdict.status == "insufficient"
-    assert verdict.reason == "not all within, and no pair beyond it with probability 0.95"
+    assert verdict.reason == "some pair is beyond it, but no one pair is with probability 0.95"
     draws[..., 7] = 0.99
     assert ask(text, by_group(draws)).status == "fail"
 
@@ -228,8 +231,9 @@ def test_a_failure_names_the_pair_that_fails_not_one_of_which_little_is_known():
     draws[0, :, 1] += np.where(np.arange(100) < 50, 0.3, -0.3)  # apart from A, who knows which way
     draws[0, :98, 2] -= 0.1
     verdict = ask("tpr<=0.05", by_group(draws))
-    assert (verdict.worst.group, verdict.worst.prob_within) == ("B", 0.0)
-    assert verdict.beyond == ("tpr", "A", "C", 0.98)
+    assert (verdict.worst.group, verdict.worst.reference) == ("C", "B")  # the farthest of these
+    assert verdict.worst.prob_within == 0.0
+    assert verdict.beyond[:4] == ("tpr", "A", "C", 0.98)
     assert verdict.sentence == (
         "tpr<=0.05: fail, tpr of A is above that of C by more than 0.05 with probability 0.980; "
         "all 3 pairs within 0.05 with probability <0.001."
@@ -365,7 +369,7 @@ def test_what_is_known_is_decided_with_certainty():
     assert verdict.sentence == "selection_rate<=0.1: pass; all 3 pairs within 0.1, known exactly."
     verdict = ask("selection_rate ratio>=0.9", by_group(rates, known=True))
     assert verdict.sentence == (
-        "selection_rate ratio>=0.9: fail; not C and A at least 0.9 of each other, known exactly."
+        "selection_rate ratio>=0.9: fail; selection_rate of A is 0.862 of that of C, known exactly."
     )
 
 
@@ -452,3 +456,44 @@ def test_a_forecast_is_worth_a_clause():
     said = verdict.__class__(**{**verdict.__dict__, "more_labels": 1200}).sentence
     assert said.endswith("; about 1,200 more labels would probably settle it.")
     assert math.isclose(verdict.prob_within, 0.5)
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("text", "farthest", "said"),
+    [
+        ("tpr ratio>=0.8", 0.25, "tpr of C is 0.250 of that of D"),
+        ("tpr<=0.1", 0.6, "tpr of D is above that of C by 0.600"),
+    ],
+)
+def test_of_pairs_that_are_equally_sure_the_farthest_is_named(text, farthest, said, known):
+    rates = np.broadcast_to([0.5, 0.35, 0.2, 0.8], (2, 50, 4))
+    verdict = ask(text, by_group(rates, known=known))
+    assert verdict.status == "fail"
+    assert {verdict.worst.group, verdict.worst.reference} == {"C", "D"}
+    assert (verdict.beyond.higher, verdict.beyond.lower) == ("D", "C")
+    assert verdict.beyond.gap == pytest.approx(farthest)
+    assert verdict.worst.gap == pytest.approx(farthest)
+    listed = verdict.to_dict()["pairs"]
+    assert {listed[0]["group"], listed[0]["reference"]} == {"C", "D"}
+    failing = [pair["gap"] for pair in listed if pair["prob_within"] == 0.0]
+    assert failing == sorted(failing, reverse="<=" in text)
+    if known:
+        assert verdict.sentence == f"{text}: fail; {said}, known exactly."
+
+
+def test_the_gap_of_a_pair_is_that_of_its_worst_metric():
+    near = by_group(np.broadcast_to([0.5, 0.52], (1, 40, 2)))
+    far = by_group(np.broadcast_to([0.3, 0.1], (1, 40, 2)))
+    verdict = ask("equalized_odds<=0.05", near, far)
+    assert verdict.pairs[0].gap == pytest.approx(0.2)
+    assert verdict.beyond.metric == verdict.check.metrics[1]
+    assert verdict.beyond.gap == pytest.approx(0.2)
+
+
+def test_a_gap_is_a_mean_over_draws_in_which_it_is_defined():
+    draws = np.full((1, 100, 2), 0.5)
+    draws[0, :50, 1] = 0.7
+    draws[0, 98:, 1] = np.nan
+    verdict = ask("tpr<=0.05", by_group(draws))
+    assert verdict.pairs[0].gap == pytest.approx(0.2 * 50 / 98)
