@@ -116,10 +116,9 @@ def demo(arguments: argparse.Namespace) -> Answer:
 
 def _reported(arguments: argparse.Namespace, result: Any) -> Answer:
     """The report of a result, and the exit code that its checks ask for."""
-    from .report import document
     from .verdict import exit_code
 
-    return deliver(arguments, result, document, code=exit_code(result.checks))
+    return deliver(arguments, result, code=exit_code(result.checks))
 
 
 def _subsampled(arguments: argparse.Namespace) -> Any:

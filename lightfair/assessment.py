@@ -6,6 +6,7 @@ numbers come from modules of their own; here they are given draws, names and wha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,11 +26,14 @@ from .misfit import Misfit
 from .model import Floats
 from .posterior import Posterior, count_theta
 from .prediction_powered import PredictionPowered
+from .result import Result, Row
 from .settings import Settings
 from .table import UNLABELED, ScoreTable
 from .wording import Note, level_name
 
 if TYPE_CHECKING:
+    from .blocks import Document
+    from .figures import Pictures
     from .marginals import Margin
     from .ratio import Ratio
     from .simultaneous import Simultaneous
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Assessment:
+class Assessment(Result):
     """The result: posterior draws of every metric of every group, and how far to trust them.
 
     Attributes
@@ -522,7 +526,8 @@ class Assessment:
             Per criterion: its metrics and differences.
         checks
             Per check: status, prob, prob_within, reason, more_labels (more_labels_reason where it
-            is null), pairs; beyond (metric, higher, lower, prob) where it fails.
+            is null), pairs (group, reference, prob_within, reason,
+            gap); beyond (metric, higher, lower, prob, gap) where it fails.
         simultaneous, thresholds
             Where they are asked for: intervals that hold at once; per threshold the metrics.
         calibration
@@ -546,31 +551,6 @@ class Assessment:
 
         return to_dict(self)
 
-    def to_csv(self, *, spreadsheet: bool = False) -> str:
-        """Return every number in a row of its own, as CSV; see `lightfair.tidy`.
-
-        Examples
-        --------
-        >>> result.to_csv().split(",")[:4]
-        ['quantity', 'metric', 'group', 'reference']
-        """
-        from .tidy import to_csv
-
-        return to_csv(self, spreadsheet=spreadsheet)
-
-    def to_dataframe(self, library: str | None = None) -> Any:
-        """Return the same rows as a data frame of pandas or polars; see `frames`.
-
-        Examples
-        --------
-        >>> frame = result.to_dataframe("pandas")
-        >>> list(frame.columns[:4])
-        ['quantity', 'metric', 'group', 'reference']
-        """
-        from .frames import to_dataframe
-
-        return to_dataframe(self, library)
-
     def to_arviz(self, *, as_dict: bool = False) -> Any:
         """Return the draws for ArviZ: as its own data, or without it as a dict; see `arviz_data`.
 
@@ -584,45 +564,6 @@ class Assessment:
 
         return to_arviz(self, as_dict=as_dict)
 
-    def to_markdown(self, command: str | None = None) -> str:
-        """Return the whole report as Markdown, for a model card; `command` as in `to_html`.
-
-        Examples
-        --------
-        >>> print(result.to_markdown().splitlines()[0])
-        # Fairness by group
-        """
-        from .markdown import render
-        from .report import document
-
-        return render(document(self, full=True, command=command))
-
-    def to_html(self, command: str | None = None) -> str:
-        """Return the whole report as a page of its own, with plots where matplotlib is installed.
-
-        Parameters
-        ----------
-        command
-            The command line that made the result, for those who want to reproduce it.
-
-        Examples
-        --------
-        >>> print(result.to_html().splitlines()[0])
-        <!DOCTYPE html>
-        """
-        from .figures import of_assessment
-        from .html import render
-        from .report import document
-
-        return render(document(self, full=True, command=command), of_assessment(self))
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from .html import fragment
-        from .report import document
-
-        return fragment(document(self))
-
     def __repr__(self) -> str:
         from .showing import one_line
 
@@ -632,11 +573,20 @@ class Assessment:
             f"groups by {' and '.join(table.attributes)}; {names}; print() shows the report>"
         )
 
-    def __str__(self) -> str:
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
         from .report import document
-        from .text import render
 
-        return render(document(self))
+        return document(self, full=full, command=command)
+
+    def _pictures(self) -> Pictures | None:
+        from .figures import of_assessment
+
+        return of_assessment(self)
+
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        from .tidy import COLUMNS, of_assessment
+
+        return COLUMNS, of_assessment(self)
 
     def _known(self, metric: str | Metric, *groups: int) -> bool:
         """Whether a metric is a fact of the rows: free of labels, or of groups with all labels."""

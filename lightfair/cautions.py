@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from .wording import Note
 
 # warnings that a verdict is not to be read without
-GRAVE = ("no_labels", "not_converged", "reversed_scores", "label_drift", "misfit", "disagreement")
+GRAVE = (
+    "no_labels",
+    "unlabeled_group",
+    "not_converged",
+    "reversed_scores",
+    "label_drift",
+    "misfit",
+    "disagreement",
+)
 
 
 def warnings_section(notes: tuple[Note, ...]) -> list[Section]:

@@ -60,7 +60,6 @@ def add_parser(commands: Any) -> None:
 def compare_files(arguments: argparse.Namespace) -> Answer:
     """Compare models on the rows of files."""
     from .paired import check_compared, check_models, compare_data
-    from .paired_report import document
 
     check_outputs(arguments)
     check_named(arguments)
@@ -82,7 +81,7 @@ def compare_files(arguments: argparse.Namespace) -> Answer:
         one = {**vars(arguments), "score": model, "threshold": cuts[model]}
         checked[model] = rows_of(argparse.Namespace(**one), "compare", settings.clip)
     result = compare_data(checked, settings, seed, progress_line())
-    return deliver(arguments, result, document)
+    return deliver(arguments, result)
 
 
 def _is_pipe(path: str) -> bool:

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from .result import Result
 from .tidy import columns, rows
-
-if TYPE_CHECKING:
-    from .assessment import Assessment
-    from .paired import ModelComparison
-    from .planning import LabelPlan
 
 LIBRARIES = ("pandas", "polars")
 PANDAS = {str: "string", float: "float64", int: "Int64", bool: "boolean"}
 
 
-def to_dataframe(
-    result: Assessment | LabelPlan | ModelComparison, library: str | None = None
-) -> Any:
+def to_dataframe(result: Result, library: str | None = None) -> Any:
     """Return the rows of `tidy` as a data frame.
 
     Parameters

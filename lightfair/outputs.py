@@ -12,11 +12,13 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .arguments import check_output, sentence
 from .colors import CHOICES, STYLE, in_color
+
+if TYPE_CHECKING:
+    from .result import Result
 
 FORMATS = {"html": "HTML", "markdown": "Markdown", "csv": "CSV"}
 NO_PLOTS = (
@@ -36,20 +38,19 @@ class Answer(NamedTuple):
     errors: tuple[str, ...] = ()
 
 
-def add_outputs(parser: argparse.ArgumentParser, *, files: bool = True) -> None:
-    """Add where results go; without `files` to standard output alone."""
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """Add where results go."""
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help="print JSON")
-    if files:
-        group.add_argument(
-            "--html", metavar="FILE", help="write a page with plots, for people; - prints it"
-        )
-        group.add_argument(
-            "--markdown", metavar="FILE", help="write Markdown, for a model card; - prints it"
-        )
-        group.add_argument(
-            "--csv", metavar="FILE", help="write every number in a row of its own; - prints them"
-        )
+    group.add_argument(
+        "--html", metavar="FILE", help="write a page with plots, for people; - prints it"
+    )
+    group.add_argument(
+        "--markdown", metavar="FILE", help="write Markdown, for a model card; - prints it"
+    )
+    group.add_argument(
+        "--csv", metavar="FILE", help="write every number in a row of its own; - prints them"
+    )
     group.add_argument(
         "--color",
         choices=CHOICES,
@@ -72,25 +73,23 @@ def check_outputs(arguments: argparse.Namespace) -> None:
     if len(printed) > 1:
         raise ValueError(f"standard output takes one of {' and '.join(printed)}; name files")
     read = {os.path.realpath(path) for path in getattr(arguments, "file", ()) if path != "-"}
-    written = {}
-    if getattr(arguments, "output", None) is not None:
+    written: dict[str, str] = {}
+    if getattr(arguments, "output", None) is not None:  # its command says what it may overwrite
         written[os.path.realpath(arguments.output)] = "--output"
     for name, path in given.items():
         if path == "-":
             continue
-        target = os.path.realpath(path)
-        if target in read:
+        if os.path.realpath(path) in read:
             raise ValueError(f"--{name} {path} is a FILE that is read; it would be overwritten")
+        target = check_output(f"--{name}", path, BEGINS[name], KINDS[name])
         if target in written and (os.path.isfile(target) or not os.path.exists(target)):
             raise ValueError(f"--{name} and {written[target]} must be different files; got {path}")
         written[target] = f"--{name}"
-        check_output(path, BEGINS[name], KINDS[name])
 
 
 def deliver(
     arguments: argparse.Namespace,
-    result: Any,
-    document: Callable[[Any], Any] | None = None,
+    result: Result,
     *,
     code: int = 0,
     also: str = "",
@@ -101,9 +100,6 @@ def deliver(
     ----------
     arguments
     result
-        Has `to_dict` and `str`, and `to_html`, `to_markdown` and `to_csv` where these are options.
-    document
-        Gives the document of the result that its text is made of, for text in colours.
     code
         Exit code.
     also
@@ -124,11 +120,12 @@ def deliver(
             write_text(path, made)
             lines.append(f"{path}: {FORMATS[name]}")
         except (OSError, ValueError) as error:
-            errors.append(sentence(error))
+            said = sentence(error)
+            errors.append(sentence(ValueError(f"--{name}: {said}"), arguments))
     if arguments.json:
         text = json.dumps(result.to_dict(), indent=2, allow_nan=False)
     elif "-" not in given.values():
-        text = "\n".join([_text(arguments, result, document), *[""] * bool(lines), *lines])
+        text = "\n".join([_text(arguments, result), *[""] * bool(lines), *lines])
     return Answer(text, code, _notes(given), tuple(errors))
 
 
@@ -146,16 +143,16 @@ def _notes(given: dict[str, str]) -> tuple[str, ...]:
     return () if available() else (NO_PLOTS,)
 
 
-def _made(name: str, result: Any, command: str) -> str:
+def _made(name: str, result: Result, command: str) -> str:
     if name == "csv":
-        return str(result.to_csv())
+        return result.to_csv()
     made = result.to_html if name == "html" else result.to_markdown
-    return str(made(command=command))
+    return made(command=command)
 
 
-def _text(arguments: argparse.Namespace, result: Any, document: Callable[[Any], Any] | None) -> str:
-    if document is None or not in_color(arguments.color, sys.stdout):
+def _text(arguments: argparse.Namespace, result: Result) -> str:
+    if not in_color(arguments.color, sys.stdout):
         return str(result)
     from .text import render
 
-    return render(document(result), STYLE)
+    return render(result._document(), STYLE)

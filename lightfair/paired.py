@@ -69,9 +69,9 @@ On the command line::
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -88,18 +88,23 @@ from .hints import hint
 from .metrics import DEFAULT_METRICS, theta
 from .model import Floats, Prior, logit_of, sigmoid
 from .posterior import Progress
+from .result import Result, Row
 from .settings import Settings
 from .table import UNLABELED, ScoreTable, check_edges
 from .trust import Trust
 from .warn import FEW, coarse_interval, data_warnings, result_warnings
 from .wording import Note, level_name, show
 
+if TYPE_CHECKING:
+    from .blocks import Document
+    from .figures import Pictures
+
 MODELS = (2, 4)  # fewest and most models
 DECISIONS = "decisions"  # the attribute that cells add to those of the groups
 
 
 @dataclass(frozen=True, eq=False)
-class ModelComparison:
+class ModelComparison(Result):
     """Draws of each metric of each model, paired: of the same labels in every draw.
 
     Attributes
@@ -271,70 +276,6 @@ class ModelComparison:
 
         return to_dict(self)
 
-    def to_csv(self, *, spreadsheet: bool = False) -> str:
-        """Return every number in a row of its own, as CSV; see `lightfair.tidy`.
-
-        Examples
-        --------
-        >>> found.to_csv().split(",")[:4]
-        ['quantity', 'metric', 'model', 'than']
-        """
-        from .tidy import to_csv
-
-        return to_csv(self, spreadsheet=spreadsheet)
-
-    def to_dataframe(self, library: str | None = None) -> Any:
-        """Return the same rows as a data frame of pandas or polars; see `frames`.
-
-        Examples
-        --------
-        >>> frame = found.to_dataframe("pandas")
-        >>> list(frame.columns[:4])
-        ['quantity', 'metric', 'model', 'than']
-        """
-        from .frames import to_dataframe
-
-        return to_dataframe(self, library)
-
-    def to_markdown(self, command: str | None = None) -> str:
-        """Return the whole report as Markdown, for a model card; `command` as in `to_html`.
-
-        Examples
-        --------
-        >>> print(found.to_markdown().splitlines()[0])
-        # Fairness of old and new
-        """
-        from .markdown import render
-        from .paired_report import document
-
-        return render(document(self, full=True, command=command))
-
-    def to_html(self, command: str | None = None) -> str:
-        """Return the whole report as a page of its own, with plots where matplotlib is installed.
-
-        Parameters
-        ----------
-        command
-            The command line that made the result, for those who want to reproduce it.
-
-        Examples
-        --------
-        >>> print(found.to_html().splitlines()[0])
-        <!DOCTYPE html>
-        """
-        from .figures import of_comparison
-        from .html import render
-        from .paired_report import document
-
-        return render(document(self, full=True, command=command), of_comparison(self))
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from .html import fragment
-        from .paired_report import document
-
-        return fragment(document(self))
-
     def __repr__(self) -> str:
         from .showing import one_line
 
@@ -343,11 +284,20 @@ class ModelComparison:
             f"{', '.join(self.settings.metrics)}; print() shows the report>"
         )
 
-    def __str__(self) -> str:
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
         from .paired_report import document
-        from .text import render
 
-        return render(document(self))
+        return document(self, full=full, command=command)
+
+    def _pictures(self) -> Pictures | None:
+        from .figures import of_comparison
+
+        return of_comparison(self)
+
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        from .tidy import COMPARISON_COLUMNS, of_comparison
+
+        return COMPARISON_COLUMNS, of_comparison(self)
 
     def _theta(self, model: Any, metric: str, group: Any) -> Floats:
         name = level_name(model)

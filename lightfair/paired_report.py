@@ -15,7 +15,7 @@ from .compare import Estimate, direction_level
 from .report import capitalized, rows_table
 from .showing import cell, counted, interval, number, probability, target_line
 from .table import UNLABELED
-from .values import plain, summary
+from .values import diagnostics_values, plain, summary, warning_values
 
 if TYPE_CHECKING:
     from .paired import ModelComparison
@@ -30,7 +30,6 @@ def to_dict(result: ModelComparison) -> dict[str, Any]:
     Keys: version, settings, data (rows, labeled, unlabeled, groups, models), metrics (each: models,
     groups, pairs), diagnostics, warnings. An undefined number is null with a reason.
     """
-    gate = result.cells.gate
     return {
         "version": __version__,
         "settings": result.settings.to_dict(),
@@ -55,15 +54,8 @@ def to_dict(result: ModelComparison) -> dict[str, Any]:
             }
             for first, second in itertools.combinations(result.models, 2)
         ],
-        "diagnostics": {
-            "rhat_max": plain(gate.rhat_max),
-            "ess_bulk_min": plain(gate.ess_bulk_min),
-            "ess_tail_min": plain(gate.ess_tail_min),
-            "ok": gate.ok,
-            "reason": gate.reason,
-            "draws": result.cells.posterior.phi.shape[1],
-        },
-        "warnings": [{"code": note.code, "message": note.message} for note in result.warnings],
+        "diagnostics": diagnostics_values(result.cells),
+        "warnings": warning_values(result.warnings),
     }
 
 

@@ -107,7 +107,6 @@ def plan_files(arguments: argparse.Namespace) -> Answer:
 
 
 def _planned(arguments: argparse.Namespace) -> Answer:
-    from .plan_report import document
     from .planning import plan_labels
 
     check_outputs(arguments)
@@ -139,10 +138,10 @@ def _planned(arguments: argparse.Namespace) -> Answer:
         rng=seed,
     )
     if chosen is None:
-        return deliver(arguments, plan, document)
+        return deliver(arguments, plan)
     _write(arguments.output, chosen)
     also = f"{arguments.output}: {len(chosen.rows):,} rows to label ({chosen.method})"
-    return deliver(arguments, plan, document, also=also)
+    return deliver(arguments, plan, also=also)
 
 
 def _assessed(arguments: argparse.Namespace) -> tuple[Any, Any]:
@@ -167,7 +166,7 @@ def _assessed(arguments: argparse.Namespace) -> tuple[Any, Any]:
         raise ValueError("--choose needs --output, the file for the rows to label")
     if arguments.missing == "drop":
         raise ValueError("--choose needs the numbers of rows; drop rows first, or --missing group")
-    check_output(arguments.output, HEADER.encode(), "list of rows")
+    check_output("--output", arguments.output, HEADER.encode(), "list of rows")
     data = rows_of(arguments, "--choose", settings.clip)
     from .gather import score_table
 

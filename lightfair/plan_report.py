@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .blocks import Cell, Document, Paragraph, Section, Table
-from .cautions import grave
+from .cautions import cautions, grave, warnings_section
 from .planning import NEXT
-from .values import plain
+from .showing import counted
+from .values import framed, plain
 
 if TYPE_CHECKING:
     from .planning import Expected, LabelPlan
@@ -33,7 +34,7 @@ def to_dict(plan: LabelPlan) -> dict[str, Any]:
     ]
     rows = zip(plan.groups, plan.labeled, plan.unlabeled, plan.shrinks, strict=True)
     low, high = (None, None) if plan.labels_range is None else plan.labels_range
-    return {
+    found = {
         "metric": plan.metric,
         "width": plan.width,
         "within": plan.within,
@@ -50,11 +51,12 @@ def to_dict(plan: LabelPlan) -> dict[str, Any]:
         "steps": steps,
         "labels": {"number": plan.labels, "low": low, "high": high, "reason": plan.reason},
         "next_group": plan.next_group,
+        "allocation": plan.allocation,
         "refits": plan.refits,
         "seed": plan.seed,
         "target": plan.target,
-        "warnings": [{"code": note.code, "message": note.message} for note in plan.warnings],
     }
+    return framed(plan.assessment, found)
 
 
 def document(plan: LabelPlan, *, full: bool = False, command: str | None = None) -> Document:
@@ -66,59 +68,71 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
     expected = f"expected width of {100 * plan.prob:g} % intervals"
     if base is not None:
         expected += f" of differences from {base}"
+    if any(np.any(found.mcse > 0.0) for found in every):
+        expected += ", ± its Monte Carlo error"
     if verdict:
         expected += f"; chance that a check of differences<={plan.within:g} passes or fails"
-    blocks: list[Paragraph | Table] = [Paragraph(expected), *_steps(plan, every, verdict)]
-    if len(every) > LISTED:
-        more = f"and {len(every) - LISTED} more that are narrower"
-        blocks.append(_all(plan, every) if full else Paragraph(f"{more}; to_dict() has them"))
+    blocks: list[Paragraph | Table] = [Paragraph(expected)]
+    if full and len(every) > LISTED:
+        blocks.append(_by_difference(plan, every, verdict))
+    else:
+        blocks += _by_number(plan, every, verdict)
     told = (Paragraph(_number(plan), "finding"), *map(Paragraph, _next(plan)))
-    told += tuple(grave(plan.warnings))
     title = f"Plan for {plan.metric}: {known:,} rows have labels, {unknown:,} can get one"
     if not full:
-        plain_sections = (Section("plan", "", tuple(blocks)), Section("verdict", "", told))
-        return Document(title, plain_sections)
+        told += tuple(grave(plan.warnings))
+        return Document(title, (Section("plan", "", tuple(blocks)), Section("verdict", "", told)))
     from .provenance import plan_sections
+    from .report import capitalized, diagnostics_section, rows_section
 
-    return Document(
-        title,
-        (
-            Section("verdict", "Verdict", told),
-            Section("plan", "Plan", tuple(blocks)),
-            Section("rows", "Rows", (_groups(plan),)),
-            *plan_sections(plan, command),
-        ),
-    )
+    told += tuple(cautions(plan.warnings))
+    sections = [
+        Section("verdict", "verdict", told),
+        Section("plan", "plan", (*blocks, _groups(plan))),
+        rows_section(plan.assessment),
+        diagnostics_section(plan.assessment),
+        *warnings_section(plan.warnings),
+        *plan_sections(plan, command),
+    ]
+    return Document(title, capitalized(sections))
 
 
-def _steps(plan: LabelPlan, every: tuple[Expected, ...], verdict: bool) -> list[Table]:
-    """The widest intervals at each number of extra labels."""
+def _by_number(
+    plan: LabelPlan, every: tuple[Expected, ...], verdict: bool
+) -> list[Paragraph | Table]:
+    """The widest intervals at each number of extra labels, and how many are not shown."""
     first = [-1.0 if math.isnan(found.width[0]) else found.width[0] for found in every]
-    shown = [every[i] for i in np.argsort(-np.array(first), kind="stable")[:LISTED]]
+    order = [every[i] for i in np.argsort(-np.array(first), kind="stable")]
+    shown, rest = order[:LISTED], order[LISTED:]
     rows = []
     for i, extra in enumerate(plan.extra.tolist()):
         row = [Cell(f"{extra:,}"), *(_cell(found, i) for found in shown)]
-        if verdict:
-            chance = plan.decisive[i]
-            undefined = Cell("-", "a difference is undefined")
-            row.append(undefined if math.isnan(chance) else Cell(f"{chance:.0%}"))
-        rows.append(tuple(row))
-    head = (
-        "extra labels",
-        *(_name(one, _shared_reference(every)) for one in shown),
-        *["decisive"] * verdict,
-    )
-    return [Table(head, tuple(rows))]
+        rows.append((*row, *[_chance(plan, i)] * verdict))
+    base = _shared_reference(every)
+    head = ("extra labels", *(_name(one, base) for one in shown), *["decisive"] * verdict)
+    found: list[Paragraph | Table] = [Table(head, tuple(rows))]
+    undefined = sum(math.isnan(one.width[0]) for one in rest)
+    left = {"narrower": len(rest) - undefined, "undefined": undefined}
+    if rest:
+        said = " and ".join(f"{count} {what}" for what, count in left.items() if count)
+        found.append(Paragraph(f"not shown: {said}; to_dict() has all"))
+    return found
 
 
-def _all(plan: LabelPlan, every: tuple[Expected, ...]) -> Table:
+def _by_difference(plan: LabelPlan, every: tuple[Expected, ...], verdict: bool) -> Table:
     """Every interval, by the number of extra labels."""
     numbers, base = plan.extra.tolist(), _shared_reference(every)
-    rows = tuple(
-        (Cell(_name(found, base)), *(_cell(found, i) for i in range(len(numbers))))
-        for found in every
-    )
-    return Table(("with extra labels", *(f"{extra:,}" for extra in numbers)), rows)
+    at = range(len(numbers))
+    rows = [(Cell(_name(one, base)), *(_cell(one, i) for i in at)) for one in every]
+    if verdict:
+        rows.append((Cell("decisive"), *(_chance(plan, i) for i in at)))
+    return Table(("with extra labels", *(f"{extra:,}" for extra in numbers)), tuple(rows))
+
+
+def _chance(plan: LabelPlan, at: int) -> Cell:
+    """The chance of a decisive verdict."""
+    chance = plan.decisive[at]
+    return Cell("-", "a difference is undefined") if math.isnan(chance) else Cell(f"{chance:.0%}")
 
 
 def _groups(plan: LabelPlan) -> Table:
@@ -126,11 +140,11 @@ def _groups(plan: LabelPlan) -> Table:
     rows = []
     columns = zip(plan.groups, plan.labeled, plan.unlabeled, plan.shrinks, strict=True)
     for name, known, unknown, shrinks in columns:
-        less = Cell(f"{NEXT * shrinks:.4f}")
+        less = Cell(f"{min(NEXT, unknown) * shrinks:.4f}")
         if math.isnan(shrinks):
             less = Cell("-", "no row is left to be labeled" if unknown == 0 else "undefined")
         rows.append((Cell(name), Cell(f"{known:,}"), Cell(f"{unknown:,}"), less))
-    return Table(("group", "labeled", "unlabeled", f"{NEXT} labels narrow by"), tuple(rows))
+    return Table(("group", "labeled", "unlabeled", f"up to {NEXT} labels narrow by"), tuple(rows))
 
 
 def _number(plan: LabelPlan) -> str:
@@ -139,7 +153,8 @@ def _number(plan: LabelPlan) -> str:
         return f"A width of {plan.width:g} is out of reach: {plan.reason}."
     if plan.labels == 0:
         return f"A width of {plan.width:g} is reached now."
-    text = f"A width of {plan.width:g} takes about {plan.labels:,} more labels"
+    rows = "of random rows" if plan.allocation is None else "in these shares"
+    text = f"A width of {plan.width:g} takes about {plan.labels:,} more labels {rows}"
     if plan.labels_range is None or plan.labels_range == (plan.labels, plan.labels):
         return f"{text}."
     low, high = plan.labels_range
@@ -150,16 +165,20 @@ def _next(plan: LabelPlan) -> list[str]:
     """Where to label next."""
     if plan.next_group is None or len(plan.groups) == 1:
         return []
-    others = [
-        (shrinks, name)
-        for name, shrinks in zip(plan.groups, plan.shrinks, strict=True)
-        if name != plan.next_group and not math.isnan(shrinks)
-    ]
-    best = plan.shrinks[plan.groups.index(plan.next_group)]
-    text = f"Next: {plan.next_group}; {NEXT} labels there narrow the widest by {NEXT * best:.4f}"
+    columns = zip(plan.shrinks.tolist(), plan.groups, plan.unlabeled.tolist(), strict=True)
+    found = {name: (shrinks, min(NEXT, rows)) for shrinks, name, rows in columns}
+    shrinks, labels = found.pop(plan.next_group)
+    narrow = "narrows" if labels == 1 else "narrow"
+    text = (
+        f"Next: {plan.next_group}; {counted(labels, 'label')} there {narrow} the widest interval "
+        f"by {labels * shrinks:.4f}"
+    )
+    others = [(*one, name) for name, one in found.items() if not math.isnan(one[0])]
     if others:
-        second, name = max(others)
-        text += f", in {name} by {NEXT * second:.4f}"
+        shrinks, more, name = max(others)
+        best = "" if len(others) == 1 else ", the second best,"
+        how = "" if more == labels else f"{more} "
+        text += f", {how}in {name}{best} by {more * shrinks:.4f}"
     return [f"{text}."]
 
 

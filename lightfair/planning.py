@@ -24,8 +24,8 @@ everywhere.
       520         0.099       65%
     1,100         0.061       76%
     <BLANKLINE>
-    A width of 0.1 takes about 520 more labels.
-    Next: B; 10 labels there narrow the widest by 0.0071, in A by 0.0050.
+    A width of 0.1 takes about 520 more labels of random rows.
+    Next: B; 10 labels there narrow the widest interval by 0.0071, in A by 0.0050.
 
 That is the forecast, there at once; with refits, the default, each width has a Monte Carlo error,
 ±. More labels can also undo a verdict that is decisive now. On the command line::
@@ -40,7 +40,7 @@ The second line writes the rows to label next (`label_choice`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +61,7 @@ from .plan_aim import (
     shares_of,
 )
 from .refits import refitted_widths
+from .result import Result, Row
 from .settings import check_rng
 from .table import Ints
 from .verdict import BORDER, LIKELY, two_digits
@@ -68,6 +69,8 @@ from .wording import Note, lies_in
 
 if TYPE_CHECKING:
     from .assessment import Assessment
+    from .blocks import Document
+    from .figures import Pictures
 
 TRUTHS = 400  # draws that are each taken for the truth, and held against as many
 STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)  # default numbers, in units of the number that is sought
@@ -92,7 +95,7 @@ class Expected:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelPlan:
+class LabelPlan(Result):
     """What more labels are expected to do.
 
     Attributes
@@ -125,17 +128,19 @@ class LabelPlan:
         unlabeled row.
     next_group : str or None
         The group where that is most.
+    allocation : dict of str to float, or None
+        Shares of the extra labels by group; None: of rows at random.
     refits : int
         Data sets fitted for each number of labels.
     seed : int or None
         None where it is not known: no rng was given, or a Generator.
-    target : str
-        Of the assessment.
-    warnings : tuple of Note
-        Of the assessment; printed are those that no plan is to be used with.
+    assessment : Assessment
+        What it is a plan for.
 
     Examples
     --------
+    The methods go on from here.
+
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
@@ -165,17 +170,41 @@ class LabelPlan:
     reason: str | None
     shrinks: Floats
     next_group: str | None
+    allocation: dict[str, float] | None
     refits: int
     seed: int | None
-    target: str
-    warnings: tuple[Note, ...]
+    assessment: Assessment
+
+    @property
+    def target(self) -> str:
+        """What is estimated, as the assessment says."""
+        return self.assessment.settings.target
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """Those of the assessment; printed are those that no plan is to be used with."""
+        return self.assessment.warnings
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON.
 
+        The keys:
+
+        version, settings, data, diagnostics, warnings
+            Of the assessment, as in its own.
+        metric, width, within, prob, allocation, refits, seed, target
+            What was asked.
+        groups
+            name, labeled, unlabeled, shrinks_per_label.
+        steps
+            Per number of extra labels: split, groups, differences (width, mcse), prob_decisive.
+        labels
+            number, low, high, reason: how many it takes.
+        next_group
+            Where a label narrows the widest interval most.
+
         Examples
         --------
-        >>> plan = lf.plan_labels(result, width=0.1, refits=0)
         >>> plan.to_dict()["labels"]["number"] == plan.labels
         True
         """
@@ -183,81 +212,26 @@ class LabelPlan:
 
         return to_dict(self)
 
-    def to_csv(self, *, spreadsheet: bool = False) -> str:
-        """Return every number in a row of its own, as CSV; see `lightfair.tidy`.
-
-        Examples
-        --------
-        >>> plan.to_csv().split(",")[:4]
-        ['quantity', 'metric', 'group', 'reference']
-        """
-        from .tidy import to_csv
-
-        return to_csv(self, spreadsheet=spreadsheet)
-
-    def to_dataframe(self, library: str | None = None) -> Any:
-        """Return the same rows as a data frame of pandas or polars; see `frames`.
-
-        Examples
-        --------
-        >>> frame = plan.to_dataframe("pandas")
-        >>> list(frame.columns[:4])
-        ['quantity', 'metric', 'group', 'reference']
-        """
-        from .frames import to_dataframe
-
-        return to_dataframe(self, library)
-
-    def to_markdown(self, command: str | None = None) -> str:
-        """Return the whole report as Markdown, for a model card; `command` as in `to_html`.
-
-        Examples
-        --------
-        >>> print(plan.to_markdown().splitlines()[0])
-        # Plan for tpr: 100 rows have labels, 1,900 can get one
-        """
-        from .markdown import render
-        from .plan_report import document
-
-        return render(document(self, full=True, command=command))
-
-    def to_html(self, command: str | None = None) -> str:
-        """Return the whole report as a page of its own, with plots where matplotlib is installed.
-
-        Parameters
-        ----------
-        command
-            The command line that made the result, for those who want to reproduce it.
-
-        Examples
-        --------
-        >>> print(plan.to_html().splitlines()[0])
-        <!DOCTYPE html>
-        """
-        from .figures import of_plan
-        from .html import render
-        from .plan_report import document
-
-        return render(document(self, full=True, command=command), of_plan(self))
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows."""
-        from .html import fragment
-        from .plan_report import document
-
-        return fragment(document(self))
-
     def __repr__(self) -> str:
         known, unknown = int(self.labeled.sum()), int(self.unlabeled.sum())
         return (
             f"<LabelPlan: {self.metric}; {known:,} labels, {unknown:,} to be had; print() shows it>"
         )
 
-    def __str__(self) -> str:
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
         from .plan_report import document
-        from .text import render
 
-        return render(document(self))
+        return document(self, full=full, command=command)
+
+    def _pictures(self) -> Pictures | None:
+        from .figures import of_plan
+
+        return of_plan(self)
+
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        from .tidy import PLAN_COLUMNS, of_plan
+
+        return PLAN_COLUMNS, of_plan(self)
 
 
 def plan_labels(
@@ -338,11 +312,9 @@ def plan_labels(
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
     stream = check_rng(rng)
     aim = aim_at(result, metric, planned_pairs(result, group, reference), prob)
+    shares = shares_of(result, allocation)
     forecast = Curve(
-        outlook(result, metric, groups=looked_at(result, aim.groups)),
-        aim,
-        shares_of(result, allocation),
-        prob,
+        outlook(result, metric, groups=looked_at(result, aim.groups)), aim, shares, prob
     )
     total = int(forecast.room.sum())
     sought = _first_below(lambda n: _widest(forecast.widths(n), aim), total, width)
@@ -387,10 +359,12 @@ def plan_labels(
         reason=_reason(labels, forecast, width),
         shrinks=shrinks,
         next_group=result.groups[int(np.nanargmax(shrinks))] if some.any() else None,
+        allocation=None
+        if shares is None
+        else dict(zip(result.groups, shares.tolist(), strict=True)),
         refits=int(refits),
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
-        target=settings.target,
-        warnings=result.warnings,
+        assessment=result,
     )
 
 
@@ -516,6 +490,9 @@ def _refitted(
             width, sd = found[seen, i, e], after[seen, e]
             if sd.mean() == 0.0 or plain[e] == 0.0:
                 ratio[i, e], error[i, e] = 1.0, 0.0
+                continue
+            if width.mean() == 0.0:
+                ratio[i, e], error[i, e] = 0.0, 0.0
                 continue
             ratio[i, e] = width.mean() / sd.mean() * every[e] / plain[e]
             off = width / width.mean() - sd / sd.mean()

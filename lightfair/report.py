@@ -26,6 +26,7 @@ from .showing import (
     small,
     target_line,
 )
+from .table import CELL_WIDTH
 from .values import counts_of, metric_values
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
         The command line that made it, for the full form; None: it was a call from Python.
     """
     settings = result.settings
-    sections = [*_verdicts(result, full=full), _rows(result)]
+    sections = [*_verdicts(result, full=full), rows_section(result)]
     sections += [_metric(result, name, full=full) for name in settings.metrics]
     if settings.simultaneous:
         from .comparison_report import simultaneous_section
@@ -65,7 +66,7 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
         from .comparison_report import criteria_section
 
         sections += criteria_section(result)
-    sections.append(_diagnostics(result))
+    sections.append(diagnostics_section(result))
     sections += warnings_section(result.warnings)
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
@@ -76,7 +77,7 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
     return Document(title, capitalized(sections, settings.metrics))
 
 
-def capitalized(sections: list[Section], metrics: tuple[str, ...]) -> tuple[Section, ...]:
+def capitalized(sections: list[Section], metrics: tuple[str, ...] = ()) -> tuple[Section, ...]:
     """Return sections with titles that begin with a capital; names of metrics stay as they are."""
     return tuple(
         one if one.title in metrics else replace(one, title=one.title[:1].upper() + one.title[1:])
@@ -225,8 +226,8 @@ def verdict_paragraph(verdict: Verdict) -> Paragraph:
     return Paragraph(verdict_text(verdict), "verdict", verdict.status)
 
 
-def _rows(result: Assessment) -> Section:
-    """What rows there are, and what was done with them."""
+def rows_section(result: Assessment) -> Section:
+    """Say what rows there are, and what was done with them."""
     settings = result.settings
     prior = "hierarchical" if settings.hierarchical else "independent groups"
     if settings.nested:
@@ -277,6 +278,8 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
 
         blocks += [Paragraph(said) for said in [meaning(result.settings.metric(name))] if said]
     blocks.append(_groups(result, values["groups"], full=full))
+    if said := _exactness(result, name, values["groups"]):
+        blocks.append(Paragraph(said))
     if said := worth_line(effective_labels(result, name), result.groups):
         blocks.append(Paragraph(said))
     if values["differences"]:
@@ -291,6 +294,20 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
 
         blocks.append(marginal_table(result, name))
     return Section(name, name, tuple(blocks))
+
+
+def _exactness(result: Assessment, name: str, entries: list[dict[str, Any]]) -> str | None:
+    """Say what an exact number of scores is exact for: those of the table (`score_metrics`)."""
+    table = result.table
+    if result.settings.metric(name).of == "counts" or not any(one["exact"] for one in entries):
+        return None
+    said = []
+    if table.clipped:
+        low = table.clip
+        said.append(f"clipped to [{low:g}, {1.0 - low:g}]")
+    if len(table.cells.stratum):
+        said.append(f"in cells of {CELL_WIDTH:g} in log odds, whose rows share one")
+    return f"exact for scores {' and '.join(said)}" if said else None
 
 
 def _groups(result: Assessment, entries: list[dict[str, Any]], *, full: bool) -> Table:
@@ -333,7 +350,8 @@ def _truth(entry: dict[str, Any], known: bool) -> list[Cell]:
     return [Cell(number(entry["truth"]), entry.get("truth_reason"))] if known else []
 
 
-def _diagnostics(result: Assessment) -> Section:
+def diagnostics_section(result: Assessment) -> Section:
+    """Say whether the chains have converged, and how far the curve is trusted."""
     posterior, settings = result.posterior, result.settings
     line = diagnostics_line(result.gate, settings.run[0], posterior.phi.shape[1])
     blocks: Blocks = [Paragraph(line)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from .arguments import seed_of, settings_of, table_of, threshold_of
 from .options import add_general, add_model, add_rows, add_what
-from .outputs import Answer, add_outputs, deliver
+from .outputs import Answer, add_outputs, check_outputs, deliver
 from .progress import progress_line
 
 EXAMPLES = """examples:
@@ -19,7 +19,8 @@ EXAMPLES = """examples:
       --metric tpr
   lightfair threshold scores.csv --label label --score score --group sex \\
       --metric tpr --reference Male --group-to-move Female
-  lightfair threshold year.json --metric selection_rate --reach 0.2
+  lightfair threshold year.json --metric selection_rate --reach 0.2 \\
+      --html thresholds.html
 """
 
 
@@ -51,7 +52,7 @@ def add_parser(commands: Any) -> None:
     )
     add_what(parser, metrics="one metric of confusion counts (tpr)")
     add_model(parser)
-    add_outputs(parser, files=False)
+    add_outputs(parser)
     add_general(parser)
     parser.set_defaults(command=search_files)
 
@@ -59,9 +60,9 @@ def add_parser(commands: Any) -> None:
 def search_files(arguments: argparse.Namespace) -> Answer:
     """Search thresholds for the rows and tables of files."""
     from .assessing import assess_table
-    from .threshold_report import found_document
     from .threshold_search import find_threshold
 
+    check_outputs(arguments)
     if arguments.metric and len(arguments.metric) > 1:
         raise ValueError(f"--metric must name one metric to meet; got {len(arguments.metric)}")
     if isinstance(threshold_of(arguments), (list, str)):
@@ -79,7 +80,7 @@ def search_files(arguments: argparse.Namespace) -> Answer:
         )
     except ValueError as error:
         raise ValueError(_in_options(str(error))) from error
-    return deliver(arguments, found, found_document)
+    return deliver(arguments, found)
 
 
 def _in_options(text: str) -> str:

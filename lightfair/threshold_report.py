@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .blocks import Cell, Document, Paragraph, Section, Table
-from .cautions import grave
+from .blocks import Cell, Paragraph, Section, Table
 from .compare import Estimate
 from .comparison_report import gap_values
 from .comparisons import ByGroup, largest_gap
@@ -22,7 +21,6 @@ from .values import plain, summary
 
 if TYPE_CHECKING:
     from .assessment import Assessment
-    from .threshold_search import FoundThresholds
 
 ACROSS = 3  # groups that fit into a line
 DOWN = 16  # thresholds of a table
@@ -74,38 +72,6 @@ def threshold_section(result: Assessment) -> Section:
         verb = "does" if len(fixed) == 1 else "do"
         blocks.append(Paragraph(f"{', '.join(fixed)} {verb} not change with the threshold"))
     return Section("thresholds", "thresholds", tuple(blocks))
-
-
-def found_document(found: FoundThresholds) -> Document:
-    """Return what print shows of thresholds that were searched for."""
-    from .threshold_search import RULE, SEVERAL_WAYS
-
-    if found.target is not None:
-        head = f"thresholds at which {found.metric} is {found.target:g}"
-    else:
-        at = "" if found.own is None else f" at {found.own:g}"
-        wanted = "-" if found.wanted is None else cell(found.wanted, found.prob).text
-        head = f"thresholds at which {found.metric} is that of {found.reference}{at}, {wanted}"
-    rows = []
-    for one in found.groups:
-        no_posterior = f"{found.metric} {SEVERAL_WAYS}: it has no posterior of the threshold"
-        between = none = Cell("-", no_posterior)
-        if one.crossing is not None:
-            none = Cell(f"{one.crossing.undefined:.1%}")
-            between = cell_of({**summary(one.crossing, found.prob), "mean": one.median})
-        better = gap = near = Cell("-", f"{found.metric}, or what is wanted, is always undefined")
-        if one.gap is not None:
-            values = summary(one.gap, found.prob)
-            better = Cell(number(one.recommended, 4))
-            gap, near = cell_of(values), chance(one.gap.prob_within(found.epsilon), values)
-        rows.append((Cell(one.group), between, none, better, gap, near))
-    titles = ("group", "threshold", "no crossing", "recommended", "gap there")
-    table = Table((*titles, f"P(|gap|<{found.epsilon:g})"), tuple(rows))
-    blocks: list[Paragraph | Table] = [table, Paragraph(RULE)]
-    sections = [Section("thresholds", "", tuple(blocks))]
-    if said := grave(found.warnings):
-        sections.append(Section("warnings", "warnings", tuple(said)))
-    return Document(head, tuple(sections))
 
 
 def counted_metrics(result: Assessment) -> list[str]:

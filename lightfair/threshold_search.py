@@ -37,6 +37,7 @@ On the command line::
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,8 +45,9 @@ import numpy as np
 
 from .compare import UNDEFINED_LIMIT, Estimate
 from .hints import hint
-from .metrics import Metric, theta
+from .metrics import Metric, resolve_metrics, theta
 from .model import Floats, logit_of, sigmoid
+from .result import Result, Row
 from .slots import Slots, confusion, score_slots
 from .table import CELL_WIDTH, Ints, ScoreTable
 from .thresholds import known_range, sums_by_rank
@@ -53,12 +55,12 @@ from .wording import Note, level_name, lies_in, show
 
 if TYPE_CHECKING:
     from .assessment import Assessment
+    from .blocks import Document
+    from .figures import Pictures
 
 FALLING = ("tpr", "fpr", "selection_rate")  # as the threshold rises
 RISING = ("tnr", "fnr")
 LACK = "thresholds that reach it"
-RULE = "recommended: the threshold with the smallest expected absolute gap; of equals the smallest"
-SEVERAL_WAYS = "does not move one way with the threshold"
 SAME = 1e-9  # rates that differ by less are equal
 
 
@@ -73,7 +75,8 @@ class GroupThreshold:
         Posterior of the threshold; draws without a crossing are NaN. None where the metric does
         not move one way.
     recommended : float or None
-        None where the metric, or the wanted value, is undefined at every threshold.
+        None where the metric, or the wanted value, is undefined in more than 5 % of draws at every
+        threshold.
     metric : Estimate or None
         Of the metric at the recommended threshold.
     gap : Estimate or None
@@ -100,12 +103,13 @@ class GroupThreshold:
 
 
 @dataclass(frozen=True, eq=False)
-class FoundThresholds:
+class FoundThresholds(Result):
     """Thresholds of groups; printed, they are a table.
 
     Attributes
     ----------
-    metric : str
+    of : Metric
+        The metric; its name is `metric`.
     reference : str or None
         The group whose metric was to be met, at its own threshold.
     target : float or None
@@ -115,12 +119,13 @@ class FoundThresholds:
     groups : tuple of GroupThreshold
     own : float or None
         Threshold of the reference; None where there is none, or its decisions were given.
-    prob, epsilon : float
-    warnings : tuple of Note
-        Of the assessment; printed are those that no threshold is to be used with.
+    assessment : Assessment
+        Whose posterior was searched.
 
     Examples
     --------
+    The methods go on from here.
+
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
@@ -140,15 +145,33 @@ class FoundThresholds:
     True
     """
 
-    metric: str
+    of: Metric
     reference: str | None
     target: float | None
     wanted: Estimate | None
     groups: tuple[GroupThreshold, ...]
     own: float | None
-    prob: float
-    epsilon: float
-    warnings: tuple[Note, ...]
+    assessment: Assessment
+
+    @property
+    def metric(self) -> str:
+        """Name of the metric."""
+        return self.of.name
+
+    @property
+    def prob(self) -> float:
+        """Mass of intervals, as the assessment says."""
+        return self.assessment.settings.prob
+
+    @property
+    def epsilon(self) -> float:
+        """A gap below it is small, as the assessment says."""
+        return self.assessment.settings.epsilon
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """Those of the assessment; printed are those that no threshold is to be used with."""
+        return self.assessment.warnings
 
     def __getitem__(self, group: Any) -> GroupThreshold:
         name = level_name(group)
@@ -167,45 +190,50 @@ class FoundThresholds:
         return dict(sorted(found.items()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain values."""
-        from .values import plain, summary
+        """Return the findings as plain values, ready for JSON.
 
-        groups = []
-        for one in self.groups:
-            crossing = one.crossing
-            reason = f"{self.metric} {SEVERAL_WAYS}"
-            if crossing is None or crossing.reason is not None:
-                interval = None
-                reason = reason if crossing is None else str(crossing.reason)
-            else:
-                interval = list(crossing.interval(self.prob))
-            entry: dict[str, Any] = {
-                "group": one.group,
-                "median": plain(one.median),
-                "interval": interval,
-                **({} if interval else {"reason": reason}),
-                "no_crossing": one.no_crossing,
-                "recommended": one.recommended,
-            }
-            for name, estimate in (("metric", one.metric), ("gap", one.gap)):
-                entry[name] = None if estimate is None else summary(estimate, self.prob)
-            if one.gap is not None:
-                entry["gap"]["prob_within"] = plain(one.gap.prob_within(self.epsilon))
-            groups.append(entry)
-        return {
-            "metric": self.metric,
-            "reference": self.reference,
-            "target": self.target,
-            "wanted": None if self.wanted is None else summary(self.wanted, self.prob),
-            "groups": groups,
-            "warnings": [{"code": note.code, "message": note.message} for note in self.warnings],
-        }
+        An undefined number is null with a `reason`. The keys:
 
-    def __str__(self) -> str:
-        from .text import render
-        from .threshold_report import found_document
+        version, settings, data, diagnostics, warnings
+            Of the assessment, as in its own.
+        metric, reference, target
+            What was to be met.
+        own, wanted
+            Threshold of the reference, and its metric there.
+        groups
+            Per group: median, interval, exact of the posterior of the threshold; no_crossing;
+            recommended (recommended_reason where it is null); metric and gap there.
 
-        return render(found_document(self))
+        Examples
+        --------
+        >>> one = found.to_dict()["groups"][0]
+        >>> one["group"], one["recommended"] == found["B"].recommended
+        ('B', True)
+        """
+        from .search_report import to_dict
+
+        return to_dict(self)
+
+    def __repr__(self) -> str:
+        from .showing import counted, one_line
+
+        groups = counted(len(self.groups), "group")
+        return one_line(f"<FoundThresholds: {self.metric}; {groups}; print() shows them>")
+
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
+        from .search_report import document
+
+        return document(self, full=full, command=command)
+
+    def _pictures(self) -> Pictures | None:
+        from .figures import of_search
+
+        return of_search(self)
+
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        from .tidy import SEARCH_COLUMNS, of_search
+
+        return SEARCH_COLUMNS, of_search(self)
 
 
 class Parts(NamedTuple):
@@ -261,7 +289,7 @@ def find_threshold(
     >>> bool(abs(found["B"].gap.mean) < 0.01)
     True
     """
-    of = metric if isinstance(metric, Metric) else result.settings.metric(metric)
+    (of,) = resolve_metrics((metric,), result.settings.own_metrics)
     if of.of != "counts" or of.name == "base_rate":
         raise ValueError(
             f"{of.name} does not depend on the threshold; find_threshold takes metrics of counts, "
@@ -292,15 +320,13 @@ def find_threshold(
     found = tuple(_found(result, of, name, slots, value, base) for name in names)
     cut = result.table.threshold
     return FoundThresholds(
-        metric=of.name,
+        of=of,
         reference=base,
         target=None if target is None else float(target),
         wanted=wanted,
         groups=found,
         own=cut.get(str(base)) if isinstance(cut, dict) else cut if base is not None else None,
-        prob=result.settings.prob,
-        epsilon=result.settings.epsilon,
-        warnings=result.warnings,
+        assessment=result,
     )
 
 

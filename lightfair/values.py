@@ -1,5 +1,7 @@
 """Values: an assessment as plain values, what `to_dict` returns and `--json` prints.
 
+Results that rest on an assessment say of its rows and chains what it says itself (`framed`).
+
 An undefined number is null with a `reason`; it is never 0, -1 or NaN.
 """
 
@@ -19,6 +21,7 @@ from .trust import NOWHERE, worth
 
 if TYPE_CHECKING:
     from .assessment import Assessment
+    from .wording import Note
 
 KNOWN = "known without labels"
 
@@ -28,13 +31,8 @@ def to_dict(result: Assessment) -> dict[str, Any]:
     from .comparison_report import comparison_values, criterion_values
     from .marginal_report import marginal_values
 
-    verdict = result.gate
-    draws = result.posterior.phi.shape[1]
     compared = comparison_values(result)
-    return {
-        "version": __version__,
-        "settings": result.settings.to_dict(),
-        "data": _data(result),
+    found = {
         "metrics": {
             name: metric_values(result, name)
             | compared[name]
@@ -46,17 +44,39 @@ def to_dict(result: Assessment) -> dict[str, Any]:
         "simultaneous": result.simultaneous().to_dict() if result.settings.simultaneous else None,
         **_at_thresholds(result),
         "calibration": _calibration(result),
-        "diagnostics": {
-            "rhat_max": plain(verdict.rhat_max),
-            "ess_bulk_min": plain(verdict.ess_bulk_min),
-            "ess_tail_min": plain(verdict.ess_tail_min),
-            "ok": verdict.ok,
-            "reason": verdict.reason,
-            "draws": draws,
-            "extended": draws > result.settings.run[1],
-        },
-        "warnings": [{"code": note.code, "message": note.message} for note in result.warnings],
     }
+    return framed(result, found)
+
+
+def framed(result: Assessment, found: dict[str, Any]) -> dict[str, Any]:
+    """Return what was found, with what was run, on what rows, and how far it is to be trusted."""
+    return {
+        "version": __version__,
+        "settings": result.settings.to_dict(),
+        "data": _data(result),
+        **found,
+        "diagnostics": diagnostics_values(result),
+        "warnings": warning_values(result.warnings),
+    }
+
+
+def diagnostics_values(result: Assessment) -> dict[str, Any]:
+    """Return whether the chains have converged, and how that was found."""
+    gate, draws = result.gate, result.posterior.phi.shape[1]
+    return {
+        "rhat_max": plain(gate.rhat_max),
+        "ess_bulk_min": plain(gate.ess_bulk_min),
+        "ess_tail_min": plain(gate.ess_tail_min),
+        "ok": gate.ok,
+        "reason": gate.reason,
+        "draws": draws,
+        "extended": draws > result.settings.run[1],
+    }
+
+
+def warning_values(notes: tuple[Note, ...]) -> list[dict[str, str]]:
+    """Return codes and messages of warnings."""
+    return [{"code": note.code, "message": note.message} for note in notes]
 
 
 def _at_thresholds(result: Assessment) -> dict[str, Any]:

@@ -85,17 +85,14 @@ def data_warnings(table: ScoreTable) -> list[Note]:
         message = f"every labeled row is {here}: nothing says what scores {other} ones have; if "
         message += f"rows have no label because they are {other}, label them"
         notes.append(Note("one_class", message))
-    for name, counts in zip(table.groups, labeled if both.any() else (), strict=both.any()):
-        if not counts.any():
-            message = (
-                f"group {name} has no labels: its numbers rest on the other groups and the prior; "
-                "label some of its rows"
-            )
-            notes.append(Note("unlabeled_group", message))
-        elif not counts.all() and both.all():
+    if both.any():
+        notes += _unlabeled(table.groups, labeled)
+    unlabeled = table.sums("rows")[..., UNLABELED].sum(axis=1)
+    for name, counts, left in zip(table.groups, labeled, unlabeled, strict=True):
+        if counts.any() and not counts.all() and both.all():
             only = CLASSES[int(counts[1] > 0)]
-            message = f"group {name} has only {only} labels ({counts.sum():,.0f} of them); label "
-            message += "more of its rows"
+            message = f"group {name} has only {only} labels ({counts.sum():,.0f} of them); "
+            message += "label more of its rows" if left else "no row is left to be labeled"
             notes.append(Note("one_class_group", message))
     share = table.clipped / table.rows
     if share > CLIPPED_LIMIT:
@@ -118,6 +115,19 @@ def data_warnings(table: ScoreTable) -> list[Note]:
             )
         )
     return notes
+
+
+def _unlabeled(groups: tuple[str, ...], labeled: Floats) -> list[Note]:
+    """Name the groups without labels: labeled (group, class)."""
+    names = [name for name, counts in zip(groups, labeled, strict=True) if not counts.any()]
+    if not names:
+        return []
+    has, its = ("has", "its") if len(names) == 1 else ("have", "their")
+    message = (
+        f"group{'s' if len(names) > 1 else ''} {'; '.join(names)} {has} no labels: {its} numbers "
+        f"rest on the other groups and the prior; label some of {its} rows"
+    )
+    return [Note("unlabeled_group", message)]
 
 
 def few_labels(

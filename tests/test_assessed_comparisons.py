@@ -417,9 +417,9 @@ def test_more_labels_are_forecast(rows):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"checks": "tpr"}, "a check must be a metric, <= and a limit, as in"),
+        ({"checks": "tpr"}, "check must be a metric, <= and a limit, as in"),
         ({"checks": ["tpr<=0.05", "fpr>0.1"]}, "a difference is checked with <=, as in"),
-        ({"checks": 5}, "a check must be a metric, <= and a limit, .*; got 5"),
+        ({"checks": 5}, "check must be a metric, <= and a limit, .*; got 5"),
         (
             {"checks": "tpx<=0.05"},
             "check tpx<=0.05: unknown metric 'tpx' .*; known: .*criterion: demo",
@@ -441,7 +441,7 @@ def test_bad_checks(rows, options, message):
         ({"metric": "tpr", "within": 0.1, "group": "A"}, "checked against another one"),
         ({"metric": "tpr", "within": 0.1, "relation": "gap"}, "relation must be one of"),
         ({"metric": "tpx", "within": 0.1}, "unknown metric 'tpx'"),
-        ({"metric": "tpr"}, "a check must be a metric, <= and a limit"),
+        ({"metric": "tpr"}, "check must be a metric, <= and a limit"),
     ],
 )
 def test_bad_arguments_of_check(trio, arguments, message):

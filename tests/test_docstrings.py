@@ -28,9 +28,16 @@ MODULES = sorted(
     for path in PACKAGE.rglob("*.py")
     if path.stem not in ("__main__", "recipes")  # recipes need neighbours: tests/test_recipes.py
 )
-COMPILED = {"lightfair._gather", "lightfair._kernels", "lightfair.compiled"}
+COMPILED = {"lightfair._cache", "lightfair._gather", "lightfair._kernels", "lightfair.compiled"}
 PUBLIC = sorted(set(lf.__all__) - {"__version__", "METRICS", "CRITERIA"})
-WITH_METHODS = ("Assessment", "LabelPlan", "ModelComparison", "ScoreTable", "ThresholdCurve")
+WITH_METHODS = (
+    "Assessment",
+    "FoundThresholds",
+    "LabelPlan",
+    "ModelComparison",
+    "ScoreTable",
+    "ThresholdCurve",
+)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -152,8 +159,8 @@ def test_every_public_method_has_an_example(name):
     cls = getattr(lf, name)
     methods = {
         key: value
-        for key, value in vars(cls).items()
-        if not key.startswith("_") and (inspect.isfunction(value) or isinstance(value, classmethod))
+        for key, value in inspect.getmembers(cls)  # inherited ones, too
+        if not key.startswith("_") and (inspect.isfunction(value) or inspect.ismethod(value))
     }
     assert methods
     assert not [key for key, value in methods.items() if ">>>" not in (value.__doc__ or "")]

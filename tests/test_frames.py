@@ -66,7 +66,7 @@ def test_polars_has_the_values_and_types_of_the_rows(result, undefined):
         assert dict(frame.schema) == {name: kinds[kind] for name, kind in tidy.COLUMNS.items()}
 
 
-def test_frames_of_models_and_plans(rows):
+def test_frames_of_other_results(rows):
     scores = {"old": rows.y_score, "new": rows.y_score**2}
     found = lf.compare_models(
         scores, rows.y_true, sensitive_features=rows.group, metrics="tpr", chains=4, draws=10, rng=1
@@ -74,6 +74,8 @@ def test_frames_of_models_and_plans(rows):
     assert list(found.to_dataframe("pandas").columns) == list(tidy.COMPARISON_COLUMNS)
     plan = lf.plan_labels(ask(rows, metrics="tpr"), refits=0, rng=1)
     assert plan.to_dataframe("polars").columns == list(tidy.PLAN_COLUMNS)
+    search = lf.find_threshold(ask(rows, metrics="tpr"), "tpr")
+    assert list(search.to_dataframe("pandas").columns) == list(tidy.SEARCH_COLUMNS)
 
 
 def test_a_frame_is_filtered_and_pivoted_as_people_do(result):

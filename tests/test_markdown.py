@@ -206,7 +206,8 @@ def test_plans_and_comparisons(rows, reader):
     text = plan.to_markdown()
     assert text.startswith("# Plan for tpr: 60 rows have labels, 340 can get one\n\n## Verdict\n")
     code = re.search(r"```python\n(.*?)\n```", text, re.DOTALL)[1]
-    names = {"result": result}
+    code = code.replace("sensitive_features=...", "sensitive_features=group")
+    names = {"y_true": rows.y_true, "y_score": rows.y_score, "group": rows.group}
     exec(code.replace("lightfair.plan_labels(", "again = lightfair.plan_labels("), names)
     assert names["again"].to_dict() == plan.to_dict()
     assert "±" not in text and "forecast alone" in text and "(target sample)" in text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -338,6 +339,55 @@ def test_several_groups_are_planned_for_by_the_widest():
     one = plan_labels(result, group="b", reference="c", extra=[100], refits=0)
     assert [(d.group, d.reference) for d in one.of_differences] == [("b", "c")]
     assert "b - c" in str(one)
+    split = plan_labels(result, group="c", width=0.2, allocation={"a": 0, "b": 1, "c": 2}, refits=0)
+    assert f"takes about {split.labels} more labels in these shares." in str(split)
+    for mine in (one, split):  # the call of the report makes it again
+        code = re.search(r"```python\n(.*?)\n```", mine.to_markdown(), re.DOTALL)[1]
+        code = code.replace("sensitive_features=...", "sensitive_features=group")
+        names = {"y_true": label, "y_score": score, "group": group}
+        exec(code.replace("lightfair.plan_labels(", "again = lightfair.plan_labels("), names)
+        assert names["again"].to_dict() == mine.to_dict()
+
+
+@pytest.fixture(scope="module")
+def seven():
+    """Group 5 has few rows, and group 6 no positive one, of all its labels."""
+    rng = np.random.default_rng(1)
+    group = np.repeat(np.arange(7), 200)
+    score = rng.random(1400)
+    label = np.where(rng.random(1400) < 0.3, rng.random(1400) < score, np.nan)
+    label[group == 6] = 0.0
+    label[group == 5] = np.nan
+    label[1000] = 1.0
+    keep = (group != 5) | (np.arange(1400) % 25 == 0)
+    return lf.assess(label[keep], score[keep], sensitive_features=group[keep], **QUICK)
+
+
+def test_what_is_not_shown_is_counted(seven):
+    plan = plan_labels(seven, extra=[100], refits=0)
+    text = " ".join(str(plan).split())
+    assert "not shown: 1 narrower and 1 undefined; to_dict() has all" in text
+    whole = plan.to_markdown()
+    assert "| with extra labels | 0 | 100 |" in whole and "| extra labels |" not in whole
+
+
+def test_no_group_gives_more_labels_than_it_has_rows(seven):
+    plan = plan_labels(seven, extra=[100], refits=0)
+    at = plan.groups.index("5")
+    assert (plan.next_group, plan.unlabeled[at]) == ("5", 7)
+    narrower = 7 * plan.shrinks[at]
+    assert 0.0 < narrower < plan.of_differences[4].width[0]
+    text = " ".join(str(plan).split())
+    assert f"Next: 5; 7 labels there narrow the widest interval by {narrower:.4f}, 10 in " in text
+    assert f"| 5 | 1 | 7 | {narrower:.4f} |" in plan.to_markdown()
+
+
+def test_a_width_that_refits_find_to_be_0_is_0(monkeypatch):
+    """Of groups that have all labels after some refits: no ratio of 0 to 0."""
+    result = assessed(rows=300, labeled=60)
+    monkeypatch.setattr("lightfair.planning.refitted_widths", lambda *_: np.zeros((4, 1, 3)))
+    found = plan_labels(result, extra=[100], refits=4, rng=1).of_differences[0]
+    assert (found.width[1], found.mcse[1]) == (0.0, 0.0)
 
 
 def test_a_plan_is_the_same_for_the_same_seed(result):

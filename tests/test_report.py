@@ -9,6 +9,7 @@ import pytest
 from asking import ask_quickly as ask
 from asking import flat
 
+import lightfair as lf
 from lightfair.imputation import TARGETS
 from lightfair.metrics import METRICS
 from lightfair.report import document, sentence
@@ -234,3 +235,22 @@ def test_what_is_grave_stands_beside_the_verdict(rows):
 def test_the_rule_of_a_check_names_a_direction(rows):
     whole = " ".join(render(document(ask(rows, checks="tpr<=0.1"), full=True)).split())
     assert "one group is further above another than the limit allows" in whole
+
+
+def test_an_exact_number_of_scores_says_for_which_scores():
+    rng = np.random.default_rng(1)
+    score, group = rng.random(2000), np.repeat(["A", "B"], 1000)
+    label = rng.random(2000) < score
+    of_cells = "exact for scores clipped to [0.01, 0.99] and in cells of 0.05 in log odds, whose"
+    text = flat(lf.assess(label, score, sensitive_features=group, metrics=["auc", "tpr"], rng=1))
+    assert text.count(of_cells) == 1
+    few = np.round(score, 1) * 0.9 + 0.05  # distinct, and within the bounds
+    assert "exact for scores" not in flat(
+        lf.assess(label, few, sensitive_features=group, metrics=["auc"], rng=1)
+    )
+
+
+def test_tables_say_what_their_numbers_are(rows):
+    whole = " ".join(render(document(ask(rows), full=True)).split())
+    assert "the lower of the two is at least 0.8 of the higher" in whole
+    assert "Of several it is the largest, without its sign" in whole

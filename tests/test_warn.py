@@ -57,7 +57,24 @@ def test_an_unlabeled_group_is_named():
     data = build([1, 0, None], [0.8, 0.3, 0.4], ["A", "A", "B"])
     notes = data_warnings(lf.score_table(data))
     assert [note.code for note in notes] == ["unlabeled_group"]
-    assert "group B has no labels" in notes[0].message
+    assert "group B has no labels: its numbers rest" in notes[0].message
+
+
+def test_unlabeled_groups_are_named_in_one_note():
+    data = build([1, 0, None, None], [0.8, 0.3, 0.4, 0.5], ["A", "A", "B", "C"])
+    (note,) = data_warnings(lf.score_table(data))
+    assert "groups B; C have no labels: their numbers rest" in note.message
+
+
+def test_advice_is_what_can_be_done():
+    label = [1, 0, 0, 0, None]
+    score = [0.8, 0.3, 0.4, 0.5, 0.6]
+    (note,) = data_warnings(lf.score_table(build(label, score, ["A", "A", "B", "B", "A"])))
+    assert note.message == "group B has only negative labels (2 of them); no row is left to be " + (
+        "labeled"
+    )
+    (note,) = data_warnings(lf.score_table(build(label, score, ["A", "A", "B", "B", "B"])))
+    assert note.message.endswith("(2 of them); label more of its rows")
 
 
 def test_without_any_label_no_group_is_named():
