@@ -227,7 +227,7 @@ def _thresholds(page: _Page, result: Assessment, name: str) -> None:
         partial(plot.thresholds, result, name),
         f"{name} of groups by threshold",
         _by_threshold(result, name),
-        f"Bands are {_mass(result)} intervals at each threshold.",
+        f"Intervals hold {_mass(result)} at each threshold alone.",
     )
 
 

@@ -278,8 +278,9 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
 
         blocks += [Paragraph(said) for said in [meaning(result.settings.metric(name))] if said]
     blocks.append(_groups(result, values["groups"], full=full))
-    if said := _exactness(result, name, values["groups"]):
-        blocks.append(Paragraph(said))
+    for said in (_exactness(result, name, values["groups"]), _overshoot(result, name, values)):
+        if said:
+            blocks.append(Paragraph(said))
     if said := worth_line(effective_labels(result, name), result.groups):
         blocks.append(Paragraph(said))
     if values["differences"]:
@@ -308,6 +309,18 @@ def _exactness(result: Assessment, name: str, entries: list[dict[str, Any]]) -> 
     if len(table.cells.stratum):
         said.append(f"in cells of {CELL_WIDTH:g} in log odds, whose rows share one")
     return f"exact for scores {' and '.join(said)}" if said else None
+
+
+def _overshoot(result: Assessment, name: str, values: dict[str, Any]) -> str | None:
+    """Say why a prediction-powered interval of a group ends where the metric cannot be."""
+    low, high = result.settings.metric(name).bounds
+    found = [one["prediction_powered"]["interval"] for one in values["groups"]]
+    if not any(ends is not None and (ends[0] < low or ends[1] > high) for ends in found):
+        return None
+    return (
+        f"prediction-powered intervals are asymptotic: with few labels they can reach beyond "
+        f"[{low:g}, {high:g}]"
+    )
 
 
 def _groups(result: Assessment, entries: list[dict[str, Any]], *, full: bool) -> Table:
