@@ -270,6 +270,9 @@ def judge(
     forecast
         Returns how many more labels would probably settle it; called where that is what is missing.
     """
+    if question.exact:  # every draw says the same
+        alike = tuple(replace(part, draws=part.draws[:1, :1]) for part in question.parts)
+        question = question._replace(parts=alike)
     obstacles = question.obstacles()
     inside, beyond = joint(question, obstacles)
     said = inside + beyond
@@ -277,7 +280,7 @@ def judge(
     status, reason, more, why = "insufficient", None, None, None
     if unconverged is not None and not question.exact:
         reason = unconverged
-    elif each.surest.max() >= prob:
+    elif each.surest >= prob:
         status = "fail"
     elif against := [m[at] for m in obstacles for pair in question.pairs for at in pair if at in m]:
         reason = against[0]
@@ -305,7 +308,7 @@ def judge(
         reason,
         more,
         empty_groups,
-        surest(question, obstacles, each) if status == "fail" else None,
+        surest(question, each) if status == "fail" else None,
         why,
     )
 
@@ -330,7 +333,7 @@ def joint(question: Question, obstacles: list[dict[int, str]]) -> tuple[float, f
             one, two = (f.reduce(kept, axis=1)[:, None] for f in (np.fmax, np.fmin))
         else:
             one, two = (values[:, [*column]] for column in zip(*pairs, strict=True))
-        seen, up, down = compared(question.check, one, two)
+        _, seen, up, down = compared(question.check, one, two)
         beyond = beyond | (up | down).any(axis=1)
         unknown = unknown | (~seen).any(axis=1)
     if not asked:
@@ -339,46 +342,55 @@ def joint(question: Question, obstacles: list[dict[int, str]]) -> tuple[float, f
 
 
 class ByPair(NamedTuple):
-    """Of each pair alone, float64 (pair,), NaN where nothing can be said.
+    """Of each pair alone: shares of draws, and means of what the limit is of.
 
-    inside: share of draws within the limit in all metrics; beyond: in some not; surest: largest
-    probability of a direction beyond the limit in one metric, 0 where there is none; gap: mean of
-    what the limit is of, in the metric where it is worst.
+    inside: within the limit in all metrics; beyond: in some not; gap: mean in the metric where it
+    is worst: float64 (pair,), NaN where nothing can be said. up, down: shares in which the first of
+    a pair is too far above the second, and the second above the first; apart: mean of `gaps`:
+    float64 (metric, pair), shares 0 where nothing can be said.
     """
 
     inside: Floats
     beyond: Floats
-    surest: Floats
     gap: Floats
+    up: Floats
+    down: Floats
+    apart: Floats
+
+    @property
+    def surest(self) -> float:
+        """Largest probability of a direction beyond the limit in one metric."""
+        return float(max(self.up.max(), self.down.max()))
 
 
 def by_pair(question: Question, obstacles: list[dict[int, str]]) -> ByPair:
     """Judge each pair alone."""
-    size = len(question.pairs)
-    nan = np.full(size, np.nan)
-    found = ByPair(nan, nan.copy(), np.zeros(size), nan.copy())
+    size = (len(question.parts), len(question.pairs))
+    inside, beyond, gap = np.full((3, size[1]), np.nan)
+    up, down, apart = np.zeros((3, *size))
     worse = np.fmin if question.check.relation == "ratio" else np.fmax
-    for first in range(0, size, BLOCK):
+    for first in range(0, size[1], BLOCK):
         block = slice(first, first + BLOCK)
         pairs = question.pairs[block]
         one, two = (np.array(column) for column in zip(*pairs, strict=True))
-        beyond = unknown = np.zeros((), dtype=bool)
-        gap = np.full((), np.nan)
+        outside = unknown = np.zeros((), dtype=bool)
+        worst = np.full((), np.nan)
         open_pair = np.zeros(len(pairs), dtype=bool)
-        for part, mine in zip(question.parts, obstacles, strict=True):
+        for m, (part, mine) in enumerate(zip(question.parts, obstacles, strict=True)):
             values = part.draws.reshape(-1, len(part.groups))
-            seen, up, down = compared(question.check, values[:, one], values[:, two])
-            gap = worse(gap, np.abs(gaps(question.check, values[:, one], values[:, two])))
+            far, seen, rise, fall = compared(question.check, values[:, one], values[:, two])
             usable = np.array([not mine.keys() & set(pair) for pair in pairs])
             open_pair |= ~usable
-            beyond = beyond | up | down
+            outside = outside | rise | fall
             unknown = unknown | ~seen
-            sure = directions(seen, up, down).max(axis=0)
-            np.maximum(found.surest[block], np.where(usable, sure, 0.0), out=found.surest[block])
-        found.inside[block] = np.where(open_pair, np.nan, (~beyond & ~unknown).mean(axis=0))
-        found.beyond[block] = np.where(open_pair, np.nan, beyond.mean(axis=0))
-        found.gap[block] = np.where(open_pair, np.nan, _mean(gap))
-    return found
+            worst = worse(worst, np.abs(far))
+            sure = np.where(usable, directions(seen, rise, fall), 0.0)
+            up[m, block], down[m, block] = sure
+            apart[m, block] = _mean(far)
+        inside[block] = np.where(open_pair, np.nan, (~outside & ~unknown).mean(axis=0))
+        beyond[block] = np.where(open_pair, np.nan, outside.mean(axis=0))
+        gap[block] = np.where(open_pair, np.nan, _mean(worst))
+    return ByPair(inside, beyond, gap, up, down, apart)
 
 
 def directions(seen: Bools, up: Bools, down: Bools) -> Floats:
@@ -390,30 +402,17 @@ def directions(seen: Bools, up: Bools, down: Bools) -> Floats:
     return np.where(seen.mean(axis=0) < 1.0 - UNDEFINED_LIMIT, 0.0, share)
 
 
-def surest(question: Question, obstacles: list[dict[int, str]], each: ByPair) -> Beyond:
-    """Return a direction whose probability is the largest of `ByPair.surest`.
-
-    Of several that with the widest gap.
-    """
-    found = []
-    for at in np.flatnonzero(each.surest == each.surest.max()):
-        pair = question.pairs[int(at)]
-        for name, part, mine in zip(question.check.metrics, question.parts, obstacles, strict=True):
-            if mine.keys() & set(pair):
-                continue
-            values = part.draws.reshape(-1, len(part.groups))[:, [*pair]]
-            one, two = values[:, :1], values[:, 1:]
-            up, down = directions(*compared(question.check, one, two))[:, 0]
-            gap = float(_mean(gaps(question.check, one, two))[0])
-            if question.check.relation == "difference":
-                rise, fall = gap, -gap
-            else:
-                rise = fall = gap
-            high, low = (part.groups[at] for at in pair)
-            found.append(Beyond(name, high, low, float(up), rise))
-            found.append(Beyond(name, low, high, float(down), fall))
-    sign = -1.0 if question.check.relation == "ratio" else 1.0
-    return max(found, key=lambda beyond: (beyond.prob, sign * beyond.gap))
+def surest(question: Question, each: ByPair) -> Beyond:
+    """Return the direction whose probability is `ByPair.surest`, of several the farthest."""
+    ratio = question.check.relation == "ratio"
+    probs = np.stack([each.up, each.down])
+    signed = np.stack([each.apart, each.apart if ratio else -each.apart])
+    farthest = np.where(probs == each.surest, -signed if ratio else signed, -np.inf)
+    down, m, at = np.unravel_index(int(np.argmax(farthest)), farthest.shape)
+    names = [question.parts[m].groups[one] for one in question.pairs[at]]
+    high, low = reversed(names) if down else names
+    metric = question.check.metrics[m]
+    return Beyond(metric, high, low, each.surest, float(signed[down, m, at]))
 
 
 def gaps(check: Check, one: Floats, two: Floats) -> Floats:
@@ -438,15 +437,15 @@ def _mean(values: Floats) -> Floats:
     return mean
 
 
-def compared(check: Check, one: Floats, two: Floats) -> tuple[Bools, Bools, Bools]:
-    """Return where the gap of two metrics is defined, and where one, or two, is too far above."""
+def compared(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Bools, Bools]:
+    """Return `gaps`, where they are defined, and where one, or two, is too far above the other."""
     gap = gaps(check, one, two)
     seen = ~np.isnan(gap)
     if check.relation == "difference":
-        gap = np.where(seen, gap, 0.0)
-        return seen, gap > check.within + BORDER, gap < -check.within - BORDER
+        defined = np.where(seen, gap, 0.0)
+        return gap, seen, defined > check.within + BORDER, defined < -check.within - BORDER
     apart = seen & (gap < check.within - BORDER)
-    return seen, apart & (one > two), apart & (two > one)
+    return gap, seen, apart & (one > two), apart & (two > one)
 
 
 def forecast_labels(result: Assessment, question: Question, prob: float) -> int | None:
@@ -517,7 +516,7 @@ def labels_to_settle(
             then = few._replace(parts=parts)
             inside, beyond = joint(then, obstacles)
             near = inside >= prob * (inside + beyond) > 0.0
-            settled += bool(near or by_pair(then, obstacles).surest.max() >= prob)
+            settled += bool(near or by_pair(then, obstacles).surest >= prob)
         return settled >= LIKELY * count
 
     low, high = 0, int(np.ceil(np.log(most) / np.log(STEP)))  # powers of the step
