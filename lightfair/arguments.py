@@ -8,6 +8,7 @@ the words of the command line.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import sys
@@ -46,7 +47,7 @@ OPTIONS = {  # how an argument of the library is given on the command line, insi
     "pass decisions as y_pred=": "pass decisions as --pred",
     "give y_pred or threshold, not both: y_pred": "give --pred or --threshold, not both: --pred",
     "be a value of y_true": "be a value of --label",
-    ", y_true holds": ", which holds",
+    ", y_true holds": "; the column holds",
     "where y_true holds": "where --label holds",
     ", for example y_pred == positive_label": "",
     'missing="': "--missing ",
@@ -114,7 +115,10 @@ def settings_of(arguments: argparse.Namespace) -> Any:
     from .metrics import DEFAULT_METRICS
     from .model import Prior
     from .settings import Settings
+    from .wording import lies_in
 
+    if not lies_in(arguments.alpha, 0.0, math.inf):
+        raise ValueError(f"alpha must be a finite number above 0; got {arguments.alpha!r}")
     return Settings(
         metrics=arguments.metric or DEFAULT_METRICS,
         reference=arguments.reference,
@@ -260,6 +264,8 @@ def sentence(error: Exception, arguments: argparse.Namespace | None = None) -> s
         return f"not enough memory{': ' if text else ''}{text}"
     for argument, option in OPTIONS.items():
         text = text.replace(argument, option)
+    for argument, option in NAMES.items():
+        text = text.replace(f" is {argument}, too", f" is --{option}, too")
     text = text.replace(" ;", ";").rstrip()
     return text if arguments is None else _as_written(text, arguments)
 

@@ -80,7 +80,12 @@ def parse_check(text: Any) -> Check:
     try:
         return make_check(metric.strip(), within, relation)
     except ValueError as error:
-        raise ValueError(f"check {text}: {error}") from None
+        raise of_check(text, error) from None
+
+
+def of_check(text: str, error: ValueError) -> ValueError:
+    """Return an error that says which check it is of, as that is written."""
+    return ValueError(f"check {text}: {str(error).replace('within must', 'its limit must', 1)}")
 
 
 def make_check(metric: str, within: Any, relation: str = "difference") -> Check:

@@ -16,6 +16,7 @@ from .model import Floats
 from .wording import lies_in
 
 UNDEFINED_LIMIT = 0.05  # share of undefined draws above which a number is not reported
+BORDER = 1e-12  # a number this close to a limit is at it: 0.35 - 0.3 is not above 0.05
 ROUNDING = 1e-14  # rates that differ by less are equal
 
 
@@ -103,7 +104,7 @@ class Estimate:
     def prob_within(self, epsilon: float) -> float:
         """Return the posterior probability that the number is less than `epsilon` away from 0."""
         check_epsilon(epsilon, np.inf)
-        near = np.abs(self.defined) < epsilon
+        near = np.abs(self.defined) < epsilon - BORDER
         return float(near.mean()) if self.reason is None else float("nan")
 
 

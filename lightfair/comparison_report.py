@@ -186,9 +186,12 @@ def _verdict_words(verdict: Verdict) -> list[str]:
     words = [verdict.reason] if verdict.reason is not None else []
     if verdict.beyond is not None:
         words = [_beyond(verdict, verdict.beyond)]
-    if verdict.prob_within is not None:
+    if verdict.exact and worst is not None:
+        words.append(f"{_gaps(verdict)}, known exactly")
+    elif verdict.prob_within is not None:
         words.append(f"{_gaps(verdict)} with probability {probability(verdict.prob_within)}")
-    if len(verdict.pairs) > 1 and verdict.status == "insufficient" and worst is not None:
+    several = sum(mine.prob_within is not None for mine in verdict.pairs) > 1
+    if several and not verdict.exact and verdict.status == "insufficient" and worst is not None:
         least = probability(worst.prob_within)
         words.append(f"least likely {worst.group} and {worst.reference}, {least}")
     if verdict.more_labels is not None:
@@ -209,11 +212,20 @@ def _beyond(verdict: Verdict, found: Beyond) -> str:
 
 def _fact(verdict: Verdict, found: Beyond) -> str:
     """Say how far two groups are apart."""
+    digits = 3  # as many as show that it is beyond the limit
+    while digits < 12 and _at_limit(verdict, round(found.gap, digits)):
+        digits += 1
+    size = number(found.gap, digits)
     if verdict.relation == "ratio":
-        said = f"of {found.lower} is {number(found.gap)} of that of {found.higher}"
+        said = f"of {found.lower} is {size} of that of {found.higher}"
     else:
-        said = f"of {found.higher} is above that of {found.lower} by {number(found.gap)}"
+        said = f"of {found.higher} is above that of {found.lower} by {size}"
     return f"{found.metric} {said}, known exactly"
+
+
+def _at_limit(verdict: Verdict, gap: float) -> bool:
+    """Whether a gap is within its limit."""
+    return gap >= verdict.within if verdict.relation == "ratio" else gap <= verdict.within
 
 
 def _gaps(verdict: Verdict) -> str:
@@ -224,8 +236,11 @@ def _gaps(verdict: Verdict) -> str:
     said = f"{verdict.pairs[0].group} and {verdict.pairs[0].reference}"
     if len(verdict.pairs) > 1:
         said = f"all {len(verdict.pairs):,} pairs"
-    if any(mine.prob_within is None for mine in verdict.pairs):
+    judged = sum(mine.prob_within is not None for mine in verdict.pairs)
+    if judged < len(verdict.pairs):
         said = f"{said}, as far as they can be judged,"
+    if verdict.exact and 0 < judged < len(verdict.pairs):
+        said = f"of {len(verdict.pairs):,} pairs the {judged:,} that can be judged"
     return f"{said} {near}"
 
 

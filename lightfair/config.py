@@ -82,8 +82,13 @@ def keys_of(arguments: argparse.Namespace, found: Configured) -> dict[str, str]:
     return {
         name: key
         for name, key in found.keys.items()
-        if getattr(arguments, name) == found.values[name]
+        if _same(getattr(arguments, name), found.values[name])
     }
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether values are equal; nan is nan."""
+    return bool(one == other or (one != one and other != other))
 
 
 def spelled(command: Parser, arguments: argparse.Namespace) -> list[str]:

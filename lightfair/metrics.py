@@ -386,7 +386,10 @@ def resolve_metrics(given: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric, .
     mine = {metric.name: metric for metric in own}
     found: dict[str, Metric] = {}
     for one in () if given is None else given:
-        metric = mine[one] if isinstance(one, str) and one in mine else as_metric(one)
+        try:
+            metric = mine[one] if isinstance(one, str) and one in mine else as_metric(one)
+        except ValueError as error:
+            raise ValueError(f"metrics: {error}") from None
         if is_built_in(metric.name) and as_metric(metric.name) != metric:
             raise ValueError(
                 f"a metric of your own must not have the name of a built-in; got {metric.name!r}"

@@ -98,6 +98,16 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"unrecognized arguments: {name} is an option of {' and '.join(of)}")
             self.error(f"unrecognized arguments: {name}{hint(name, self.options)}")
 
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """Say what a number is that is none, without names of types."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as error:
+            kind = "a whole number" if action.type is int else "a number"
+            if action.type not in (int, float):
+                raise
+            raise argparse.ArgumentError(action, f"must be {kind}; got {arg_string!r}") from error
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             choices = [str(choice) for choice in action.choices]

@@ -119,6 +119,11 @@ def planned_pairs(result: Assessment, group: Any, reference: Any) -> list[tuple[
     if group is None:
         return [(g, base) for g in range(len(names)) if g != base]
     at = index("group", group)
+    if at == base and reference is None:
+        raise ValueError(
+            f"group must not be the reference, {show(names[at])}; name another group, or another "
+            "reference"
+        )
     if at == base:
         raise ValueError(
             f"group and reference must differ; both are {names[at]!r}; name another reference"

@@ -112,7 +112,7 @@ def _by_number(
     head = ("extra labels", *(_name(one, base) for one in shown), *["decisive"] * verdict)
     found: list[Paragraph | Table] = [Table(head, tuple(rows))]
     undefined = sum(math.isnan(one.width[0]) for one in rest)
-    left = {"narrower": len(rest) - undefined, "undefined": undefined}
+    left = {"no wider": len(rest) - undefined, "undefined": undefined}
     if rest:
         said = " and ".join(f"{count} {what}" for what, count in left.items() if count)
         found.append(Paragraph(f"not shown: {said}; to_dict() has all"))
@@ -149,12 +149,17 @@ def _groups(plan: LabelPlan) -> Table:
 
 def _number(plan: LabelPlan) -> str:
     """How many labels it takes."""
+    wanted = plan.of_differences or plan.of_groups
     if plan.labels is None:
         return f"A width of {plan.width:g} is out of reach: {plan.reason}."
+    if plan.labels == 0 and not any(found.width[0] > 0.0 for found in wanted):
+        return "No label is needed: what is planned for is known exactly."
     if plan.labels == 0:
         return f"A width of {plan.width:g} is reached now."
     rows = "of random rows" if plan.allocation is None else "in these shares"
     text = f"A width of {plan.width:g} takes about {plan.labels:,} more labels {rows}"
+    if plan.labels == plan.unlabeled.sum():
+        return f"A width of {plan.width:g} takes labels of all {plan.labels:,} rows without one."
     if plan.labels_range is None or plan.labels_range == (plan.labels, plan.labels):
         return f"{text}."
     low, high = plan.labels_range

@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from .compare import check_prob
+from .compare import BORDER, check_prob
 from .forecast import expected_sd, forecast_width, outlook, sds
 from .model import Floats
 from .plan_aim import (
@@ -64,7 +64,7 @@ from .refits import refitted_widths
 from .result import Result, Row
 from .settings import check_rng
 from .table import Ints
-from .verdict import BORDER, LIKELY, two_digits
+from .verdict import LIKELY, two_digits
 from .wording import Note, lies_in
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ class Expected:
     """A number that is to be narrowed down: its interval at each number of extra labels.
 
     group, reference: names; reference is None where it is the metric of the group itself. width,
-    mcse: float64 (P,), expected width and its Monte Carlo standard error; NaN where undefined.
+    mcse: float64 (P,), expected width and its Monte Carlo standard error; NaN where undefined, and
+    of a forecast without refits.
     reason: why it is undefined now, or None.
     """
 
@@ -120,14 +121,14 @@ class LabelPlan(Result):
         Smallest number of extra labels with which every difference is expected to be as narrow as
         `width`, in two digits.
     labels_range : (int, int or None) or None
-        The same for widths two Monte Carlo errors smaller, and larger.
+        The same for widths two Monte Carlo errors smaller, and larger; None without refits.
     reason : str or None
         Why there is no such number.
     shrinks : float64 array, shape (group,)
         By how much a label in each group narrows the widest difference; NaN where a group has no
         unlabeled row.
     next_group : str or None
-        The group where that is most.
+        The group where that is most; None where no label narrows anything.
     allocation : dict of str to float, or None
         Shares of the extra labels by group; None: of rows at random.
     refits : int
@@ -338,8 +339,10 @@ def plan_labels(
     shrinks = _shrinks(forecast)
     widths = widths * ratio
     mcse = widths * mcse
+    if not refits:
+        mcse[np.array(numbers) > 0] = np.nan
     decisive = _decisive(result, metric, aim, widths, within, prob)
-    some = ~np.isnan(shrinks)
+    best = float(np.nanmax(np.append(shrinks, 0.0)))
     return LabelPlan(
         metric=metric,
         width=float(width),
@@ -355,10 +358,10 @@ def plan_labels(
         decisive=decisive,
         decisive_mcse=np.sqrt(decisive * (1.0 - decisive) / TRUTHS),
         labels=labels,
-        labels_range=None if labels is None or low is None else (low, first(ERRORS)),
+        labels_range=None if not refits or labels is None or low is None else (low, first(ERRORS)),
         reason=_reason(labels, forecast, width),
         shrinks=shrinks,
-        next_group=result.groups[int(np.nanargmax(shrinks))] if some.any() else None,
+        next_group=result.groups[int(np.nanargmax(shrinks))] if best > 0.0 else None,
         allocation=None
         if shares is None
         else dict(zip(result.groups, shares.tolist(), strict=True)),

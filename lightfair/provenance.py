@@ -69,7 +69,7 @@ CHOSEN = (
 )
 LIMITS = (
     "Labels that are no such sample: nothing in the numbers can show it for sure.",
-    "Warnings above: what they name is to be settled before a number is used.",
+    "Warnings, where there are some: what they name is to be settled before a number is used.",
     "Few labels: then the prior speaks, which holds that scores are roughly calibrated and that "
     "groups are alike. An answer that moves when the scales of the prior are doubled rests on it.",
     "Many intervals: one in twenty intervals of 95 % misses; simultaneous intervals hold all at "
@@ -162,8 +162,8 @@ def search_sections(found: FoundThresholds, command: str | None) -> list[Section
         "In every draw a row has one label, whatever the threshold. The posterior of a threshold "
         "is of where the metric crosses what is wanted, draw by draw. Within a cell of the "
         "table rows are taken to be spread evenly over the log odds.",
-        "Recommended is the threshold with the smallest expected absolute gap. The reference stays "
-        "at its own.",
+        "The reference stays at its own threshold. An assessment at the recommended thresholds has "
+        "slightly other numbers: its deviations from the curve depend on where rows are decided.",
     ]
     groups = [one.group for one in found.groups]
     every = [name for name in found.assessment.groups if name != found.reference]

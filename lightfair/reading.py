@@ -90,7 +90,7 @@ class Columns(NamedTuple):
                     raise ValueError(f"{role} must name a column by text; got {show(name)}")
                 if name in found:
                     raise ValueError(
-                        f"{role}: a column has one role; {visible(name)} was given two"
+                        f"{role}: a column has one role; {visible(name)} is {found[name]}, too"
                     )
                 found[name] = role
         return found
@@ -492,7 +492,10 @@ def _csv_chunks(
             for name, column in cells.items():
                 if name in columns.numeric:
                     comma = loose and name in (columns.y_score, columns.label_prob)
-                    chunk[name] = numbers(name, column, first, decimal_comma=comma)
+                    try:
+                        chunk[name] = numbers(name, column, first, decimal_comma=comma)
+                    except ValueError as error:
+                        raise ValueError(f"{columns.names[name]}: {error}") from None
                 elif name == columns.y_true:
                     label = {text: text * (text.lower() not in UNLABELED) for text in set(column)}
                     chunk[name] = [*map(label.__getitem__, column)]

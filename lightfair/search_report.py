@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .blocks import Cell, Document, Paragraph, Section, Table
 from .cautions import cautions, grave, warnings_section
 from .compare import UNDEFINED_LIMIT
-from .showing import cell, cell_of, chance, counted, number, probability
+from .showing import cell, cell_of, chance, counted, probability
 from .values import framed, plain, summary
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _finding(found: FoundThresholds, one: GroupThreshold) -> str:
     if values["exact"]:
         less = "for sure" if near else "not at all"
     return (
-        f"{one.group}: {number(one.recommended, 4)} is recommended; {found.metric} there minus "
+        f"{one.group}: {one.recommended!r} is recommended; {found.metric} there minus "
         f"{_sought(found)} is {cell_of(values).text}, less than {found.epsilon:g} from 0 {less}."
     )
 
@@ -114,7 +114,7 @@ def _table(found: FoundThresholds) -> Table:
         better = gap = near = Cell("-", _undefined(found))
         if one.gap is not None:
             values = summary(one.gap, found.prob)
-            better = Cell(number(one.recommended, 4))
+            better = Cell(repr(one.recommended))  # one with fewer digits may decide otherwise
             gap, near = cell_of(values), chance(one.gap.prob_within(found.epsilon), values)
         rows.append((Cell(one.group), between, none, better, gap, near))
     titles = ("group", "threshold", "no crossing", "recommended", "gap there")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .bands import check_cuts
-from .check import Check, check_range, parse_check
+from .check import Check, check_range, of_check, parse_check
 from .compare import check_epsilon, check_prob
 from .conjugate import check_prior
 from .criteria import CRITERIA
@@ -24,6 +24,7 @@ from .trust import check_trust
 from .wording import level_name, lies_in, show
 
 NESTED = "nested"
+RUN = {"chains": (1, 10_000), "draws": (4, None), "warmup": (0, None)}  # least, and most
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,9 @@ class Settings:
     def __post_init__(self) -> None:
         _check_choice("family", self.family, FAMILIES)
         _check_choice("target", self.target, TARGETS)
-        for name, least in (("chains", 1), ("draws", 4), ("warmup", 0)):
+        for name, (least, most) in RUN.items():
             if getattr(self, name) is not None:
-                _check_count(name, getattr(self, name), least)
+                _check_count(name, getattr(self, name), least, most)
                 object.__setattr__(self, name, int(getattr(self, name)))
         if not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be a lightfair.Prior; got {self.prior!r}")
@@ -200,7 +201,7 @@ def with_checked(checks: tuple[Check, ...], metrics: tuple[Metric, ...]) -> tupl
             try:
                 check_range(check, name, metric.bounds)
             except ValueError as error:
-                raise ValueError(f"check {check.text}: {error}") from None
+                raise of_check(check.text, error) from None
             known.setdefault(metric.name, metric)
     return tuple(known.values())
 
@@ -236,7 +237,8 @@ def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
 
 
-def _check_count(name: str, value: Any, least: int) -> None:
+def _check_count(name: str, value: Any, least: int, most: int | None) -> None:
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}")
+    if not whole or value < least or (most is not None and value > most):
+        above = "" if most is None else f" and at most {most:,}"
+        raise ValueError(f"{name} must be a whole number of at least {least}{above}; got {value!r}")

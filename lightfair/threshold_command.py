@@ -86,5 +86,9 @@ def search_files(arguments: argparse.Namespace) -> Answer:
 def _in_options(text: str) -> str:
     """What the search says, in the words of the command line."""
     if text.startswith("target "):
-        return f"--reach {text.removeprefix('target ')}"
+        return f"reach {text.removeprefix('target ')}"
+    if text.startswith("group "):
+        return f"group_to_move {text.removeprefix('group ')}"
+    if text.startswith("no group "):
+        return f"group_to_move: {text}"
     return text.replace("find_threshold", "threshold").replace("a target", "--reach")

@@ -26,7 +26,7 @@ supervised learning", section 3.1), without randomisation.
     <BLANKLINE>
                                    no                                      P(|gap|
     group         threshold  crossing  recommended              gap there   <0.05)
-    B  0.593 [0.519, 0.701]      0.0%       0.5866  0.006 [-0.091, 0.110]    0.676
+    B  0.593 [0.519, 0.701]      0.0%  0.586617579  0.006 [-0.091, 0.110]    0.676
     recommended: the threshold with the smallest expected absolute gap; of equals
       the smallest
 
@@ -50,7 +50,7 @@ from .model import Floats, logit_of, sigmoid
 from .result import Result, Row
 from .slots import Slots, confusion, score_slots
 from .table import CELL_WIDTH, Ints, ScoreTable
-from .thresholds import known_range, sums_by_rank
+from .thresholds import EDGE, known_range, sums_by_rank
 from .wording import Note, level_name, lies_in, show
 
 if TYPE_CHECKING:
@@ -292,8 +292,8 @@ def find_threshold(
     (of,) = resolve_metrics((metric,), result.settings.own_metrics)
     if of.of != "counts" or of.name == "base_rate":
         raise ValueError(
-            f"{of.name} does not depend on the threshold; find_threshold takes metrics of counts, "
-            "such as tpr, fpr, selection_rate, ppv"
+            f"metric: {of.name} does not depend on the threshold; find_threshold takes metrics of "
+            "counts, such as tpr, fpr, selection_rate, ppv"
         )
     if target is not None and reference is not None:
         raise ValueError("give reference or target, not both")
@@ -419,6 +419,10 @@ def _found(
 def _decimal(low: float, high: float) -> float:
     """A threshold between two log odds, with few digits where there is room."""
     start, end = (float(sigmoid(np.float64(end))) for end in (low, high))
+    if low == high:  # two cells meet there; a number this near to their edge is on it
+        every = (round(end, digits) for digits in range(1, 17))
+        near = (x for x in every if 0.0 < x < 1.0 and abs(logit_of(x, 0.0) - low) < 0.5 * EDGE)
+        return next(near, end)
     middle = 0.5 * (start + end)
     room = 0.4 * (end - start)
     for digits in range(1, 17):

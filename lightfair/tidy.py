@@ -481,7 +481,8 @@ def of_search(found: FoundThresholds) -> Iterator[Row]:
         crossing = {"quantity": "crossing", "no_crossing": entry["no_crossing"]}
         yield {**drawn, **of, **crossing, **_numbers(entry)}
         at, why = entry["recommended"], entry.get("recommended_reason")
-        best = {"quantity": "recommended", "estimate": at, "exact": False, "reason": why}
+        fact = bool(entry["gap"] and entry["gap"]["exact"])
+        best = {"quantity": "recommended", "estimate": at, "exact": fact, "reason": why}
         yield {**common, **of, **best}
         of |= {"threshold": at}
         none = {"interval": None, "reason": why}

@@ -39,7 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .check import Check
-from .compare import ROUNDING, UNDEFINED_LIMIT, undefined_reason
+from .compare import BORDER, ROUNDING, UNDEFINED_LIMIT, undefined_reason
 from .comparisons import ByGroup, pair_indices
 from .model import Floats
 
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
 Bools = npt.NDArray[np.bool_]
 
-BORDER = 1e-12  # a gap this close to the limit is within it: 0.35 - 0.3 is not above 0.05
 MOST_LABELS = 1000  # times the labels that there are; what needs more is not forecast
 BLOCK = 256  # pairs at a time
 STEP = 2.0**0.125  # of the search for a number of labels
+NO_RATIO = "a ratio of 0 to 0 is undefined"
 NO_END = "no number of labels within reach would probably settle it"
 LIKELY = 0.8  # chance of a verdict at which labels would "probably" settle it
 TRUTHS = (10, 40)  # draws that are each taken for the truth: fewest, most
@@ -214,13 +214,13 @@ class Question(NamedTuple):
     def obstacles(self) -> list[dict[int, str]]:
         """For each metric the groups that cannot be judged, and why."""
         found = []
-        for part in self.parts:
+        for metric, part in zip(self.check.metrics, self.parts, strict=True):
             mine = {}
             for at, name in enumerate(part.groups):
                 if not (self.labeled[at] or part.known[at] or part.label_free):
                     mine[at] = f"group {name} has no labels and rests on the prior"
                 elif why := undefined_reason(float(part.undefined[at]), part.lack):
-                    mine[at] = f"group {name} is undefined: {why}"
+                    mine[at] = f"{metric} of {name} is undefined: {why}"
             found.append(mine)
         return found
 
@@ -286,6 +286,7 @@ def judge(
         reason = against[0]
     elif 1.0 - said > UNDEFINED_LIMIT:
         reason = f"a gap is undefined in {1.0 - said:.0%} of the draws"
+        reason = NO_RATIO if question.exact else reason
     elif inside >= prob * said:
         status = "pass"
     else:
@@ -571,7 +572,7 @@ def _pairs(
         reason = next((mine[at] for mine in obstacles for at in pair if at in mine), None)
         share = 1.0 - inside - beyond
         if reason is None and share > UNDEFINED_LIMIT:
-            reason = f"undefined in {share:.0%} of the draws"
+            reason = NO_RATIO if question.exact else f"undefined in {share:.0%} of the draws"
         if reason is not None:
             found.append(PairWithin(one, two, None, reason))
         else:

@@ -197,7 +197,7 @@ def test_an_undefined_group_is_null_with_a_reason(rows):
     assert (fpr["median"], fpr["geometric_mean"], fpr["prob_below_four_fifths"]) == (0, 0, 1)
     (verdict,) = result.checks
     assert verdict.status == "insufficient"
-    assert verdict.reason == f"group B is undefined: {why}"
+    assert verdict.reason == f"ppv of B is undefined: {why}"
 
 
 def test_a_ratio_against_0_is_infinite_and_said_so(rows):
@@ -424,7 +424,7 @@ def test_more_labels_are_forecast(rows):
             {"checks": "tpx<=0.05"},
             "check tpx<=0.05: unknown metric 'tpx' .*; known: .*criterion: demo",
         ),
-        ({"checks": "tpr<=1.5"}, "within must be below 1, the range of tpr; got 1.5"),
+        ({"checks": "tpr<=1.5"}, "its limit must be below 1, the range of tpr; got 1.5"),
     ],
 )
 def test_bad_checks(rows, options, message):

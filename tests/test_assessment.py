@@ -680,8 +680,11 @@ def test_progress_is_told(rows):
         ({"log_odds_cap": 0.0}, "log_odds_cap must be above 0, or None; got 0.0"),
         ({"log_odds_cap": math.inf}, "log_odds_cap must be above 0, or None; got inf"),
         ({"labels_only_prior": (0, 1)}, "a beta prior needs two finite numbers above 0"),
-        ({"chains": 0}, "chains must be a whole number of at least 1; got 0"),
-        ({"chains": 1.5}, "chains must be a whole number of at least 1; got 1.5"),
+        ({"chains": 0}, "chains must be a whole number of at least 1 and at most 10,000; got 0"),
+        (
+            {"chains": 1.5},
+            "chains must be a whole number of at least 1 and at most 10,000; got 1.5",
+        ),
         ({"draws": 3}, "draws must be a whole number of at least 4; got 3"),
         ({"draws": True}, "draws must be a whole number of at least 4; got True"),
         ({"warmup": -1}, "warmup must be a whole number of at least 0; got -1"),

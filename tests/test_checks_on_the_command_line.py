@@ -133,8 +133,11 @@ def test_the_demo_can_be_checked(capsys):
         ("tpr>=0.05", 'check tpr>=0.05: a difference is checked with <=, as in "tpr<=0.05"'),
         ("tpr<=five", "check tpr<=five: its limit must be a number, as in "),
         ("tpx<=0.1", "check tpx<=0.1: unknown metric 'tpx' (did you mean 'tpr'?); known: "),
-        ("tpr<=2", "check tpr<=2: within must be below 1, the range of tpr; got 2"),
-        ("tpr ratio>=80", "check tpr ratio>=80: within must lie in (0, 1) for a ratio; got 80.0"),
+        ("tpr<=2", "check tpr<=2: its limit must be below 1, the range of tpr; got 2"),
+        (
+            "tpr ratio>=80",
+            "check tpr ratio>=80: its limit must lie in (0, 1) for a ratio; got 80.0",
+        ),
     ],
 )
 def test_bad_checks_are_bad_usage(path, capsys, check, message):

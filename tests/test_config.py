@@ -260,3 +260,11 @@ def test_the_command_in_a_report_makes_it_again(ask, capsys):
     command = out.split("```sh\n")[1].split("\n```")[0]
     assert main(shlex.split(command)[1:]) == 0
     assert capsys.readouterr().out == out
+
+
+def test_nan_of_a_file_is_said_to_be_of_the_file(tmp_path, capsys):
+    (tmp_path / "rows.csv").write_text("y,s,g\n1,0.9,a\n0,0.2,b\n")
+    config = tmp_path / "c.toml"
+    config.write_text('files = ["rows.csv"]\nlabel = "y"\nscore = "s"\ngroup = "g"\nprob = nan\n')
+    assert main(["assess", "--config", str(config)]) == 2
+    assert "c.toml: prob must lie in (0, 1); got nan" in capsys.readouterr().err

@@ -109,7 +109,7 @@ def test_the_version_is_that_of_the_package(capsys):
         (["assess", "x.csv", "--frobnicate"], "unrecognized arguments: --frobnicate; see"),
         (["assess", "x.csv", "--missing", "dorp"], "'dorp' (did you mean 'drop'?); there are rai"),
         (["assess", "x.csv", "--color", "no"], "invalid choice: 'no'; there are auto, always, nev"),
-        (["assess", "x\n.csv\x1b[31m", "--prob", "x\n\x1b"], "invalid float value: 'x\\n\\x1b'"),
+        (["assess", "x\n.csv\x1b[31m", "--prob", "x\n\x1b"], "must be a number; got 'x\\n\\x1b'"),
         (["assess", "x.csv", "-x"], "unrecognized arguments: -x; see lightfair"),
     ],
 )
@@ -170,3 +170,43 @@ def test_a_module_run_is_called_by_the_name_of_the_command(child_env):
         timeout=60,
     )
     assert done.returncode == 0 and done.stdout.startswith("usage: lightfair assess FILE")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--alpha", "-1"], "--alpha must be a finite number above 0; got -1.0"),
+        (["--metric", "tpr2"], "--metric: unknown metric 'tpr2' (did you mean 'tpr'?)"),
+        (["--check", "tpr<=2"], "--check tpr<=2: its limit must be below 1, the range of tpr"),
+        (["--prob", "abc"], "argument --prob: must be a number; got 'abc'"),
+        (["--seed", "1.5"], "argument --seed: must be a whole number; got '1.5'"),
+        (
+            ["--chains", "100000"],
+            "--chains must be a whole number of at least 1 and at most 10,000",
+        ),
+        (["--weight", "s"], "--weight: a column has one role; s is --score, too"),
+        (["--weight", "g"], "--weight: a column has one role; g is --group, too"),
+        (["--positive-label", "yes"], "got 'yes'; the column holds 0, 1"),
+    ],
+)
+def test_errors_are_about_what_was_given(options, said, tmp_path, capsys):
+    file = tmp_path / "rows.csv"
+    file.write_text("y,s,g\n1,0.9,a\n0,0.2,b\n")
+    columns = ["--label", "y", "--score", "s", "--group", "g"]
+    assert said in failed(capsys, "assess", str(file), *columns, *options)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--group-to-move", "a"], "--group-to-move must differ from the reference, a"),
+        (["--group-to-move", "bb"], "--group-to-move: no group 'bb'"),
+        (["--metric", "auc"], "--metric: auc does not depend on the threshold; threshold takes"),
+        (["--score", "g"], "--group: a column has one role; g is --score, too"),
+    ],
+)
+def test_errors_of_a_search_are_about_its_options(options, said, tmp_path, capsys):
+    file = tmp_path / "rows.csv"
+    file.write_text("y,s,g\n1,0.9,a\n0,0.2,b\n1,0.8,a\n0,0.3,a\n")
+    columns = ["--label", "y", "--score", "s", "--group", "g"]
+    assert said in failed(capsys, "threshold", str(file), *columns, "--draws", "20", *options)

@@ -211,7 +211,7 @@ def test_refits_agree_with_the_forecast(result, plan):
     alone = plan_labels(result, width=0.15, extra=[100, 600], refits=0)
     for mine, other in zip(plan.of_differences, alone.of_differences, strict=True):
         assert (mine.mcse[1:] > 0.0).all()
-        assert (other.mcse == 0.0).all()
+        assert np.isnan(other.mcse[1:]).all()
         gap = np.abs(mine.width - other.width)
         assert (gap < 3.0 * mine.mcse + 0.1 * other.width).all()
 
@@ -366,7 +366,7 @@ def seven():
 def test_what_is_not_shown_is_counted(seven):
     plan = plan_labels(seven, extra=[100], refits=0)
     text = " ".join(str(plan).split())
-    assert "not shown: 1 narrower and 1 undefined; to_dict() has all" in text
+    assert "not shown: 1 no wider and 1 undefined; to_dict() has all" in text
     whole = plan.to_markdown()
     assert "| with extra labels | 0 | 100 |" in whole and "| extra labels |" not in whole
 
@@ -428,7 +428,7 @@ def test_json_of_a_plan_has_no_nan(plan):
         ({"within": 1}, "within must be above 0 and below 1; got 1"),
         ({"prob": 1.0}, "prob must lie in"),
         ({"group": "C"}, "group must be one of the groups 'A', 'B'; got 'C'"),
-        ({"group": "A"}, "group and reference must differ; both are 'A'"),
+        ({"group": "A"}, "group must not be the reference, 'A'; name another group"),
         ({"reference": "C"}, "reference must be one of the groups"),
         ({"extra": [5000]}, r"extra must be whole numbers in \[0, 2900\].*got 5000"),
         ({"extra": [1.5]}, "extra must be whole numbers"),
@@ -488,3 +488,24 @@ def test_without_new_labels_the_chance_is_what_the_check_says():
     for prob in (0.93, 0.944, 0.946, 0.96):
         decided = max((deltas > 0.05).mean(), (np.abs(deltas) <= 0.05).mean()) >= prob
         assert decisive_chance(deltas, np.ones(1), 0.05, prob) == float(decided)
+
+
+def test_a_forecast_alone_knows_no_error(result):
+    plan = plan_labels(result, width=0.15, extra=[100], refits=0)
+    step = plan.to_dict()["steps"]
+    assert [one["differences"][0]["mcse"] for one in step] == [0.0, None]
+    assert plan.labels > 0
+    assert plan.labels_range is None and plan.to_dict()["labels"]["low"] is None
+
+
+def test_what_is_known_needs_no_labels():
+    plan = plan_labels(assessed(metrics=["selection_rate"]), "selection_rate", refits=0)
+    assert (plan.labels, plan.next_group) == (0, None)
+    text = str(plan)
+    assert text.endswith("No label is needed: what is planned for is known exactly.")
+
+
+def test_all_labels_are_called_so(result):
+    plan = plan_labels(result, width=0.002, extra=[100], refits=0)
+    assert plan.labels == plan.unlabeled.sum() == 2900
+    assert "takes labels of all 2,900 rows without one." in str(plan)

@@ -262,9 +262,8 @@ def beyond_its_end(arrow, kind):
 def test_damaged_arrow_is_refused_before_it_is_used(kind, make):
     arrow = pytest.importorskip("pyarrow")
     group = beyond_its_end(arrow, kind)
-    batch = arrow.record_batch(
-        {"y": arrow.array([0, 1, 0, 1]), "s": arrow.array([0.1, 0.9, 0.2, 0.8]), "g": group}
-    )
+    columns = [arrow.array([0, 1, 0, 1]), arrow.array([0.1, 0.9, 0.2, 0.8]), group]
+    batch = arrow.RecordBatch.from_arrays(columns, ["y", "s", "g"])
     sink = io.BytesIO()
     with getattr(arrow.ipc, make)(sink, batch.schema) as writer:
         writer.write_batch(batch)

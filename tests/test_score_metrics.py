@@ -619,7 +619,9 @@ def test_the_command_line_takes_costs_and_metrics_of_scores(rows, tmp_path, caps
     assert list(json.loads(capsys.readouterr().out)["metrics"]) == ["auc", "cost(fp=1,fn=5)"]
     assert main([*given, "--metric", "cost(fp=1)"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("lightfair: error: unknown metric 'cost(fp=1)'; known: accuracy")
+    assert error.startswith(
+        "lightfair: error: --metric: unknown metric 'cost(fp=1)'; known: accuracy"
+    )
     assert error.endswith("cost(fp=NUMBER,fn=NUMBER)\n")
 
 

@@ -37,7 +37,7 @@ def test_the_whole_report_begins_with_what_is_recommended(found):
     one = found["B"]
     low, high = one.gap.interval(0.95)
     assert told(found, "verdict")[0] == (
-        f"B: {one.recommended:.4f} is recommended; tpr there minus that of A is {one.gap.mean:.3f} "
+        f"B: {one.recommended!r} is recommended; tpr there minus that of A is {one.gap.mean:.3f} "
         f"[{low:.3f}, {high:.3f}], less than 0.05 from 0 with probability "
         f"{one.gap.prob_within(0.05):.3f}."
     )

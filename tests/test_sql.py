@@ -463,7 +463,7 @@ def test_the_examples_of_the_help_run(capsys):
     [
         ("", "sql needs the names of columns; give --label, --score and --group"),
         ("--label y --score s", "rows need --label, --score and --group; got no --group"),
-        ("--label y --score y --group g", "a column has one role; y was given two"),
+        ("--label y --score y --group g", "a column has one role; y is --label, too"),
         ("--label y --score s --group g --clip 2", "clip must lie in [0, 0.5); got 2.0"),
         ("--label y --score s --group g --threshold 7", "threshold must be a number in (0, 1)"),
     ],

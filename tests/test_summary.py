@@ -285,7 +285,7 @@ def test_a_summary_is_assessed_as_its_rows(rows):
         ([[1, 2]], {}, "source must hold paths, open files, frames or mappings of columns; got li"),
         (5, {}, "source must be a path, an open binary file, or an iterable of frames; got int"),
         (b"x.csv", {}, "an iterable of frames; got bytes"),
-        ([good()], {"y_score": "y"}, "a column has one role; y was given two"),
+        ([good()], {"y_score": "y"}, "y_score: a column has one role; y is y_true, too"),
         ([good()], {"y_score": 3}, "y_score must name a column by text; got 3"),
         ([good()], {"features": ()}, "sensitive_features must name at least one column"),
         ([good()], {"chunk_rows": 0}, "chunk_rows must be a whole number of at least 1; got 0"),

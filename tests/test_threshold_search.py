@@ -233,3 +233,23 @@ def test_one_group_needs_a_target():
     assert find_threshold(result, target=0.6)["a"].recommended is not None
     with pytest.raises(ValueError, match="no threshold of group 'b'; there are those of a"):
         find_threshold(result, target=0.6)["b"]
+
+
+def test_the_printed_threshold_decides_as_the_one_found():
+    """Where two cells meet there is no room for fewer digits."""
+    rng = np.random.default_rng(0)
+    score, group = rng.random(4000), np.repeat(["A", "B"], 2000)
+    label = rng.random(4000) < score
+    result = lf.assess(label, score, sensitive_features=group, metrics=["tpr"], rng=1)
+    one = lf.find_threshold(result, "tpr")
+    (found,) = one.groups
+    assert f" {found.recommended!r} " in str(one)
+    again = lf.assess(
+        label, score, sensitive_features=group, metrics=["tpr"], threshold=one.threshold, rng=1
+    )
+    assert again.metric("tpr", found.group).mean == found.metric.mean
+
+
+def test_a_gap_at_the_limit_is_not_below_it():
+    estimate = lf.Estimate(np.full((1, 4), 0.25 - 0.3))
+    assert estimate.prob_within(0.05) == 0.0

@@ -77,15 +77,15 @@ def test_checks(text, check):
         ),
         ("tpr<=5%", "check tpr<=5%: its limit must be a number, as in .*; got '5%'"),
         ("tpr<=0.05 0.1", "its limit must be a number"),
-        ("tpr<=0", "within must be a number above 0; got 0.0 for tpr; 0.05 is five points"),
-        ("tpr<=-0.1", "within must be a number above 0"),
-        ("tpr<=nan", "within must be a number above 0; got nan"),
-        ("tpr<=inf", "within must be a number above 0; got inf"),
+        ("tpr<=0", "its limit must be a number above 0; got 0.0 for tpr; 0.05 is five points"),
+        ("tpr<=-0.1", "its limit must be a number above 0"),
+        ("tpr<=nan", "its limit must be a number above 0; got nan"),
+        ("tpr<=inf", "its limit must be a number above 0; got inf"),
         (
             "tpr ratio>=1.25",
-            r"within must lie in \(0, 1\) for a ratio; got 1.25 .*four fifths is 0.8",
+            r"its limit must lie in \(0, 1\) for a ratio; got 1.25 .*four fifths is 0.8",
         ),
-        ("tpr ratio>=1", r"within must lie in \(0, 1\) for a ratio"),
+        ("tpr ratio>=1", r"its limit must lie in \(0, 1\) for a ratio"),
     ],
 )
 def test_what_is_no_check(text, message):
@@ -320,13 +320,13 @@ def test_an_undefined_group_cannot_pass():
     draws[0, :10, 2] = NAN
     verdict = ask("tpr<=0.05", by_group(draws))
     assert verdict.status == "insufficient"
-    assert verdict.reason == "group C is undefined: no positive labels in 10% of the draws"
+    assert verdict.reason == "tpr of C is undefined: no positive labels in 10% of the draws"
     draws[..., 1] = 0.7
     assert ask("tpr<=0.05", by_group(draws)).status == "fail"
     draws[...] = NAN
     nothing = ask("tpr<=0.05", by_group(draws))
     assert (nothing.status, nothing.prob_within, nothing.worst) == ("insufficient", None, None)
-    assert nothing.sentence.endswith("group B is undefined: there are no positive labels.")
+    assert nothing.sentence.endswith("tpr of B is undefined: there are no positive labels.")
 
 
 def test_a_few_undefined_draws_are_left_out():
@@ -497,3 +497,29 @@ def test_a_gap_is_a_mean_over_draws_in_which_it_is_defined():
     draws[0, 98:, 1] = np.nan
     verdict = ask("tpr<=0.05", by_group(draws))
     assert verdict.pairs[0].gap == pytest.approx(0.2 * 50 / 98)
+
+
+@pytest.mark.parametrize(
+    ("text", "rates", "said"),
+    [
+        ("tpr<=0.05", [0.5, 0.5504], "tpr of B is above that of A by 0.0504, known exactly."),
+        ("tpr ratio>=0.8", [0.5, 0.39988], "tpr of B is 0.7998 of that of A, known exactly."),
+        ("tpr<=0.05", [0.5, 0.6], "tpr of B is above that of A by 0.100, known exactly."),
+    ],
+)
+def test_a_fact_that_fails_is_seen_to_be_beyond_the_limit(text, rates, said):
+    verdict = ask(text, by_group(np.broadcast_to(rates, (1, 10, 2)), known=True))
+    assert verdict.sentence == f"{text}: fail; {said}"
+
+
+def test_facts_that_decide_nothing_are_said_without_probabilities():
+    draws = np.broadcast_to([0.5, NAN, 0.52], (1, 10, 3))
+    verdict = ask("tpr<=0.05", by_group(draws, known=True))
+    assert verdict.sentence == (
+        "tpr<=0.05: insufficient evidence, tpr of B is undefined: there are no positive labels; "
+        "of 3 pairs the 1 that can be judged within 0.05, known exactly."
+    )
+    nobody = ask("tpr ratio>=0.8", by_group(np.zeros((1, 10, 2)), known=True))
+    assert nobody.sentence == (
+        "tpr ratio>=0.8: insufficient evidence, a ratio of 0 to 0 is undefined."
+    )

@@ -66,7 +66,7 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
         ax.errorbar(
             plan.extra,
             every[i].width,
-            yerr=ERRORS * every[i].mcse,
+            yerr=ERRORS * np.nan_to_num(every[i].mcse),
             color=look.colour,
             linestyle=look.line,
             linewidth=look.width,
