@@ -276,12 +276,13 @@ def test_the_truth_is_a_mark(two, ax):
 def test_what_is_undefined_has_its_reason_in_its_row(kind, metric, gaps, ax, tmp_path):
     getattr(plot, kind)(gaps, metric, ax=ax)
     rows = {(text.get_text(), round(text.xy[1])) for text in ax.texts}
-    below = next((text.get_text() for text in ax.texts if "prediction" in text.get_text()), "")
+    noted = [" ".join(text.get_text().split()) for text in ax.texts]
+    below = next((text for text in noted if text.startswith("\N{EN DASH} ")), "")
     for at, entry in enumerate(gaps.to_dict()["metrics"][metric][kind]):
         if entry.get("reason"):
             assert (f"undefined: {entry['reason']}", at) in rows
         if entry["labels_only"].get("reason"):
-            assert (f"labels only: {entry['labels_only']['reason']}", at) in rows
+            assert f"\N{EN DASH} labels only: {entry['labels_only']['reason']}" in below
         if entry["prediction_powered"].get("reason"):
             assert f"prediction-powered: {entry['prediction_powered']['reason']}" in below
     assert np.isfinite([point for line in ax.lines for point in line.get_xydata().ravel()]).all()
@@ -384,3 +385,15 @@ def test_a_fact_has_no_interval_in_its_label_and_a_sane_axis(rows, ax):
     assert high - low == pytest.approx(0.1)
     assert low < one.metric("selection_rate", "all").mean < high
     assert ax.get_xlabel() == "selection_rate"
+
+
+def test_a_density_of_labels_only_that_is_not_there_has_its_reason_below(gaps, ax):
+    plot.posterior(gaps, "auc", ax=ax)
+    noted = [" ".join(text.get_text().split()) for text in ax.texts]
+    entries = gaps.to_dict()["metrics"]["auc"]["differences"]
+    why = {}
+    for entry in entries:
+        if entry["labels_only"].get("reason"):
+            why.setdefault(entry["labels_only"]["reason"].removesuffix(", in the group"), [])
+    assert why
+    assert all(any(f"labels only: {reason}" in text for text in noted) for reason in why)

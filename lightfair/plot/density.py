@@ -21,6 +21,7 @@ from .canvas import (
     legend,
     named_rows,
     near_zero,
+    note,
     plain_frame,
     shaded,
     titled,
@@ -121,6 +122,8 @@ def posterior(
         ax.set_xlim(max(shown[0], min(ends) - room), min(shown[1], max(ends) + room))
     above = legend(ax, *_legend(rows, base is not None))
     titled(ax, f"Posterior of {titled_as}", what, above=above)
+    if said := _missing(rows):
+        note(ax, *said)
     return ax
 
 
@@ -178,8 +181,6 @@ def _ridge(
             label="labels only",
             zorder=3.0,
         )
-    elif row.reason is not None:
-        inside(ax, at - 0.16, f"labels only: {row.reason}", colour=LABELS_ONLY.colour)
     if row.ours.reason is not None:
         inside(ax, at - 0.36, f"undefined: {row.ours.reason}", colour=LIGHTFAIR.colour)
     elif ours is None:
@@ -230,6 +231,18 @@ def _curve(draws: Floats, bounds: tuple[float, float]) -> tuple[Floats, Floats] 
         return None
     x, y = density(draws, bounds)
     return x, y if np.isfinite(bounds).all() else y * (1.0 - OUTER)
+
+
+def _missing(rows: list[_Row]) -> list[str]:
+    """Why labels alone say nothing, each reason once, with the groups where it is not of all."""
+    found: dict[str, list[str]] = {}
+    for row in rows:
+        if row.labels is None and row.reason is not None:
+            found.setdefault(row.reason, []).append(row.name)
+    return [
+        f"labels only: {why}" + ("" if len(names) == len(rows) else f" ({', '.join(names)})")
+        for why, names in found.items()
+    ]
 
 
 def _legend(rows: list[_Row], region: bool) -> tuple[list[Any], list[str]]:

@@ -57,7 +57,7 @@ class Method(NamedTuple):
 
 METHODS = (
     Method("lightfair", LIGHTFAIR, -APART, "undefined: "),
-    Method("labels only", LABELS_ONLY, 0.0, "labels only: "),
+    Method("labels only", LABELS_ONLY, 0.0, ""),
     Method("prediction-powered", POWERED, APART, ""),
 )
 
