@@ -12,6 +12,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from .progress import Progress, progress_line
@@ -248,6 +249,15 @@ def check_output(option: str, path: str, begins: bytes = b"{", kind: str = "tabl
     except (OSError, ValueError) as error:
         raise ValueError(f"{option}: {sentence(error)}") from error
     return target
+
+
+def renamed(error: ValueError, begins: Mapping[str, str]) -> ValueError:
+    """Return an error that begins with an argument of its command, in place of the library's."""
+    text = str(error)
+    for ours, theirs in begins.items():
+        if text.startswith(ours):
+            return ValueError(f"{theirs}{text.removeprefix(ours)}")
+    return error
 
 
 def sentence(error: Exception, arguments: argparse.Namespace | None = None) -> str:

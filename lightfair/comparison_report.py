@@ -181,11 +181,11 @@ def _verdict_words(verdict: Verdict) -> list[str]:
     worst = verdict.worst
     if verdict.exact and verdict.status == "pass":
         return [f"{_gaps(verdict)}, known exactly"]
-    if verdict.exact and verdict.beyond is not None:
-        return [_fact(verdict, verdict.beyond)]
     words = [verdict.reason] if verdict.reason is not None else []
     if verdict.beyond is not None:
         words = [_beyond(verdict, verdict.beyond)]
+        if verdict.exact:
+            return words
     if verdict.exact and worst is not None:
         words.append(f"{_gaps(verdict)}, known exactly")
     elif verdict.prob_within is not None:
@@ -201,26 +201,20 @@ def _verdict_words(verdict: Verdict) -> list[str]:
 
 
 def _beyond(verdict: Verdict, found: Beyond) -> str:
-    """Say which group is too far above which."""
-    prob = probability(found.prob)
+    """Say which group is too far above which: by how much, or how surely by more than the limit."""
+    below, more, size = "below ", "more than ", f"{verdict.within:g}"
+    sure = f" with probability {probability(found.prob)}"
+    if verdict.exact:
+        below, more, sure = "", "", ", known exactly"
+        digits = 3  # as many as show that it is beyond the limit
+        while digits < 12 and _at_limit(verdict, round(found.gap, digits)):
+            digits += 1
+        size = number(found.gap, digits)
     if verdict.relation == "ratio":
-        said = f"of {found.lower} is below {verdict.within:g} of that of {found.higher}"
+        said = f"of {found.lower} is {below}{size} of that of {found.higher}"
     else:
-        said = f"of {found.higher} is above that of {found.lower} by more than {verdict.within:g}"
-    return f"{found.metric} {said} with probability {prob}"
-
-
-def _fact(verdict: Verdict, found: Beyond) -> str:
-    """Say how far two groups are apart."""
-    digits = 3  # as many as show that it is beyond the limit
-    while digits < 12 and _at_limit(verdict, round(found.gap, digits)):
-        digits += 1
-    size = number(found.gap, digits)
-    if verdict.relation == "ratio":
-        said = f"of {found.lower} is {size} of that of {found.higher}"
-    else:
-        said = f"of {found.higher} is above that of {found.lower} by {size}"
-    return f"{found.metric} {said}, known exactly"
+        said = f"of {found.higher} is above that of {found.lower} by {more}{size}"
+    return f"{found.metric} {said}{sure}"
 
 
 def _at_limit(verdict: Verdict, gap: float) -> bool:

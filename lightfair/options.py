@@ -103,9 +103,9 @@ class Parser(argparse.ArgumentParser):
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError as error:
-            kind = "a whole number" if action.type is int else "a number"
             if action.type not in (int, float):
                 raise
+            kind = "a whole number" if action.type is int else "a number"
             raise argparse.ArgumentError(action, f"must be {kind}; got {arg_string!r}") from error
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:

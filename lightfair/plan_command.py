@@ -11,24 +11,22 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from .arguments import check_output, rows_of, seed_of, settings_of, table_of, threshold_of
+from .arguments import (
+    check_output,
+    renamed,
+    rows_of,
+    seed_of,
+    settings_of,
+    table_of,
+    threshold_of,
+)
 from .options import add_common, add_general, add_rows
 from .outputs import Answer, add_outputs, check_outputs, deliver
 from .progress import progress_line
 from .writing import write_text
 
 HEADER = "row,label_prob"
-OPTIONS = {  # arguments of the library that are given otherwise on the command line
-    "n": "--choose",
-    "group": "--difference",
-    "width": "--width",
-    "within": "--within",
-    "extra": "--extra",
-    "refits": "--refits",
-    "method": "--method",
-    "explore": "--explore",
-    "metric": "--metric",
-}
+BEGINS = {"n ": "choose ", "group ": "difference "}  # of errors: the library's arguments, and ours
 EXAMPLES = """examples:
   lightfair plan scores.csv --label label --score score --group sex \\
       --metric tpr --width 0.05
@@ -99,11 +97,7 @@ def plan_files(arguments: argparse.Namespace) -> Answer:
     try:
         return _planned(arguments)
     except ValueError as error:
-        text = str(error)
-        for argument, option in OPTIONS.items():
-            if text.startswith(f"{argument} "):
-                raise ValueError(f"{option}{text[len(argument) :]}") from error
-        raise
+        raise renamed(error, BEGINS) from None
 
 
 def _planned(arguments: argparse.Namespace) -> Answer:

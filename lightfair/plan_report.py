@@ -156,10 +156,10 @@ def _number(plan: LabelPlan) -> str:
         return "No label is needed: what is planned for is known exactly."
     if plan.labels == 0:
         return f"A width of {plan.width:g} is reached now."
-    rows = "of random rows" if plan.allocation is None else "in these shares"
-    text = f"A width of {plan.width:g} takes about {plan.labels:,} more labels {rows}"
     if plan.labels == plan.unlabeled.sum():
         return f"A width of {plan.width:g} takes labels of all {plan.labels:,} rows without one."
+    rows = "of random rows" if plan.allocation is None else "in these shares"
+    text = f"A width of {plan.width:g} takes about {plan.labels:,} more labels {rows}"
     if plan.labels_range is None or plan.labels_range == (plan.labels, plan.labels):
         return f"{text}."
     low, high = plan.labels_range

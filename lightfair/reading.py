@@ -83,9 +83,9 @@ class Columns(NamedTuple):
         """The argument of every name; ValueError where one is no text, or has two roles."""
         found: dict[str, str] = {}
         for role, given in self._asdict().items():
-            for name in (
-                given if isinstance(given, tuple) else (given,) if given is not None else ()
-            ):
+            if given is None:
+                continue
+            for name in given if isinstance(given, tuple) else (given,):
                 if not isinstance(name, str):
                     raise ValueError(f"{role} must name a column by text; got {show(name)}")
                 if name in found:

@@ -9,11 +9,16 @@ import argparse
 from dataclasses import replace
 from typing import Any
 
-from .arguments import seed_of, settings_of, table_of, threshold_of
+from .arguments import renamed, seed_of, settings_of, table_of, threshold_of
 from .options import add_general, add_model, add_rows, add_what
 from .outputs import Answer, add_outputs, check_outputs, deliver
 from .progress import progress_line
 
+BEGINS = {  # of errors: the library's arguments, and ours
+    "target ": "reach ",
+    "group ": "group_to_move ",
+    "no group ": "group_to_move: no group ",
+}
 EXAMPLES = """examples:
   lightfair threshold scores.csv --label label --score score --group sex \\
       --metric tpr
@@ -79,16 +84,6 @@ def search_files(arguments: argparse.Namespace) -> Answer:
             result, settings.metrics[0], arguments.group_to_move, target=arguments.reach
         )
     except ValueError as error:
-        raise ValueError(_in_options(str(error))) from error
+        text = str(error).replace("find_threshold", "threshold").replace("a target", "--reach")
+        raise renamed(ValueError(text), BEGINS) from None
     return deliver(arguments, found)
-
-
-def _in_options(text: str) -> str:
-    """What the search says, in the words of the command line."""
-    if text.startswith("target "):
-        return f"reach {text.removeprefix('target ')}"
-    if text.startswith("group "):
-        return f"group_to_move {text.removeprefix('group ')}"
-    if text.startswith("no group "):
-        return f"group_to_move: {text}"
-    return text.replace("find_threshold", "threshold").replace("a target", "--reach")

@@ -431,6 +431,9 @@ def gaps(check: Check, one: Floats, two: Floats) -> Floats:
 
 def _mean(values: Floats) -> Floats:
     """The mean over draws that are defined, of each column."""
+    whole = np.asarray(values.mean(axis=0))
+    if not np.isnan(whole).any():
+        return whole
     seen = ~np.isnan(values)
     total = np.where(seen, values, 0.0).sum(axis=0)
     count = seen.sum(axis=0)
@@ -534,9 +537,7 @@ def _after(part: ByGroup, root: float, truth: int, other: int, relation: str) ->
 
     `other` is the draw that chance is taken from. An undefined truth moves nothing.
     """
-    seen = ~np.isnan(part.draws)
-    total = np.where(seen, part.draws, 0.0).sum(axis=(0, 1))
-    mean = total / np.maximum(seen.sum(axis=(0, 1)), 1)
+    mean = _mean(part.draws.reshape(-1, len(part.groups)))
     away = part.draws - mean
     learned = 1.0 - root * root
     move = learned * away[0, truth] + np.sqrt(learned) * root * away[0, other]

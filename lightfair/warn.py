@@ -75,7 +75,8 @@ def data_warnings(table: ScoreTable) -> list[Note]:
     And which rows were labeled: a random part of their group, or not.
     """
     notes = []
-    labeled = table.sums("rows")[..., :UNLABELED].sum(axis=1)
+    rows = table.sums("rows").sum(axis=1)
+    labeled, unlabeled = rows[:, :UNLABELED], rows[:, UNLABELED]
     both = labeled.sum(axis=0)
     if not both.any():
         message = "no row is labeled; all but selection rates rest on the prior alone; label some"
@@ -87,7 +88,6 @@ def data_warnings(table: ScoreTable) -> list[Note]:
         notes.append(Note("one_class", message))
     if both.any():
         notes += _unlabeled(table.groups, labeled)
-    unlabeled = table.sums("rows")[..., UNLABELED].sum(axis=1)
     for name, counts, left in zip(table.groups, labeled, unlabeled, strict=True):
         if counts.any() and not counts.all() and both.all():
             only = CLASSES[int(counts[1] > 0)]
