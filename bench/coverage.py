@@ -57,12 +57,12 @@ from spline import spline_regions  # noqa: E402
 from tqdm import tqdm  # noqa: E402
 
 from bench.coverage_report import KEY, PARTS, write_report  # noqa: E402
-from lightfair.data import ScoreData  # noqa: E402
-from lightfair.imputation import TARGETS, confusion_counts  # noqa: E402
-from lightfair.metrics import theta  # noqa: E402
-from lightfair.model import Floats  # noqa: E402
-from lightfair.table import ScoreTable  # noqa: E402
-from lightfair.trust import Trust  # noqa: E402
+from lightfair.core.data.logit import Floats  # noqa: E402
+from lightfair.core.data.rows import ScoreData  # noqa: E402
+from lightfair.core.data.table import ScoreTable  # noqa: E402
+from lightfair.core.metrics.definitions import theta  # noqa: E402
+from lightfair.core.metrics.imputation import TARGETS, confusion_counts  # noqa: E402
+from lightfair.core.model.regions import Trust  # noqa: E402
 
 POPULATION_RUNS = 50  # runs of the target "population"
 LABELED = (10, 20, 40, 100, 200, 1000)
@@ -120,7 +120,7 @@ def _tables_of(cell: Configuration, runs: tuple[int, ...]) -> list[ScoreTable]:
 
 def prediction_powered(asked: Configuration, data: ScoreData, runs: list[int]) -> dict[str, Answer]:
     """Labels with the help of scores, without a model; the interval of delta is Welch's."""
-    from lightfair import prediction_powered as powered
+    from lightfair.core.metrics import prediction_powered as powered
 
     tables = tables_of(asked, runs)
     answers = {}

@@ -37,17 +37,18 @@ sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != H
 
 import numpy as np  # noqa: E402
 
-from lightfair.chains import more_draws, start_chains  # noqa: E402
-from lightfair.conjugate import beta_binomial  # noqa: E402
-from lightfair.data import score_data  # noqa: E402
-from lightfair.evidence import table_evidence  # noqa: E402
-from lightfair.gather import score_table  # noqa: E402
-from lightfair.imputation import confusion_counts  # noqa: E402
-from lightfair.metrics import successes_failures, theta  # noqa: E402
-from lightfair.model import Floats, calibrate  # noqa: E402
-from lightfair.settings import Settings  # noqa: E402
-from lightfair.table import ScoreTable  # noqa: E402
-from lightfair.trust import regions, trusted_scales  # noqa: E402
+from lightfair.core.data.binning import score_table  # noqa: E402
+from lightfair.core.data.logit import Floats  # noqa: E402
+from lightfair.core.data.rows import score_data  # noqa: E402
+from lightfair.core.data.table import ScoreTable  # noqa: E402
+from lightfair.core.mcmc.chains import more_draws, start_chains  # noqa: E402
+from lightfair.core.metrics.definitions import successes_failures, theta  # noqa: E402
+from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
+from lightfair.core.metrics.labels_only import beta_binomial  # noqa: E402
+from lightfair.core.model.curve import calibrate  # noqa: E402
+from lightfair.core.model.likelihood import table_evidence  # noqa: E402
+from lightfair.core.model.regions import regions, trusted_scales  # noqa: E402
+from lightfair.core.settings import Settings  # noqa: E402
 
 OUT = HERE / "INTERSECTIONS.md"
 LEVELS = (("F", "M"), ("X", "Y", "Z"))

@@ -34,8 +34,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != HERE)]
 
 import lightfair as lf  # noqa: E402
-from lightfair.metrics import theta  # noqa: E402
-from lightfair.model import sigmoid  # noqa: E402
+from lightfair.core.data.logit import sigmoid  # noqa: E402
+from lightfair.core.metrics.definitions import theta  # noqa: E402
 
 METRICS = ("accuracy", "tpr", "fpr")
 LABELED = (30, 100, 500)

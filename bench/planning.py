@@ -42,15 +42,15 @@ from experiment import hidden  # noqa: E402
 from scores import MODELS, Case, cases, rows  # noqa: E402
 
 from bench.planning_report import write_report  # noqa: E402
-from lightfair.assessing import assess_table  # noqa: E402
-from lightfair.assessment import Assessment  # noqa: E402
-from lightfair.data import ScoreData  # noqa: E402
-from lightfair.imputation import confusion_counts  # noqa: E402
-from lightfair.label_choice import choose_labels  # noqa: E402
-from lightfair.metrics import theta  # noqa: E402
-from lightfair.planning import plan_labels  # noqa: E402
-from lightfair.refits import fit_tables  # noqa: E402
-from lightfair.settings import Settings  # noqa: E402
+from lightfair.core.assess import assess_table  # noqa: E402
+from lightfair.core.assessment import Assessment  # noqa: E402
+from lightfair.core.data.rows import ScoreData  # noqa: E402
+from lightfair.core.metrics.definitions import theta  # noqa: E402
+from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
+from lightfair.core.settings import Settings  # noqa: E402
+from lightfair.planning.choose import choose_labels  # noqa: E402
+from lightfair.planning.plan import plan_labels  # noqa: E402
+from lightfair.planning.refits import fit_tables  # noqa: E402
 
 BATCH = 25
 START = 50

@@ -39,18 +39,19 @@ sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != H
 
 from scipy.stats import chisquare, kstest  # noqa: E402
 
-from lightfair.data import ScoreData, score_data  # noqa: E402
-from lightfair.diagnostics import diagnose  # noqa: E402
-from lightfair.evidence import loglik, table_evidence  # noqa: E402
-from lightfair.gather import score_table  # noqa: E402
-from lightfair.imputation import confusion_counts  # noqa: E402
-from lightfair.metrics import theta  # noqa: E402
-from lightfair.model import FAMILIES, Floats, active, tie  # noqa: E402
-from lightfair.sampler import Draws, take_draws, warm_up  # noqa: E402
-from lightfair.scales import Scales  # noqa: E402
-from lightfair.settings import Settings  # noqa: E402
-from lightfair.table import ScoreTable  # noqa: E402
-from lightfair.trust import Regions, no_regions, regions, trusted_scales  # noqa: E402
+from lightfair.core.data.binning import score_table  # noqa: E402
+from lightfair.core.data.logit import Floats  # noqa: E402
+from lightfair.core.data.rows import ScoreData, score_data  # noqa: E402
+from lightfair.core.data.table import ScoreTable  # noqa: E402
+from lightfair.core.mcmc.convergence import diagnose  # noqa: E402
+from lightfair.core.mcmc.sampler import Draws, take_draws, warm_up  # noqa: E402
+from lightfair.core.metrics.definitions import theta  # noqa: E402
+from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
+from lightfair.core.model.curve import FAMILIES, active, tie  # noqa: E402
+from lightfair.core.model.likelihood import loglik, table_evidence  # noqa: E402
+from lightfair.core.model.regions import Regions, no_regions, regions, trusted_scales  # noqa: E402
+from lightfair.core.model.scales import Scales  # noqa: E402
+from lightfair.core.settings import Settings  # noqa: E402
 
 OUT = HERE / "SBC.md"
 ROWS = (60, 90)  # of each group; every third has its label shown

@@ -74,82 +74,109 @@ How data takes its way, each module importing only from those above it:
 
 from os.path import abspath as _abspath
 
-from ._version import __version__
+from .core import __version__
 
 __path__ = [_abspath(_path) for _path in __path__]  # modules are imported late: after a chdir, too
 
 TYPE_CHECKING = False  # the name is known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:
     from . import plot as plot
-    from .assessing import assess as assess
-    from .assessment import Assessment as Assessment
-    from .check import parse_check as parse_check
-    from .compare import Estimate as Estimate
-    from .compare import Gap as Gap
-    from .comparisons import Pair as Pair
-    from .conjugate import beta_binomial as beta_binomial
-    from .criteria import CRITERIA as CRITERIA
-    from .data import ScoreData as ScoreData
-    from .data import score_data as score_data
-    from .diagnostics import gelman_rubin as gelman_rubin
-    from .estimator import assess_estimator as assess_estimator
-    from .gather import score_table as score_table
-    from .label_choice import LabelChoice as LabelChoice
-    from .label_choice import choose_labels as choose_labels
-    from .metrics import METRICS as METRICS
-    from .metrics import Metric as Metric
-    from .metrics import cost as cost
-    from .model import Prior as Prior
-    from .model import calibrate as calibrate
-    from .model import llo_prior as llo_prior
-    from .paired import ModelComparison as ModelComparison
-    from .paired import compare_models as compare_models
-    from .planning import LabelPlan as LabelPlan
-    from .planning import plan_labels as plan_labels
-    from .posterior import Posterior as Posterior
-    from .ratio import Ratio as Ratio
-    from .simulation import simulate as simulate
-    from .simultaneous import Simultaneous as Simultaneous
-    from .sql import sql_query as sql_query
-    from .stored import load_table as load_table
-    from .summary import summarize as summarize
-    from .table import ScoreTable as ScoreTable
-    from .threshold_search import FoundThresholds as FoundThresholds
-    from .threshold_search import find_threshold as find_threshold
-    from .thresholds import ThresholdCurve as ThresholdCurve
-    from .trust import Trust as Trust
-    from .verdict import Verdict as Verdict
+    from .api import Assessment as Assessment
+    from .api import FoundThresholds as FoundThresholds
+    from .api import LabelPlan as LabelPlan
+    from .api import ModelComparison as ModelComparison
+    from .api import assess as assess
+    from .api import assess_estimator as assess_estimator
+    from .api import compare_models as compare_models
+    from .api import find_threshold as find_threshold
+    from .api import plan_labels as plan_labels
+    from .api import score_table as score_table
+    from .core.comparison.check import parse_check as parse_check
+    from .core.comparison.gaps import CRITERIA as CRITERIA
+    from .core.comparison.gaps import Pair as Pair
+    from .core.comparison.gaps import Simultaneous as Simultaneous
+    from .core.comparison.verdict import Verdict as Verdict
+    from .core.data.rows import ScoreData as ScoreData
+    from .core.data.rows import score_data as score_data
+    from .core.mcmc.convergence import gelman_rubin as gelman_rubin
+    from .core.mcmc.posterior import Posterior as Posterior
+    from .core.metrics.definitions import METRICS as METRICS
+    from .core.metrics.definitions import Metric as Metric
+    from .core.metrics.definitions import cost as cost
+    from .core.metrics.estimate import Estimate as Estimate
+    from .core.metrics.estimate import Gap as Gap
+    from .core.metrics.estimate import Ratio as Ratio
+    from .core.metrics.labels_only import beta_binomial as beta_binomial
+    from .core.model.curve import Prior as Prior
+    from .core.model.curve import calibrate as calibrate
+    from .core.model.curve import llo_prior as llo_prior
+    from .core.model.regions import Trust as Trust
+    from .core.simulate import simulate as simulate
+    from .io.sql import sql_query as sql_query
+    from .io.summarize import summarize as summarize
+    from .io.table import ScoreTable as ScoreTable
+    from .io.table import load_table as load_table
+    from .planning.choose import LabelChoice as LabelChoice
+    from .planning.choose import choose_labels as choose_labels
+    from .thresholds.curve import ThresholdCurve as ThresholdCurve
 
 _HOMES = {
-    "assessing": ("assess",),
-    "assessment": ("Assessment",),
-    "check": ("parse_check",),
-    "compare": ("Estimate", "Gap"),
-    "comparisons": ("Pair",),
-    "conjugate": ("beta_binomial",),
-    "criteria": ("CRITERIA",),
-    "data": ("ScoreData", "score_data"),
-    "diagnostics": ("gelman_rubin",),
-    "estimator": ("assess_estimator",),
-    "gather": ("score_table",),
-    "label_choice": ("LabelChoice", "choose_labels"),
-    "metrics": ("METRICS", "Metric", "cost"),
-    "model": ("Prior", "calibrate", "llo_prior"),
-    "paired": ("ModelComparison", "compare_models"),
-    "planning": ("LabelPlan", "plan_labels"),
-    "posterior": ("Posterior",),
-    "ratio": ("Ratio",),
-    "simulation": ("simulate",),
-    "simultaneous": ("Simultaneous",),
-    "sql": ("sql_query",),
-    "stored": ("load_table",),
-    "summary": ("summarize",),
-    "table": ("ScoreTable",),
-    "threshold_search": ("FoundThresholds", "find_threshold"),
-    "thresholds": ("ThresholdCurve",),
-    "trust": ("Trust",),
-    "verdict": ("Verdict",),
+    "api": (
+        "Assessment",
+        "FoundThresholds",
+        "LabelPlan",
+        "ModelComparison",
+        "assess",
+        "assess_estimator",
+        "compare_models",
+        "find_threshold",
+        "plan_labels",
+        "score_table",
+    ),
+    "core.comparison.check": ("parse_check",),
+    "core.comparison.gaps": (
+        "CRITERIA",
+        "Pair",
+        "Simultaneous",
+    ),
+    "core.comparison.verdict": ("Verdict",),
+    "core.data.rows": (
+        "ScoreData",
+        "score_data",
+    ),
+    "core.mcmc.convergence": ("gelman_rubin",),
+    "core.mcmc.posterior": ("Posterior",),
+    "core.metrics.definitions": (
+        "METRICS",
+        "Metric",
+        "cost",
+    ),
+    "core.metrics.estimate": (
+        "Estimate",
+        "Gap",
+        "Ratio",
+    ),
+    "core.metrics.labels_only": ("beta_binomial",),
+    "core.model.curve": (
+        "Prior",
+        "calibrate",
+        "llo_prior",
+    ),
+    "core.model.regions": ("Trust",),
+    "core.simulate": ("simulate",),
+    "io.sql": ("sql_query",),
+    "io.summarize": ("summarize",),
+    "io.table": (
+        "ScoreTable",
+        "load_table",
+    ),
+    "planning.choose": (
+        "LabelChoice",
+        "choose_labels",
+    ),
+    "thresholds.curve": ("ThresholdCurve",),
 }
+_MODULES = {"metrics": ".core.metrics.definitions", "tidy": ".interop.tidy", "plot": ".plot"}
 __all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
 
 
@@ -162,10 +189,10 @@ def __getattr__(name: str) -> object:
             value = getattr(import_module(f".{home}", __name__), name)
             globals()[name] = value
             return value
-    if name == "plot":  # a package of its own, which a host may have left out
+    if name in _MODULES:
         from importlib import import_module
 
-        return import_module(".plot", __name__)
+        return import_module(_MODULES[name], __name__)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,6 +1,6 @@
 # PYTHON_ARGCOMPLETE_OK
 """`python -m lightfair` is the command `lightfair`."""
 
-from .cli import run
+from .cli.main import run
 
 run()

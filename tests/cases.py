@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from lightfair.model import Prior
-from lightfair.scales import Scales, curve_scales
-from lightfair.trust import no_regions
+from lightfair.core.model.curve import Prior
+from lightfair.core.model.regions import no_regions
+from lightfair.core.model.scales import Scales, curve_scales
 
 PRIOR = Prior()
 CURVE = curve_scales(PRIOR)

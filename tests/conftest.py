@@ -15,7 +15,7 @@ import pytest  # noqa: E402
 from cases import CASES  # noqa: E402
 
 import lightfair as lf  # noqa: E402
-from lightfair._jit import available  # noqa: E402
+from lightfair.core.mcmc.jit import available  # noqa: E402
 
 PACKAGE = Path(lf.__file__).parent
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell script

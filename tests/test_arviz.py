@@ -11,7 +11,7 @@ import pytest
 from asking import ask_quickly as ask
 
 import lightfair as lf
-from lightfair.diagnostics import diagnose
+from lightfair.core.mcmc.convergence import diagnose
 
 
 @pytest.fixture(scope="module")

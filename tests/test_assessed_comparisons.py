@@ -11,10 +11,10 @@ import pytest
 from asking import QUICK, ask, flat
 
 import lightfair as lf
-from lightfair.compare import Gap
-from lightfair.metrics import Metric, theta
-from lightfair.report import sentence
-from lightfair.showing import number, probability
+from lightfair.core.data.messages import number, probability
+from lightfair.core.metrics.definitions import Metric, theta
+from lightfair.core.metrics.estimate import Gap
+from lightfair.report.assessment import sentence
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

@@ -15,13 +15,13 @@ import pytest
 from asking import QUICK, ask, codes, flat
 
 import lightfair as lf
-from lightfair._jit import available
-from lightfair.assessing import assess_data
-from lightfair.imputation import TARGETS
-from lightfair.metrics import COUNT_METRICS, METRICS, as_metric, theta
-from lightfair.model import FAMILIES
-from lightfair.posterior import MAX_DRAWS
-from lightfair.settings import Settings
+from lightfair.core.assess import assess_data
+from lightfair.core.fit import MAX_DRAWS
+from lightfair.core.mcmc.jit import available
+from lightfair.core.metrics.definitions import COUNT_METRICS, METRICS, as_metric, theta
+from lightfair.core.metrics.imputation import TARGETS
+from lightfair.core.model.curve import FAMILIES
+from lightfair.core.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

@@ -16,8 +16,8 @@ import pytest
 from conftest import PACKAGE
 
 import lightfair as lf
-from lightfair import reading
-from lightfair._jit import available
+from lightfair.core.mcmc.jit import available
+from lightfair.io import files as reading
 
 NAMES = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
 COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
@@ -291,7 +291,8 @@ def test_a_file_that_is_replaced_while_it_is_read(tmp_path):
 def kernel(tmp_path, monkeypatch):
     """Make a compiled function anew, of a cache in a folder of its own; and the folder."""
     numba = pytest.importorskip("numba")
-    from lightfair import _cache, _kernels
+    from lightfair.core.mcmc import jit as _cache
+    from lightfair.core.mcmc import kernels as _kernels
 
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
 

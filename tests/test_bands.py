@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair import bands
-from lightfair.table import CELL_WIDTH, UNLABELED
+from lightfair.core.data import bands
+from lightfair.core.data.nodes import CELL_WIDTH, UNLABELED
 
 CUTS = [0.5, 0.3, 0.7]
 

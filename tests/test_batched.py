@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lightfair.batched import back_solve, diagonal, eliminate, gram, log_diagonal
+from lightfair.core.mcmc.linalg import back_solve, diagonal, eliminate, gram, log_diagonal
 
 
 def systems(seed, size, wide, batch):

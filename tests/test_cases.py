@@ -23,8 +23,8 @@ from asking import ask_quickly as ask
 from asking import codes, flat
 
 import lightfair as lf
-from lightfair import tidy
-from lightfair.cli import main
+from lightfair.cli.main import main
+from lightfair.interop import tidy
 
 FAST = ["--chains", "4", "--draws", "10", "--warmup", "30"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import main
+from lightfair.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("compiled")
 

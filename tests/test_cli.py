@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import main
-from lightfair.progress import Progress
+from lightfair.cli.main import main
+from lightfair.cli.terminal import Progress
 
 COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
 QUICK = ["--draws", "4", "--warmup", "10"]

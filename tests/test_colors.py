@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from lightfair.cli import main
-from lightfair.colors import STYLE, in_color
+from lightfair.cli.main import main
+from lightfair.cli.terminal import STYLE, in_color
 
 pty = pytest.importorskip("pty")
 

@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from lightfair.compare import UNDEFINED_LIMIT, Estimate, check_epsilon, check_prob, difference
+from lightfair.core.metrics.estimate import (
+    UNDEFINED_LIMIT,
+    Estimate,
+    check_epsilon,
+    check_prob,
+    difference,
+)
 
 NAN = float("nan")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import main
+from lightfair.cli.main import main
 
 COLUMNS = ["--label", "y", "--group", "g"]
 BOTH = ["--score", "old", "--score", "new"]

@@ -9,17 +9,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lightfair.between import between_group_sd
-from lightfair.compare import Gap, difference
-from lightfair.comparisons import (
+from lightfair.core.comparison.gaps import (
+    CRITERIA,
     ByGroup,
     against_overall,
     against_rest,
+    between_group_sd,
+    criterion_metrics,
+    larger_gap,
     largest_gap,
     pair_indices,
     pairs,
 )
-from lightfair.criteria import CRITERIA, criterion_metrics, larger_gap
+from lightfair.core.metrics.estimate import Gap, difference
 
 NAN = float("nan")
 

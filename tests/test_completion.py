@@ -30,7 +30,7 @@ def complete(child_env, tmp_path):
             "COMP_TYPE": "9",
         }
         done = subprocess.run(
-            [sys.executable, "-c", "from lightfair.cli import run; run()"],
+            [sys.executable, "-c", "from lightfair.cli.main import run; run()"],
             env=env,
             cwd=tmp_path,
             capture_output=True,
@@ -87,6 +87,6 @@ cli.main(["--version"])
 def test_without_argcomplete_nothing_is_offered(child_env, tmp_path):
     env = {**child_env, "_ARGCOMPLETE": "1", "COMP_LINE": "lightfair ", "COMP_POINT": "10"}
     code = "import sys; sys.modules['argcomplete'] = None; sys.argv = ['lightfair', '--version']; "
-    code += "from lightfair.cli import run; run()"
+    code += "from lightfair.cli.main import run; run()"
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, timeout=60)
     assert done.returncode == 0 and done.stdout.startswith(b"lightfair ")

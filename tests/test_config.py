@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from lightfair.cli import _arguments, _parser, main
+from lightfair.cli.main import _arguments, _parser, main
 
 COLUMNS = 'label = "y"\nscore = "s"\ngroup = "g"\n'
 QUICK = "draws = 4\nwarmup = 10\n"

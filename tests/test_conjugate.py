@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lightfair.conjugate import beta_binomial, beta_draws, check_prior
+from lightfair.core.metrics.labels_only import beta_binomial, beta_draws, check_prior
 
 S = np.array([0.0, 3.0, 17.5, 4000.0])
 F = np.array([0.0, 0.0, 2.25, 9000.0])

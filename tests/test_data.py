@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lightfair.data import ScoreData, score_data
+from lightfair.core.data.rows import ScoreData, score_data
 
 Y = [1, 0, None, 1]
 S = [0.9, 0.2, 0.5, 0.4]

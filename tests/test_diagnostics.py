@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from lightfair import diagnostics
-from lightfair.diagnostics import (
+from lightfair.core.mcmc import convergence as diagnostics
+from lightfair.core.mcmc.convergence import (
     Diagnosis,
     Gate,
     diagnose,

@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from lightfair import distinct
-from lightfair.columns import factorize, is_missing
-from lightfair.distinct import (
+from lightfair.core.data import distinct
+from lightfair.core.data.columns import factorize, is_missing
+from lightfair.core.data.distinct import (
     BLOCK,
     FEW,
     Coded,
@@ -264,7 +264,7 @@ def test_columns_of_arrow_do_without_pandas(child_env):
     pytest.importorskip("pyarrow")
     code = """
 import sys, numpy as np, pyarrow as arrow
-from lightfair.distinct import arrow_numbers, coded
+from lightfair.core.data.distinct import arrow_numbers, coded
 codes = arrow.py_buffer(np.array([1, 0, 1], "i1"))
 column = arrow.Array.from_buffers(arrow.int8(), 3, [None, codes])
 names = arrow.Array.from_buffers(

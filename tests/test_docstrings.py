@@ -21,7 +21,7 @@ import pytest
 from conftest import PACKAGE
 
 import lightfair as lf
-from lightfair._jit import available
+from lightfair.core.mcmc.jit import available
 
 MODULES = sorted(
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")

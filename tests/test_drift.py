@@ -5,12 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import ndtr
 
 import lightfair as lf
-from lightfair.drift import DRIFT_LEVEL, SHIFT, SPREAD, drift_notes, drift_z
-from lightfair.gather import score_table
-from lightfair.ranks import mid_ranks, rank_z
-from lightfair.special import ndtr
+from lightfair.core.data.binning import score_table
+from lightfair.core.diagnostics.drift import (
+    DRIFT_LEVEL,
+    SHIFT,
+    SPREAD,
+    drift_notes,
+    drift_z,
+    mid_ranks,
+    rank_z,
+)
 
 
 def table_of(score, known, group=None, **columns):

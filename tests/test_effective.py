@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.compare import Estimate
-from lightfair.effective import (
+from lightfair.core.data.binning import score_table
+from lightfair.core.metrics.definitions import METRICS, as_metric, cost
+from lightfair.core.metrics.estimate import Estimate
+from lightfair.core.metrics.labels_only import (
     Effective,
     denominators,
     effective_labels,
@@ -19,8 +21,6 @@ from lightfair.effective import (
     share_labels,
     worth_line,
 )
-from lightfair.gather import score_table
-from lightfair.metrics import METRICS, as_metric, cost
 
 QUICK = {"chains": 4, "draws": 100, "warmup": 60, "rng": 1}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import lightfair as lf
-from lightfair.effort import DRAWS, FEW, MANY, numpy_seconds, usual, usual_warmup
-from lightfair.settings import Settings
+from lightfair.core.mcmc.sampler import DRAWS, FEW, MANY, numpy_seconds, usual, usual_warmup
+from lightfair.core.settings import Settings
 
 
 def test_small_fits_get_many_short_chains():

@@ -18,11 +18,12 @@ import pytest
 from engines import ENGINES, assert_same, module
 
 import lightfair as lf
-from lightfair import sql, summary
-from lightfair.cli import main
-from lightfair.model import sigmoid
-from lightfair.rows import table_from_rows
-from lightfair.sql import DIALECTS, sql_query
+from lightfair.cli.main import main
+from lightfair.core.data.logit import sigmoid
+from lightfair.io import sql
+from lightfair.io import summarize as summary
+from lightfair.io.aggregates import table_from_rows
+from lightfair.io.sql import DIALECTS, sql_query
 
 README = pathlib.Path(__file__).parent.parent / "README.md"
 ROWS = 5000

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from cases import CURVE, TRUSTED, column, place
 
-from lightfair.evidence import by_segment, evidence, loglik, pieces
-from lightfair.model import FAMILIES, features, logit_of
+from lightfair.core.data.logit import logit_of
+from lightfair.core.model.curve import FAMILIES, features
+from lightfair.core.model.likelihood import by_segment, evidence, loglik, pieces
 
 
 def build(rows, groups, family="beta", cap=math.inf, scales=CURVE):

@@ -19,14 +19,15 @@ import numpy as np
 import pytest
 from cases import CURVE, DEVIATIONS, TRUSTED, place
 
-from lightfair import moves
-from lightfair._jit import available
-from lightfair.evidence import Evidence, evidence, log_odds, loglik
-from lightfair.model import Floats, Prior, features, logit_of
-from lightfair.sampler import take_draws, warm_up
-from lightfair.scales import Scales, curve_scales
-from lightfair.state import State, pack, unpack
-from lightfair.surrogate import expand
+from lightfair.core.data.logit import Floats, logit_of
+from lightfair.core.mcmc import moves
+from lightfair.core.mcmc.jit import available
+from lightfair.core.mcmc.moves import State, pack, unpack
+from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.mcmc.surrogate import expand
+from lightfair.core.model.curve import Prior, features
+from lightfair.core.model.likelihood import Evidence, evidence, log_odds, loglik
+from lightfair.core.model.scales import Scales, curve_scales
 
 LABELS = 6  # scores with labels, of each group
 REPLICATES = 6000

@@ -10,7 +10,7 @@ import pytest
 from asking import ask_quickly as ask
 
 import lightfair as lf
-from lightfair import tidy
+from lightfair.interop import tidy
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair import gather as module
-from lightfair._jit import available
-from lightfair.gather import gather
-from lightfair.model import logit_of
-from lightfair.table import CELL_WIDTH, EXACT_LIMIT, clip_bounds
+from lightfair.core.data import binning as module
+from lightfair.core.data.binning import gather
+from lightfair.core.data.logit import logit_of
+from lightfair.core.data.nodes import CELL_WIDTH, EXACT_LIMIT, clip_bounds
+from lightfair.core.mcmc.jit import available
 
 needs_numba = pytest.mark.skipif(not available(), reason="numba is absent")
 COUNT = 3000

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from lightfair.cli import _parser, main
-from lightfair.metrics import METRICS
-from lightfair.options import METRICS as LISTED
+from lightfair.cli.main import _parser, main
+from lightfair.cli.options import METRICS as LISTED
+from lightfair.core.metrics.definitions import METRICS
 
 COMMANDS = tuple(_parser().commands)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import lightfair as lf
-from lightfair.hints import hint
-from lightfair.metrics import METRICS, OTHER_WORDS, as_metric
+from lightfair.core.data.messages import hint
+from lightfair.core.metrics.definitions import METRICS, OTHER_WORDS, as_metric
 
 
 @pytest.mark.parametrize(

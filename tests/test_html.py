@@ -14,11 +14,12 @@ import pytest
 from asking import ask_quickly as ask
 
 import lightfair as lf
-from lightfair import figures, html
-from lightfair.blocks import Cell, Document, Paragraph, Section, Table
-from lightfair.report import document as document_of
-from lightfair.showing import STATUS, one_line
-from lightfair.svg import Picture
+from lightfair.core.data.messages import one_line
+from lightfair.report import figures, html
+from lightfair.report.assessment import document as document_of
+from lightfair.report.document import Cell, Document, Paragraph, Section, Table
+from lightfair.report.format import STATUS
+from lightfair.report.svg import Picture
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -10,8 +10,10 @@ import pytest
 from scipy import stats
 
 import lightfair as lf
-from lightfair._jit import available
-from lightfair.imputation import (
+from lightfair.core.data.logit import logit_of
+from lightfair.core.mcmc.jit import available
+from lightfair.core.metrics.definitions import theta
+from lightfair.core.metrics.imputation import (
     SMALL,
     TARGETS,
     confusion_counts,
@@ -21,9 +23,7 @@ from lightfair.imputation import (
     matched_binomial,
     unlabeled,
 )
-from lightfair.metrics import theta
-from lightfair.model import logit_of
-from lightfair.trust import regions
+from lightfair.core.model.regions import regions
 
 PHI = np.array([[0.2, -0.3, 0.4], [-0.5, 0.3, -1.0]])
 LEVELS = np.arange(1, 100) / 100.0

@@ -56,7 +56,7 @@ def test_it_is_interrupted_while_it_samples(child_env):
 
 
 def test_a_dumb_terminal_has_no_progress(monkeypatch):
-    from lightfair.progress import progress_line
+    from lightfair.cli.terminal import progress_line
 
     class Terminal:
         def isatty(self):

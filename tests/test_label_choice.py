@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.forecast import expected_sd, outlook
-from lightfair.label_choice import METHODS, _begin, allocate, choose_labels, strata_of, systematic
+from lightfair.planning.choose import (
+    METHODS,
+    _begin,
+    allocate,
+    choose_labels,
+    strata_of,
+    systematic,
+)
+from lightfair.planning.forecast import expected_sd, outlook
 
 QUICK = {"rng": 1}
 CONTRAST = np.array([[-1.0, 1.0]])

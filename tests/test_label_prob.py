@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import main
-from lightfair.labels_only import labels_only
-from lightfair.metrics import theta
-from lightfair.prediction_powered import prediction_powered
+from lightfair.cli.main import main
+from lightfair.core.metrics.definitions import theta
+from lightfair.core.metrics.labels_only import labels_only
+from lightfair.core.metrics.prediction_powered import prediction_powered
 
 Y = [1, 0, None, 1, None]
 S = [0.9, 0.2, 0.4, 0.7, 0.1]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lightfair.labels_only import DRAWS, labels_only
-from lightfair.metrics import COUNT_METRICS, SHARES, Metric, successes_failures
+from lightfair.core.metrics.definitions import COUNT_METRICS, SHARES, Metric, successes_failures
+from lightfair.core.metrics.labels_only import DRAWS, labels_only
 
 COUNTS = np.array([[[50.0, 10.0], [5.0, 30.0]], [[2.0, 0.0], [1.0, 1.0]], [[0.0, 0.0]] * 2])
 

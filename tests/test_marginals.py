@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import main
-from lightfair.metrics import theta
-from lightfair.simulation import simulate
+from lightfair.cli.main import main
+from lightfair.core.metrics.definitions import theta
+from lightfair.core.simulate import simulate
 
 SMALL = {"chains": 2, "draws": 20, "warmup": 10, "rng": 1}
 

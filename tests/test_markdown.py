@@ -8,9 +8,9 @@ import pytest
 from asking import QUICKEST
 
 import lightfair as lf
-from lightfair.blocks import Cell, Document, Paragraph, Section, Table
-from lightfair.markdown import render
-from lightfair.showing import one_line
+from lightfair.core.data.messages import one_line
+from lightfair.report.document import Cell, Document, Paragraph, Section, Table
+from lightfair.report.markdown import render
 
 ODD = [
     "a|b",

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from lightfair.metrics import (
+from lightfair.core.metrics.definitions import (
     COUNT_METRICS,
     DEFAULT_METRICS,
     METRICS,

@@ -12,8 +12,7 @@ import pytest
 from scipy import stats
 
 import lightfair as lf
-from lightfair._jit import available
-from lightfair.misfit import (
+from lightfair.core.diagnostics.predictive import (
     MAX_DRAWS,
     Misfit,
     _Runs,
@@ -23,9 +22,10 @@ from lightfair.misfit import (
     typical_rate,
     worth_sentence,
 )
-from lightfair.model import calibrate
-from lightfair.posterior import Posterior
-from lightfair.trust import no_regions, regions, worth
+from lightfair.core.mcmc.jit import available
+from lightfair.core.mcmc.posterior import Posterior
+from lightfair.core.model.curve import calibrate
+from lightfair.core.model.regions import no_regions, regions, worth
 
 LEVELS = np.arange(2, 99) / 100.0
 ARRAYS = [field.name for field in dataclasses.fields(Misfit) if field.name != "trusted"]

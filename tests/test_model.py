@@ -9,16 +9,8 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from lightfair.model import (
-    FAMILIES,
-    Prior,
-    active,
-    calibrate,
-    features,
-    llo_prior,
-    logit_of,
-    tie,
-)
+from lightfair.core.data.logit import logit_of
+from lightfair.core.model.curve import FAMILIES, Prior, active, calibrate, features, llo_prior, tie
 
 SCORES = np.array([1e-9, 0.003, 0.2, 0.5, 0.71, 0.999])
 SHAPES = list(product([0.0, 0.4, 1.0, 3.0], [0.0, 0.7, 1.0, 2.5], [-4.0, 0.0, 1.5]))

@@ -11,13 +11,21 @@ from cases import CASES, CURVE, PRIOR
 from test_surrogate import random_sigma, random_surrogate
 
 import lightfair as lf
-from lightfair.diagnostics import diagnose, mcse_mean
-from lightfair.evidence import evidence
-from lightfair.model import features, logit_of
-from lightfair.nested import draw, draw_effects, eta_given, marginal, nesting, shift_shapes
-from lightfair.nested_sampler import take_draws, warm_up
-from lightfair.refits import fit_tables
-from lightfair.settings import Settings
+from lightfair.core.data.logit import logit_of
+from lightfair.core.mcmc.convergence import diagnose, mcse_mean
+from lightfair.core.mcmc.hierarchy import (
+    draw,
+    draw_effects,
+    eta_given,
+    marginal,
+    nesting,
+    shift_shapes,
+)
+from lightfair.core.mcmc.nested_sampler import take_draws, warm_up
+from lightfair.core.model.curve import features
+from lightfair.core.model.likelihood import evidence
+from lightfair.core.settings import Settings
+from lightfair.planning.refits import fit_tables
 
 # one combination is empty; "z" has one group, and the second attribute most levels
 PARTS = (("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("b", "z"))

@@ -14,12 +14,13 @@ import pytest
 from cases import CURVE, DEVIATIONS, TRUSTED, place
 from test_exactness import FALSE_ALARM, LABELS, p_value, rolled
 
-from lightfair import nested_moves
-from lightfair.evidence import evidence, log_odds, loglik
-from lightfair.model import features, logit_of
-from lightfair.nested import expand_nested, marginal, nesting
-from lightfair.nested_moves import State
-from lightfair.nested_sampler import take_draws, warm_up
+from lightfair.core.data.logit import logit_of
+from lightfair.core.mcmc import nested_moves
+from lightfair.core.mcmc.hierarchy import expand_nested, marginal, nesting
+from lightfair.core.mcmc.nested_moves import State
+from lightfair.core.mcmc.nested_sampler import take_draws, warm_up
+from lightfair.core.model.curve import features
+from lightfair.core.model.likelihood import evidence, log_odds, loglik
 
 # one combination is empty; the attribute with most levels is the second
 PARTS = (("a", "x"), ("a", "y"), ("b", "x"), ("b", "z"))

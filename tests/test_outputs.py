@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import main
+from lightfair.cli.main import main
 
 COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
 QUICK = ["--draws", "4", "--warmup", "10", "--metric", "tpr"]

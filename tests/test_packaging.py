@@ -16,8 +16,8 @@ import pytest
 from conftest import PACKAGE
 
 import lightfair as lf
-from lightfair._jit import available, compiles
-from lightfair.cli import main
+from lightfair.cli.main import main
+from lightfair.core.mcmc.jit import available, compiles
 
 MODULES = sorted(path.stem for path in PACKAGE.glob("*.py"))
 COMPILED = {"_cache", "_gather", "_kernels", "compiled"}  # importing them imports numba
@@ -78,7 +78,7 @@ def test_the_command_reports_without_scipy(child_env):
     """numba, which may bring it, is hidden; the options are the default ones."""
     code = """
 import contextlib, sys
-from lightfair.cli import main
+from lightfair.cli.main import main
 with contextlib.redirect_stdout(sys.stderr):
     assert main(["demo", "--rows", "2000"]) == 0
 print(*sys.modules)

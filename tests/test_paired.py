@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.model import sigmoid
-from lightfair.paired_report import accuracy_sentence, sentence
+from lightfair.core.data.logit import sigmoid
+from lightfair.report.models import accuracy_sentence, sentence
 
 QUICK = {"chains": 4, "draws": 30, "warmup": 40, "rng": 1, "hierarchical": True}
 

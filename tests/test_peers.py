@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.evidence import loglik, table_evidence
-from lightfair.imputation import confusion_counts
-from lightfair.metrics import theta
+from lightfair.core.metrics.definitions import theta
+from lightfair.core.metrics.imputation import confusion_counts
+from lightfair.core.model.likelihood import loglik, table_evidence
 
 FOLDER = Path(__file__).parents[1] / "bench" / "peers"
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.planning import decisive_chance
+from lightfair.planning.plan import decisive_chance
 
 ONE = np.ones(5)
 

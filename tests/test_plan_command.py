@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.cli import main
-from lightfair.label_choice import choose_labels
-from lightfair.planning import plan_labels
+from lightfair.cli.main import main
+from lightfair.planning.choose import choose_labels
+from lightfair.planning.plan import plan_labels
 
 SAMPLER = ["--chains", "4", "--draws", "150", "--warmup", "80", "--seed", "2"]
 FAST = ["--refits", "0", *SAMPLER]

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.forecast import expected_sd, forecast_width, outlook, sds
-from lightfair.places import labeled, places
-from lightfair.plan_aim import allotted
-from lightfair.planning import decisive_chance, labels_to_settle, plan_labels
-from lightfair.refits import _drawn, refitted_widths
-from lightfair.table import UNLABELED
-from lightfair.trust import regions
+from lightfair.core.data.nodes import UNLABELED
+from lightfair.core.model.regions import regions
+from lightfair.planning.forecast import expected_sd, forecast_width, outlook, sds
+from lightfair.planning.places import labeled, places
+from lightfair.planning.plan import decisive_chance, plan_labels
+from lightfair.planning.plan_aim import allotted
+from lightfair.planning.refits import _drawn, refitted_widths
+from lightfair.planning.settle import labels_to_settle
 
 QUICK = {"rng": 1}
 

@@ -310,7 +310,7 @@ def test_one_group_has_no_differences(ax):
 
 
 def test_a_density_is_that_of_a_normal_sample():
-    from lightfair.plot.kernel import density
+    from lightfair.plot.density import density
 
     draws = np.random.default_rng(0).normal(1.0, 2.0, 50_000)
     x, y = density(draws)
@@ -320,7 +320,7 @@ def test_a_density_is_that_of_a_normal_sample():
 
 
 def test_the_kernel_is_the_naive_sum_of_normal_densities():
-    from lightfair.plot.kernel import density
+    from lightfair.plot.density import density
 
     draws = np.random.default_rng(0).beta(2.0, 3.0, 300)
     x, y = density(draws)
@@ -332,7 +332,7 @@ def test_the_kernel_is_the_naive_sum_of_normal_densities():
 
 
 def test_mass_is_reflected_at_a_bound():
-    from lightfair.plot.kernel import density
+    from lightfair.plot.density import density
 
     x, y = density(np.random.default_rng(0).random(50_000), bounds=(0.0, 1.0))
     assert x[0] == 0.0 and x[-1] == 1.0

@@ -15,8 +15,11 @@ from matplotlib.collections import PathCollection  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
 from lightfair import plot  # noqa: E402
-from lightfair.plot import names, parameters, rates, style  # noqa: E402
-from lightfair.plot.chain_plots import rank_shares  # noqa: E402
+from lightfair.plot import calibration as rates
+from lightfair.plot import canvas as names  # noqa: E402
+from lightfair.plot import canvas as style
+from lightfair.plot import chains as parameters
+from lightfair.plot.chains import rank_shares  # noqa: E402
 
 ASKED = {
     "plain": {},

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lightfair.data import score_data
-from lightfair.gather import score_table
-from lightfair.metrics import COUNT_METRICS, successes_failures, theta
-from lightfair.prediction_powered import (
+from lightfair.core.data.binning import score_table
+from lightfair.core.data.nodes import EXACT_LIMIT, UNLABELED
+from lightfair.core.data.rows import score_data
+from lightfair.core.metrics.definitions import COUNT_METRICS, successes_failures, theta
+from lightfair.core.metrics.prediction_powered import (
     MIN_LABELS,
     PredictionPowered,
     disagreement,
     powered_difference,
     prediction_powered,
 )
-from lightfair.table import EXACT_LIMIT, UNLABELED
 
 RUNS = 400
 LEVELS = np.arange(1, 100) / 100.0  # few enough scores for a table to keep them

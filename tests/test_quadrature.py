@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.imputation import unlabeled
-from lightfair.model import sigmoid
-from lightfair.quadrature import ORDER, WIDTH, gauss_rules, merge
+from lightfair.core.data.logit import sigmoid
+from lightfair.core.data.quadrature import ORDER, WIDTH, gauss_rules, merge
+from lightfair.core.metrics.imputation import unlabeled
 
 FUNCTIONS = {
     "rate": sigmoid,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from lightfair.ratio import Ratio, closeness, ratio
+from lightfair.core.metrics.estimate import Ratio, closeness, ratio
 
 NAN, INF = float("nan"), float("inf")
 

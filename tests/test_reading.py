@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.reading import header, numbers
+from lightfair.io.files import header, numbers
 
 NAMES = {"y_true": "y", "y_score": "s", "sensitive_features": ["g", "h"]}
 

@@ -15,16 +15,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lightfair.data import score_data
-from lightfair.diagnostics import diagnose, gate, mcse_mean
-from lightfair.evidence import evidence
-from lightfair.gather import score_table
-from lightfair.model import Prior, features, logit_of
-from lightfair.posterior import draw_posterior
-from lightfair.sampler import take_draws, warm_up
-from lightfair.scales import curve_scales
-from lightfair.settings import Settings
-from lightfair.table import CELL_WIDTH, Cells, ScoreTable
+from lightfair.core.data.binning import score_table
+from lightfair.core.data.logit import logit_of
+from lightfair.core.data.nodes import CELL_WIDTH, Cells
+from lightfair.core.data.rows import score_data
+from lightfair.core.data.table import ScoreTable
+from lightfair.core.fit import draw_posterior
+from lightfair.core.mcmc.convergence import diagnose, gate, mcse_mean
+from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.model.curve import Prior, features
+from lightfair.core.model.likelihood import evidence
+from lightfair.core.model.scales import curve_scales
+from lightfair.core.settings import Settings
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SHARED = Path(__file__).parents[2] / "shared" / "reference"

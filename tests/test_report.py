@@ -10,11 +10,11 @@ from asking import ask_quickly as ask
 from asking import flat
 
 import lightfair as lf
-from lightfair.imputation import TARGETS
-from lightfair.metrics import METRICS
-from lightfair.report import document, sentence
-from lightfair.showing import number, probability
-from lightfair.text import render
+from lightfair.core.data.messages import number, probability
+from lightfair.core.metrics.definitions import METRICS
+from lightfair.core.metrics.imputation import TARGETS
+from lightfair.report.assessment import document, sentence
+from lightfair.report.text import render
 
 
 @pytest.fixture(scope="module")

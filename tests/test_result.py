@@ -15,9 +15,9 @@ from asking import QUICKEST
 from asking import ask_quickly as ask
 
 import lightfair as lf
-from lightfair import tidy
-from lightfair.blocks import Document
-from lightfair.result import Result
+from lightfair.api import Result
+from lightfair.interop import tidy
+from lightfair.report.document import Document
 
 FORMS = ("to_csv", "to_dataframe", "to_markdown", "to_html", "_repr_html_", "__str__")
 KINDS = {

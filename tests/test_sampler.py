@@ -14,17 +14,17 @@ import pytest
 from cases import CURVE, PRIOR, TRUSTED, column, place
 from scipy.special import log_expit
 
-from lightfair import sampler
-from lightfair._jit import available, compiles
-from lightfair.diagnostics import mcse_mean
-from lightfair.evidence import evidence, loglik
-from lightfair.model import FAMILIES, features, logit_of
-from lightfair.moves import propose, sweep
-from lightfair.sampler import take_draws, warm_up
-from lightfair.scales import Scales, curve_scales
-from lightfair.state import make_noise, pack, unpack
-from lightfair.surrogate import expand, level, marginal
-from lightfair.trust import no_regions
+from lightfair.core.data.logit import logit_of
+from lightfair.core.mcmc import sampler
+from lightfair.core.mcmc.convergence import mcse_mean
+from lightfair.core.mcmc.jit import available, compiles
+from lightfair.core.mcmc.moves import make_noise, pack, propose, sweep, unpack
+from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.mcmc.surrogate import expand, level, marginal
+from lightfair.core.model.curve import FAMILIES, features
+from lightfair.core.model.likelihood import evidence, loglik
+from lightfair.core.model.regions import no_regions
+from lightfair.core.model.scales import Scales, curve_scales
 
 HALF = math.sqrt(2.0 / math.pi)  # mean of a half-normal in units of its scale
 needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
@@ -124,7 +124,7 @@ def test_forms_agree_where_a_spread_is_fixed(monkeypatch):
 
 @needs_numba
 def test_compiled_proposals_equal_numpy(scales):
-    from lightfair import compiled
+    from lightfair.core.mcmc import compiled
 
     seen = build(*rows(4, 4, 50), groups=2, sets=2, scales=scales)
     noise = make_noise(np.random.default_rng(5), (2, 3), 4, 2, scales)

@@ -6,7 +6,7 @@ import naive
 import numpy as np
 from cases import CURVE, PRIOR
 
-from lightfair.scales import curve_scales, with_deviations
+from lightfair.core.model.scales import curve_scales, with_deviations
 
 
 def test_spread_and_location_equal_naive(scales):

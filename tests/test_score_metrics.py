@@ -13,8 +13,9 @@ import pytest
 from asking import flat
 
 import lightfair as lf
-from lightfair.imputation import TARGETS
-from lightfair.metrics import (
+from lightfair.core.metrics.definitions import (
+    BINS,
+    BUILT_IN,
     COUNT_METRICS,
     METRICS,
     SCORE_METRICS,
@@ -24,9 +25,8 @@ from lightfair.metrics import (
     cost,
     theta,
 )
-from lightfair.score_metrics import BINS, BUILT_IN
-from lightfair.settings import Settings
-from lightfair.slots import slot_theta
+from lightfair.core.metrics.imputation import TARGETS, slot_theta
+from lightfair.core.settings import Settings
 
 QUICK = {"chains": 4, "draws": 100, "warmup": 100, "rng": 1}
 # five slots: scores, weights, shares of positives
@@ -290,7 +290,7 @@ def test_every_metric_through_every_target(rows, target):
 def test_counts_and_labels_are_one_imputation(rows, target):
     """Counts, the theta of counts, and what `imputed` returns, are of the same labels."""
     result = ask(rows, metrics=["tpr", "auc"], target=target)
-    from lightfair.slots import confusion, score_slots
+    from lightfair.core.metrics.imputation import confusion, score_slots
 
     for index, mine in enumerate(score_slots(result.fine)):
         drawn = result.imputed(result.groups[index])
@@ -332,7 +332,7 @@ def test_same_seed_same_bytes(rows):
 
 
 def test_truth_beside_the_estimates(rows):
-    from lightfair.assessing import assess_data
+    from lightfair.core.assess import assess_data
 
     hidden = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
     full = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
@@ -606,7 +606,7 @@ def test_the_cost_has_a_prediction_powered_estimate(rows):
 
 
 def test_the_command_line_takes_costs_and_metrics_of_scores(rows, tmp_path, capsys):
-    from lightfair.cli import main
+    from lightfair.cli.main import main
 
     lines = ["y,s,g"]
     for label, score, group in zip(rows.y_true, rows.y_score, rows.group, strict=True):

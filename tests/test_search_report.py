@@ -9,8 +9,9 @@ import pytest
 from asking import ask_quickly as ask
 
 import lightfair as lf
-from lightfair import figures, tidy
-from lightfair.search_report import document
+from lightfair.interop import tidy
+from lightfair.report import figures
+from lightfair.report.thresholds import document
 
 QUANTITIES = ["crossing", "recommended", "metric", "gap"]
 

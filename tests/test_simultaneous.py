@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
-from lightfair.compare import Estimate
-from lightfair.simultaneous import Cell, simultaneous
-from lightfair.special import ndtri
+from lightfair.core.comparison.gaps import Cell, simultaneous
+from lightfair.core.metrics.estimate import Estimate
 
 
 def cells(draws, **options):

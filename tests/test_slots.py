@@ -6,11 +6,21 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.imputation import TARGETS, confusion_counts, cumulants, unlabeled
-from lightfair.metrics import Metric, theta
-from lightfair.model import sigmoid
-from lightfair.slots import confusion, frequency, impute, impute_group, score_slots, slot_theta
-from lightfair.trust import no_regions, regions
+from lightfair.core.data.logit import sigmoid
+from lightfair.core.metrics.definitions import Metric, theta
+from lightfair.core.metrics.imputation import (
+    TARGETS,
+    confusion,
+    confusion_counts,
+    cumulants,
+    frequency,
+    impute,
+    impute_group,
+    score_slots,
+    slot_theta,
+    unlabeled,
+)
+from lightfair.core.model.regions import no_regions, regions
 
 PHI = np.array([[0.2, -0.3, 0.4], [-0.5, 0.3, -1.0]])
 

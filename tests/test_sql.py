@@ -14,10 +14,10 @@ import pytest
 from engines import assert_same
 
 import lightfair as lf
-from lightfair.cli import main
-from lightfair.rows import table_from_rows
-from lightfair.sql import DIALECTS, Terms, sql_query
-from lightfair.table import CELL_WIDTH, EXACT_LIMIT
+from lightfair.cli.main import main
+from lightfair.core.data.nodes import CELL_WIDTH, EXACT_LIMIT
+from lightfair.io.aggregates import table_from_rows
+from lightfair.io.sql import DIALECTS, Terms, sql_query
 
 ROLES = {"table": "t", "y_true": "label", "y_score": "score", "sensitive_features": "race"}
 

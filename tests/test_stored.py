@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair import stored
-from lightfair.table import Cells, Points
+from lightfair.core.data.nodes import Cells, Points
+from lightfair.io import table as stored
 
 
 def make(seed=0, count=6000, **options):

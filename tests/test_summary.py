@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair import summary
+from lightfair.io import summarize as summary
 
 LABELS = [
     [1, 0, None],

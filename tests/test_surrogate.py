@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 from cases import CURVE, place
 
-from lightfair.evidence import evidence, loglik
-from lightfair.model import features, logit_of
-from lightfair.surrogate import (
+from lightfair.core.data.logit import logit_of
+from lightfair.core.mcmc.surrogate import (
     Surrogate,
     draw,
     draw_sigma,
@@ -21,6 +20,8 @@ from lightfair.surrogate import (
     shift_shape,
     walk_shape,
 )
+from lightfair.core.model.curve import features
+from lightfair.core.model.likelihood import evidence, loglik
 
 
 def random_surrogate(seed, scales=CURVE, sets=2, groups=3):

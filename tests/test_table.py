@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.counts import Counts
-from lightfair.evidence import loglik, table_evidence
-from lightfair.model import logit_of
-from lightfair.table import CELL_WIDTH, EXACT_LIMIT, UNLABELED, gauss_rule
-from lightfair.trust import regions
+from lightfair.core.data.logit import logit_of
+from lightfair.core.data.messages import Counts
+from lightfair.core.data.nodes import CELL_WIDTH, EXACT_LIMIT, UNLABELED, gauss_rule
+from lightfair.core.model.likelihood import loglik, table_evidence
+from lightfair.core.model.regions import regions
 
 ROWS = 6000
 SCORES = {

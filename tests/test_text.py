@@ -11,13 +11,13 @@ import pytest
 from asking import QUICKEST
 
 import lightfair as lf
-from lightfair.assessing import assess_data
-from lightfair.blocks import Cell, Document, Paragraph, Section, Table
-from lightfair.data import score_data
-from lightfair.report import document
-from lightfair.settings import Settings
-from lightfair.showing import number, one_line
-from lightfair.text import WIDTH, render, width, wrap
+from lightfair.core.assess import assess_data
+from lightfair.core.data.messages import number, one_line
+from lightfair.core.data.rows import score_data
+from lightfair.core.settings import Settings
+from lightfair.report.assessment import document
+from lightfair.report.document import Cell, Document, Paragraph, Section, Table
+from lightfair.report.text import WIDTH, render, width, wrap
 
 NAMES = {
     "short": "ABCDEFGHIJKLMNOPQRST",

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.metrics import theta
-from lightfair.simulation import hide_labels
-from lightfair.slots import score_slots
-from lightfair.threshold_search import Parts, crossings, find_threshold, parts_of
+from lightfair.core.metrics.definitions import theta
+from lightfair.core.metrics.imputation import score_slots
+from lightfair.core.simulate import hide_labels
+from lightfair.thresholds.search import Parts, crossings, find_threshold, parts_of
 
 QUICK = {"draws": 12, "warmup": 20, "rng": 0}
 METRICS = ("tpr", "fpr", "fnr", "tnr", "selection_rate", "accuracy", "ppv")

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.bands import collapsed
-from lightfair.cli import main
-from lightfair.metrics import theta
-from lightfair.slots import score_slots
-from lightfair.table import CELL_WIDTH
-from lightfair.thresholds import grid, placed, resolve
+from lightfair.cli.main import main
+from lightfair.core.data.bands import collapsed
+from lightfair.core.data.nodes import CELL_WIDTH
+from lightfair.core.metrics.definitions import theta
+from lightfair.core.metrics.imputation import score_slots
+from lightfair.thresholds.curve import grid, placed, resolve
 
 CUTS = [0.5, 0.3, 0.7]
 COUNTED = ("accuracy", "tpr", "fpr", "ppv", "npv", "f1", "selection_rate", "balanced_accuracy")

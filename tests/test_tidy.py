@@ -13,7 +13,7 @@ from asking import QUICKEST
 from asking import ask_quickly as ask
 
 import lightfair as lf
-from lightfair import tidy
+from lightfair.interop import tidy
 
 KEY = ("quantity", "metric", "group", "reference", "attribute", "threshold", "method", "within")
 NASTY = ('a "b", c', "=1+1", "-2", "two\nlines", "NA", "007", "\u00fc\u4e16", "\x1b[31mred", "@x")
@@ -234,9 +234,9 @@ def test_groups_that_a_comparison_leaves_out_are_named(rows):
 
 
 def test_the_truth_is_a_method(rows):
-    from lightfair.assessing import assess_data
-    from lightfair.data import score_data
-    from lightfair.settings import Settings
+    from lightfair.core.assess import assess_data
+    from lightfair.core.data.rows import score_data
+    from lightfair.core.settings import Settings
 
     every = (np.random.default_rng(1).random(400) < rows.y_score).astype(float)
     hidden = np.where(np.arange(400) % 4, np.nan, every)

@@ -10,17 +10,17 @@ import pytest
 from cases import PRIOR
 
 import lightfair as lf
-from lightfair import trust as module
-from lightfair._jit import available
-from lightfair.diagnostics import mcse_mean
-from lightfair.evidence import log_odds, table_evidence
-from lightfair.imputation import TARGETS, confusion_counts
-from lightfair.metrics import as_metric
-from lightfair.model import FAMILIES, Prior, logit_of
-from lightfair.sampler import take_draws, warm_up
-from lightfair.scales import Scales, curve_scales
-from lightfair.table import CELL_WIDTH, UNLABELED
-from lightfair.trust import (
+from lightfair.core.data.logit import logit_of
+from lightfair.core.data.nodes import CELL_WIDTH, UNLABELED
+from lightfair.core.mcmc.convergence import mcse_mean
+from lightfair.core.mcmc.jit import available
+from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.metrics.definitions import as_metric
+from lightfair.core.metrics.imputation import TARGETS, confusion_counts
+from lightfair.core.model import regions as module
+from lightfair.core.model.curve import FAMILIES, Prior
+from lightfair.core.model.likelihood import log_odds, table_evidence
+from lightfair.core.model.regions import (
     EDGE_GRID,
     Trust,
     check_trust,
@@ -29,6 +29,7 @@ from lightfair.trust import (
     trusted_scales,
     worth,
 )
+from lightfair.core.model.scales import Scales, curve_scales
 
 QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
 

@@ -7,11 +7,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
-from lightfair.check import Check, check_range, make_check, parse_check
-from lightfair.comparisons import ByGroup
-from lightfair.special import ndtr, ndtri
-from lightfair.verdict import Question, compared_pairs, exit_code, judge, labels_to_settle
+from lightfair.core.comparison.check import Check, check_range, make_check, parse_check
+from lightfair.core.comparison.gaps import ByGroup
+from lightfair.core.comparison.verdict import Question, compared_pairs, exit_code, judge
+from lightfair.planning.settle import labels_to_settle_verdict as labels_to_settle
 
 NAN = float("nan")
 

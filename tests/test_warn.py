@@ -9,11 +9,8 @@ import pytest
 from scipy import stats
 
 import lightfair as lf
-from lightfair.diagnostics import Gate
-from lightfair.effective import denominators
-from lightfair.metrics import as_metric
-from lightfair.prediction_powered import PredictionPowered
-from lightfair.warn import (
+from lightfair.core.diagnostics.drift import rank_z as rank_z_of
+from lightfair.core.diagnostics.warnings import (
     ROWS,
     coarse_interval,
     data_warnings,
@@ -21,7 +18,10 @@ from lightfair.warn import (
     few_labels,
     result_warnings,
 )
-from lightfair.warn import rank_z as rank_z_of
+from lightfair.core.mcmc.convergence import Gate
+from lightfair.core.metrics.definitions import as_metric
+from lightfair.core.metrics.labels_only import denominators
+from lightfair.core.metrics.prediction_powered import PredictionPowered
 
 GOOD = Gate(1.0, 1000.0, 900.0, True, None)
 

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from lightfair.writing import check_target, write_text
+from lightfair.io.writing import check_target, write_text
 
 resource = pytest.importorskip("resource", reason="files are as those of POSIX systems")
 LIMIT = 20_000  # bytes that a file may have in a child whose disk is full
@@ -78,7 +78,9 @@ def test_a_link_to_what_is_not_there_yet(tmp_path):
 def test_the_old_file_stays_where_the_disk_is_full(tmp_path, child_env):
     path = tmp_path / "a"
     path.write_text("old")
-    code = f"from lightfair.writing import write_text; write_text({str(path)!r}, 'x' * 2 * {LIMIT})"
+    code = (
+        f"from lightfair.io.writing import write_text; write_text({str(path)!r}, 'x' * 2 * {LIMIT})"
+    )
     env = {**child_env, "PYTHONDONTWRITEBYTECODE": "1"}  # modules would be cut short, too
     done = python(code, env, preexec_fn=small_disk)
     assert done.returncode == 1
@@ -92,7 +94,7 @@ def test_the_old_file_stays_where_it_is_interrupted(tmp_path, child_env):
     path.write_text("old")
     code = f"""
 import os, sys, time
-from lightfair import writing
+from lightfair.io import writing
 def slowly(number):  # the signal arrives here, before the file takes its place
     print("now", flush=True)
     time.sleep(60)
@@ -159,7 +161,7 @@ def test_a_full_device_is_named():
 @pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_standard_output_keeps_what_was_printed(path, tmp_path, child_env):
     code = f"""
-from lightfair.writing import write_text
+from lightfair.io.writing import write_text
 print("before")
 write_text({path!r}, "text\\n")
 print("after")
@@ -197,7 +199,7 @@ def test_what_must_not_be_written_to_is_said_before(name, why, child_env):
     """Root may write anywhere, so a child gives that up."""
     code = """
 import os, sys
-from lightfair.writing import check_target
+from lightfair.io.writing import check_target
 if os.getuid() == 0:
     os.setuid(65534)
 try:

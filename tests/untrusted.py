@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 from test_sql import naive_rows
 
 import lightfair as lf
-from lightfair import stored
-from lightfair.reading import UNLABELED
-from lightfair.rows import table_from_rows
+from lightfair.io import table as stored
+from lightfair.io.aggregates import table_from_rows
+from lightfair.io.files import UNLABELED
 
 NAMES = {"y_true": "y", "y_score": "s", "sensitive_features": ["g", "h"]}
 REFUSALS = (ValueError, OSError)
@@ -545,7 +545,7 @@ def lines(draw):
 
 def a_line_is_carried_out_or_refused(words, content):
     """With an exit code, and where it is 2 a line on standard error."""
-    from lightfair.cli import main
+    from lightfair.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
     with tempfile.TemporaryDirectory() as folder:

@@ -21,16 +21,17 @@ import numpy as np
 from methods import CURVES, LABELS_ONLY, Curves
 from scores import Case, privileged, rows
 
-from lightfair.conjugate import beta_draws
-from lightfair.data import ScoreData
-from lightfair.evidence import table_evidence
-from lightfair.gather import score_table
-from lightfair.imputation import confusion_counts
-from lightfair.metrics import successes_failures, theta
-from lightfair.model import Floats, tie
-from lightfair.sampler import take_draws, warm_up
-from lightfair.table import ScoreTable
-from lightfair.trust import Regions, no_regions, trusted_scales
+from lightfair.core.data.binning import score_table
+from lightfair.core.data.logit import Floats
+from lightfair.core.data.rows import ScoreData
+from lightfair.core.data.table import ScoreTable
+from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.metrics.definitions import successes_failures, theta
+from lightfair.core.metrics.imputation import confusion_counts
+from lightfair.core.metrics.labels_only import beta_draws
+from lightfair.core.model.curve import tie
+from lightfair.core.model.likelihood import table_evidence
+from lightfair.core.model.regions import Regions, no_regions, trusted_scales
 
 METRICS = ("accuracy", "tpr", "fpr")
 BATCH = 25  # runs fitted at once

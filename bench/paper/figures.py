@@ -38,8 +38,8 @@ from scipy.special import ndtr, ndtri
 from scores import MODELS, Case, cases, privileged, rows
 
 from lightfair import Assessment, assess, beta_binomial, calibrate
-from lightfair.model import Floats
-from lightfair.table import UNLABELED
+from lightfair.core.data.logit import Floats
+from lightfair.core.data.nodes import UNLABELED
 
 WORDS = {
     "mlp": "neural network",

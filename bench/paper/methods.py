@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from lightfair.model import Prior, llo_prior
-from lightfair.table import ScoreTable
-from lightfair.trust import Regions, Trust, regions
+from lightfair.core.data.table import ScoreTable
+from lightfair.core.model.curve import Prior, llo_prior
+from lightfair.core.model.regions import Regions, Trust, regions
 
 LABELS_ONLY: dict[str, float | None] = {
     "frequency": None,

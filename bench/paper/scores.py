@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lightfair.data import ScoreData, score_data
+from lightfair.core.data.rows import ScoreData, score_data
 
 MODELS = ("mlp", "lr", "rf", "gnb")
 DATASETS = {

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from lightfair.table import ScoreTable
-from lightfair.trust import EDGE_GRID, Regions, regions, rows_on_axis
+from lightfair.core.data.table import ScoreTable
+from lightfair.core.model.regions import EDGE_GRID, Regions, regions, rows_on_axis
 
 PER_SIDE = 8
 SIZE = 1.7  # of the columns: a point deviates as much as with jump and bends, about omega

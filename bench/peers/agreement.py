@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from common import METRICS
 
-from lightfair.diagnostics import diagnose, mcse_mean
+from lightfair.core.mcmc.convergence import diagnose, mcse_mean
 
 TRUSTED = ("BlackJAX", "nutpie", "Stan", "NumPyro")
 

@@ -43,11 +43,11 @@ def _assess(case: Case) -> Fit:
 def _sampler(case: Case, settings: Settings) -> Fit:
     """What the other programs do: sample from rows at hand; and the metrics step."""
     import lightfair as lf
-    from lightfair.evidence import table_evidence
-    from lightfair.imputation import confusion_counts
-    from lightfair.metrics import theta
-    from lightfair.sampler import take_draws, warm_up
-    from lightfair.scales import curve_scales
+    from lightfair.core.mcmc.sampler import take_draws, warm_up
+    from lightfair.core.metrics.definitions import theta
+    from lightfair.core.metrics.imputation import confusion_counts
+    from lightfair.core.model.likelihood import table_evidence
+    from lightfair.core.model.scales import curve_scales
 
     data = lf.score_data(case.y_true, case.y_score, sensitive_features=case.names)
     table = lf.score_table(data)

@@ -12,9 +12,10 @@ import numpy as np
 from common import Case, cpu_seconds
 
 from lightfair import score_data, score_table, simulate
-from lightfair.evidence import table_evidence
-from lightfair.imputation import unlabeled
-from lightfair.model import features, logit_of
+from lightfair.core.data.logit import logit_of
+from lightfair.core.metrics.imputation import unlabeled
+from lightfair.core.model.curve import features
+from lightfair.core.model.likelihood import table_evidence
 
 CLIP = 0.01
 

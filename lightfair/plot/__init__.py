@@ -21,27 +21,27 @@ that the fonts of rcParams `font.family` do not have is written as an escape.
 
 TYPE_CHECKING = False  # as in the package above
 if TYPE_CHECKING:
-    from .calibrated import calibration as calibration
+    from .calibration import calibration as calibration
     from .canvas import figure_size as figure_size
-    from .chain_plots import rank as rank
-    from .chain_plots import trace as trace
-    from .cuts import thresholds as thresholds
+    from .chains import rank as rank
+    from .chains import trace as trace
     from .density import posterior as posterior
     from .forest import differences as differences
     from .forest import groups as groups
-    from .label_plan import plan as plan
-    from .model_plots import models as models
+    from .models import models as models
+    from .plan import plan as plan
+    from .thresholds import thresholds as thresholds
 
 _HOMES = {
     "groups": "forest",
     "differences": "forest",
     "posterior": "density",
-    "calibration": "calibrated",
-    "thresholds": "cuts",
-    "plan": "label_plan",
-    "trace": "chain_plots",
-    "rank": "chain_plots",
-    "models": "model_plots",
+    "calibration": "calibration",
+    "thresholds": "thresholds",
+    "plan": "plan",
+    "trace": "chains",
+    "rank": "chains",
+    "models": "models",
     "figure_size": "canvas",
 }
 __all__ = list(_HOMES)  # noqa: PLE0605

@@ -11,13 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..comparisons import only_one
-from ..showing import probability
-from ..values import KNOWN, metric_values
-from .asked import assessed, assessment
+from ..core.comparison.gaps import only_one
+from ..core.data.messages import probability
+from ..core.values import KNOWN, metric_values
 from .canvas import (
+    EXACT,
+    LABELS_ONLY,
+    LIGHTFAIR,
+    POWERED,
+    TITLE,
+    TRUTH,
+    Look,
+    assessed,
+    assessment,
     axes_for,
     beside,
+    brief,
     handle,
     ink,
     inside,
@@ -29,17 +38,18 @@ from .canvas import (
     shaded,
     titled,
 )
-from .names import TITLE, brief
-from .style import EXACT, LABELS_ONLY, LIGHTFAIR, POWERED, TRUTH, Look
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..assessment import Assessment
+    from ..core.assessment import Assessment
 
 APART = 0.22  # of a row, between two methods
+
 DASH = "\N{EN DASH}"
+
 ROOM = 3.0  # times the width of lightfair's intervals, for others where a metric has no bound
+
 LEAST_SPAN = 0.1  # of the axis, as a part of the range of the metric
 
 

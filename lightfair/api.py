@@ -1,0 +1,327 @@
+"""Result: the forms that every result has, for people and for programs.
+
+`assess`, `compare_models`, `plan_labels` and `find_threshold` return results. Each is printed as
+text, shown by a notebook, written as a page, as Markdown or as CSV, and becomes a data frame. What
+a result is about it says itself: its document, its pictures and its rows. How these are shown is
+said here, once.
+
+A copy of the package may leave modules out. A form that needs one of them raises
+ModuleNotFoundError with its name; a notebook shows text where there is no HTML.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import model_comparison
+from .core import assess as core_assess
+from .core import assessment as core
+from .core.data import binning
+from .core.data.table import ScoreTable
+from .interop import sklearn
+from .io.table import ScoreTable as StoredTable
+from .io.table import storable
+from .planning import plan
+from .thresholds import search
+
+if TYPE_CHECKING:
+    from .core.comparison.verdict import Question
+    from .report.document import Document
+    from .report.figures import Pictures
+    from .thresholds.curve import ThresholdCurve
+
+from .interop.tidy import Row
+
+
+class Result(ABC):
+    """What was found, in all forms.
+
+    Examples
+    --------
+    The methods go on from here. They are those of all results.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> plan = lf.plan_labels(result, refits=0)
+    >>> print(str(plan).splitlines()[0])
+    Plan for tpr: 100 rows have labels, 1,900 can get one
+    """
+
+    if TYPE_CHECKING:
+
+        def to_dict(self) -> dict[str, Any]:
+            """Return the result as plain values: a method of the class that holds them."""
+            ...
+
+    @abstractmethod
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
+        """Return the report; `full` and `command` as in `report.document`."""
+
+    @abstractmethod
+    def _pictures(self) -> Pictures | None:
+        """Return the pictures of the whole report; None where there can be none."""
+
+    @abstractmethod
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        """Return columns, and rows that hold some of them; see `tidy`."""
+
+    def to_csv(self, *, spreadsheet: bool = False) -> str:
+        """Return every number in a row of its own, as CSV; see `lightfair.tidy`.
+
+        Examples
+        --------
+        >>> result.to_csv().split(",")[:4]
+        ['quantity', 'metric', 'group', 'reference']
+        """
+        from .interop.tidy import to_csv
+
+        return to_csv(self, spreadsheet=spreadsheet)
+
+    def to_dataframe(self, library: str | None = None) -> Any:
+        """Return the same rows as a data frame of pandas or polars; see `frames`.
+
+        Examples
+        --------
+        >>> frame = result.to_dataframe("pandas")
+        >>> list(frame.columns[:4])
+        ['quantity', 'metric', 'group', 'reference']
+        """
+        from .interop.tidy import to_dataframe
+
+        return to_dataframe(self, library)
+
+    def to_markdown(self, command: str | None = None) -> str:
+        """Return the whole report as Markdown, for a model card; `command` as in `to_html`.
+
+        Examples
+        --------
+        >>> print(result.to_markdown().splitlines()[0])
+        # Fairness by group
+        """
+        from .report.markdown import render
+
+        return render(self._document(full=True, command=command))
+
+    def to_html(self, command: str | None = None) -> str:
+        """Return the whole report as a page of its own, with plots where matplotlib is installed.
+
+        Parameters
+        ----------
+        command
+            The command line that made the result, for those who want to reproduce it.
+
+        Examples
+        --------
+        >>> print(result.to_html().splitlines()[0])
+        <!DOCTYPE html>
+        """
+        from .report.html import render
+
+        return render(self._document(full=True, command=command), self._pictures())
+
+    def _repr_html_(self) -> str | None:
+        """Return what a notebook shows; None, for which it shows text, in a copy without HTML."""
+        try:
+            from .report.html import fragment
+
+            return fragment(self._document())
+        except ModuleNotFoundError as error:
+            if not str(error.name).startswith(f"{__package__}."):
+                raise
+            return None
+
+    def __str__(self) -> str:
+        from .report.text import render
+
+        return render(self._document())
+
+
+class Assessment(Result, core.Assessment):
+    """An Assessment with all its forms, thresholds and forecasts; see `core.assessment`.
+
+    Examples
+    --------
+    The methods go on from these three lines.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    """
+
+    def thresholds(self, values: Any = None) -> ThresholdCurve:
+        """Return metrics and differences at several thresholds, from the same labels by draw.
+
+        Parameters
+        ----------
+        values : sequence of float, or "all"
+            Thresholds at which no cell of the table is cut: those that `assess` was given, the
+            edges of cells, and any where all scores are kept. "all" is a grid of at most 64 of
+            them. Default: those that `assess` was given, else "all".
+
+        Raises
+        ------
+        ValueError
+            If a value cuts a cell; the message names the nearest ones that do not.
+
+        Examples
+        --------
+        >>> curve = result.thresholds("all")
+        >>> falls = [tpr.mean for tpr in curve.metric("tpr", "A").values()]
+        >>> falls == sorted(falls, reverse=True)
+        True
+        """
+        from .thresholds.curve import asked_curve, threshold_curve
+
+        return asked_curve(self) if values is None else threshold_curve(self, values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the assessment as plain values; see `core.assessment`."""
+        found = super().to_dict()
+        if self.settings.thresholds is None:
+            return found
+        from .thresholds.curve import threshold_values
+
+        return {**found, "thresholds": threshold_values(self)}
+
+    def to_arviz(self, *, as_dict: bool = False) -> Any:
+        """Return the draws for ArviZ: as its own data, or without it as a dict; see `arviz_data`.
+
+        Examples
+        --------
+        >>> data = result.to_arviz(as_dict=True)
+        >>> data["posterior"]["tpr"].shape, data["dims"]["tpr"], data["coords"]["group"]
+        ((16, 200, 2), ['group'], ['A', 'B'])
+        """
+        from .interop.arviz import to_arviz
+
+        return to_arviz(self, as_dict=as_dict)
+
+    def _more_labels(self, question: Question, prob: float) -> int | None:
+        from .planning.settle import forecast_labels
+
+        return forecast_labels(self, question, prob)
+
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
+        from .report.assessment import document
+
+        return document(self, full=full, command=command)
+
+    def _pictures(self) -> Pictures | None:
+        from .report.figures import of_assessment
+
+        return of_assessment(self)
+
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        from .interop.tidy import COLUMNS, of_assessment
+
+        return COLUMNS, of_assessment(self)
+
+
+class LabelPlan(Result, plan.LabelPlan):
+    """A LabelPlan with all its forms; see `planning.plan`."""
+
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
+        from .report.plan import document
+
+        return document(self, full=full, command=command)
+
+    def _pictures(self) -> Pictures | None:
+        from .report.figures import of_plan
+
+        return of_plan(self)
+
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        from .interop.tidy import PLAN_COLUMNS, of_plan
+
+        return PLAN_COLUMNS, of_plan(self)
+
+
+class FoundThresholds(Result, search.FoundThresholds):
+    """FoundThresholds with all their forms; see `thresholds.search`."""
+
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
+        from .report.thresholds import document
+
+        return document(self, full=full, command=command)
+
+    def _pictures(self) -> Pictures | None:
+        from .report.figures import of_search
+
+        return of_search(self)
+
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        from .interop.tidy import SEARCH_COLUMNS, of_search
+
+        return SEARCH_COLUMNS, of_search(self)
+
+
+class ModelComparison(Result, model_comparison.ModelComparison):
+    """A ModelComparison with all its forms; see `model_comparison`."""
+
+    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
+        from .report.models import document
+
+        return document(self, full=full, command=command)
+
+    def _pictures(self) -> Pictures | None:
+        from .report.figures import of_comparison
+
+        return of_comparison(self)
+
+    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
+        from .interop.tidy import COMPARISON_COLUMNS, of_comparison
+
+        return COMPARISON_COLUMNS, of_comparison(self)
+
+
+_T = TypeVar("_T")
+
+
+def shown(plain: Any, kind: Callable[..., _T]) -> _T:
+    """Return the same result as one of a subclass that shows itself."""
+    return kind(**{one.name: getattr(plain, one.name) for one in fields(plain)})
+
+
+def as_assessment(plain: core.Assessment) -> Assessment:
+    """Return an assessment of the core with all its forms; its tables can be stored."""
+    found = shown(plain, Assessment)
+    return replace(found, table=storable(plain.table), fine=storable(plain.fine))
+
+
+@wraps(core_assess.assess)
+def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) -> Assessment:
+    if isinstance(y_true, ScoreTable) and threshold is not None:
+        from .thresholds.curve import for_table
+
+        threshold = for_table(threshold, y_true)
+    return as_assessment(core_assess.assess(y_true, *arguments, threshold=threshold, **options))
+
+
+@wraps(binning.score_table)
+def score_table(*arguments: Any, **options: Any) -> StoredTable:
+    return storable(binning.score_table(*arguments, **options))
+
+
+@wraps(plan.plan_labels)
+def plan_labels(*arguments: Any, **options: Any) -> LabelPlan:
+    return shown(plan.plan_labels(*arguments, **options), LabelPlan)
+
+
+@wraps(search.find_threshold)
+def find_threshold(*arguments: Any, **options: Any) -> FoundThresholds:
+    return shown(search.find_threshold(*arguments, **options), FoundThresholds)
+
+
+@wraps(model_comparison.compare_models)
+def compare_models(*arguments: Any, **options: Any) -> ModelComparison:
+    return shown(model_comparison.compare_models(*arguments, **options), ModelComparison)
+
+
+@wraps(sklearn.assess_estimator)
+def assess_estimator(*arguments: Any, **options: Any) -> Assessment:
+    return as_assessment(sklearn.assess_estimator(*arguments, **options))

@@ -1,0 +1,324 @@
+"""Assess: from rows or a table to an Assessment, the one function that most users need.
+
+    rows -> ScoreData -> ScoreTable -> Posterior -> theta -> delta -> Assessment
+
+Each arrow is a function of its own module; here they are put in a row, with the settings, the
+gate on convergence and the warnings. Rows go no further than the table, so that a table says all
+that its rows would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .assessment import Assessment
+from .comparison.gaps import only_one
+from .data.bands import collapsed
+from .data.binning import score_table
+from .data.logit import Floats
+from .data.rows import ScoreData, score_data
+from .data.table import ScoreTable
+from .diagnostics.predictive import misfit_check, misfit_notes
+from .diagnostics.warnings import (
+    coarse_interval,
+    data_warnings,
+    disagreements,
+    few_labels,
+    result_warnings,
+)
+from .fit import Progress, draw_posterior
+from .metrics.definitions import DEFAULT_METRICS, Metric, theta
+from .metrics.labels_only import labels_answers
+from .metrics.prediction_powered import prediction_powered
+from .model.curve import Prior
+from .model.regions import Trust
+from .settings import Settings, check_rng
+
+
+def assess(
+    y_true: Any,
+    y_score: Any = None,
+    *,
+    sensitive_features: Any = None,
+    metrics: Any = DEFAULT_METRICS,
+    threshold: Any = None,
+    y_pred: Any = None,
+    sample_weight: Any = None,
+    label_prob: Any = None,
+    positive_label: Any = None,
+    unlabeled: Any = None,
+    missing: str = "raise",
+    reference: Any = None,
+    family: str = "beta",
+    hierarchical: bool | str = True,
+    prior: Prior | None = None,
+    trust: bool | Trust = True,
+    target: str = "sample",
+    prob: float = 0.95,
+    epsilon: float = 0.05,
+    simultaneous: bool = False,
+    checks: Any = (),
+    clip: float | None = None,
+    log_odds_cap: float | None = None,
+    labels_only_prior: tuple[float, float] = (1.0, 1.0),
+    chains: int | None = None,
+    draws: int | None = None,
+    warmup: int | None = None,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Assess the group fairness of a binary classifier from few labels and many scores.
+
+    Parameters
+    ----------
+    y_true, y_score, sensitive_features
+        The rows. Unlabeled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
+        ScoreTable, and no other argument about rows.
+    y_pred, threshold, sample_weight, label_prob, positive_label, unlabeled, missing
+        How to read the rows; see `score_data`. The default threshold is 0.5. Of a list of
+        thresholds the first is the one that the report is about, and all are compared at its end.
+        "all" compares a grid of at most 64, whatever the table.
+    metrics : str, Metric, or sequence of them
+        Names in `lightfair.METRICS`, costs as `lightfair.cost` or "cost(fp=1,fn=5)", and metrics of
+        your own as `lightfair.Metric`.
+    reference
+        The group that differences are taken against. Default: the group with most rows.
+    family : {"beta", "llo", "temperature"}
+        The calibration curve; see `model`.
+    hierarchical : bool or "nested"
+        False gives each group a prior of its own, and shares nothing between groups. "nested" gives
+        crossed groups what their levels have in common: effects of each attribute, and interactions
+        (`nested`). With one attribute it is the same as True.
+    prior : Prior, optional
+        The six scales. `Prior().scaled(alpha)` is the paper's sensitivity analysis.
+    trust : bool or Trust
+        True lets the rate of positives deviate from the curve, region by region of the scores, as
+        far as the labels ask for (`trust`). False is the paper's model: the curve alone. A Trust
+        sets the scales.
+    target : {"sample", "expected", "population"}
+        What is estimated: the metric that these rows would show if all were labeled; its expected
+        value given the curves; or the metric of the population that the rows were drawn from.
+    prob : float
+        Mass of credible intervals, in (0, 1).
+    epsilon : float
+        A difference below it, in absolute value, counts as small; in (0, 1).
+    simultaneous : bool
+        Whether to add intervals of all differences that hold at once.
+    checks : str or sequence of str
+        Limits to judge, such as "tpr<=0.05" or "selection_rate ratio>=0.8"; see
+        `Assessment.check`. Their metrics are assessed, too.
+    clip : float
+        Scores are clipped to [clip, 1 - clip] for the curve, in [0, 0.5). Default: 0.01, or what
+        the table was built with.
+    log_odds_cap : float, optional
+        Upper bound on the calibrated log odds; the paper's authors use 15. Default: none.
+    labels_only_prior : (float, float)
+        Beta prior of the labels-only answer.
+    chains, draws, warmup : int, optional
+        Chains, kept draws of each, and sweeps of warm-up. Default: 16 chains of 200 draws after 80
+        sweeps where a fit is small, else 4 of 800 after 200; 3,200 draws in all for any other
+        number of chains. The nested prior has 16 chains, and 120 sweeps of warm-up. Where R-hat or
+        the effective sample size misses its gate, drawing goes on to at most 8 times `draws`.
+    rng : int or numpy.random.Generator, optional
+        Seed. The same seed gives the same numbers.
+    progress : callable, optional
+        Called as progress(stage, done, total).
+
+    Returns
+    -------
+    Assessment
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule; the message names the rule, the value and the way out.
+    TypeError
+        If the rows are given in part, or beside a table.
+
+    Notes
+    -----
+    The method is that of Ji, Smyth and Steyvers, "Can I Trust My Fairness Metric?", NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> delta = result.difference("tpr", "B", "A")
+    >>> print("{:.2f} [{:.2f}, {:.2f}]".format(delta.mean, *delta.interval(0.95)))
+    0.11 [0.01, 0.21]
+    >>> print(f"{delta.prob_greater(0):.2f} {delta.prob_within(0.05):.2f}")
+    0.99 0.12
+    """
+    rows = {
+        "y_score": y_score,
+        "sensitive_features": sensitive_features,
+        "y_pred": y_pred,
+        "sample_weight": sample_weight,
+        "label_prob": label_prob,
+        "positive_label": positive_label,
+        "unlabeled": unlabeled,
+    }
+    options = Settings(
+        metrics=metrics,
+        reference=reference,
+        family=family,
+        hierarchical=hierarchical,
+        prior=Prior() if prior is None else prior,
+        trust=trust,
+        target=target,
+        prob=prob,
+        epsilon=epsilon,
+        simultaneous=simultaneous,
+        checks=checks,
+        clip=0.01 if clip is None else clip,
+        log_odds_cap=log_odds_cap,
+        labels_only_prior=labels_only_prior,
+        chains=chains,
+        draws=draws,
+        warmup=warmup,
+    )
+    if isinstance(y_true, ScoreTable):
+        given = [name for name, value in rows.items() if value is not None]
+        given += ["missing"] * (missing != "raise")
+        if given:
+            raise TypeError(f"a ScoreTable is assessed without rows; leave out {', '.join(given)}")
+        if threshold is not None:
+            options = replace(options, thresholds=threshold)
+        settings = options if clip is not None else replace(options, clip=y_true.clip)
+        return assess_table(y_true, settings, rng=rng, progress=progress)
+    absent = [name for name in ("y_score", "sensitive_features") if rows[name] is None]
+    if absent:
+        raise TypeError(
+            "assess takes y_true, y_score and sensitive_features, or a ScoreTable alone; got no "
+            f"{' and no '.join(absent)}"
+        )
+    grid = isinstance(threshold, str) and threshold == "all"
+    if grid:
+        options = replace(options, thresholds=threshold)
+    data = score_data(
+        y_true,
+        threshold=0.5 if threshold is None or grid else threshold,
+        missing=missing,
+        **rows,
+    )
+    return assess_data(data, options, rng=rng, progress=progress)
+
+
+def assess_data(
+    data: ScoreData,
+    settings: Settings | None = None,
+    *,
+    rng: int | np.random.Generator | None = None,
+    truth: ScoreData | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Assess rows that `score_data` has checked: their table, see `assess_table`."""
+    settings = Settings() if settings is None else settings
+    table = score_table(data, clip=settings.clip)
+    full = None if truth is None else score_table(truth, clip=settings.clip)
+    return assess_table(table, settings, rng=rng, truth=full, progress=progress)
+
+
+def assess_table(
+    table: ScoreTable,
+    settings: Settings | None = None,
+    *,
+    rng: int | np.random.Generator | None = None,
+    truth: ScoreTable | None = None,
+    progress: Progress | None = None,
+) -> Assessment:
+    """Assess a table.
+
+    Parameters
+    ----------
+    table, rng, progress
+        As in `assess`.
+    settings
+        Its clip must be that of the table. Default: the defaults, with the clip of the table.
+    truth
+        Table of the same rows with labels that are to be compared with, not learned from.
+    """
+    settings = Settings(clip=table.clip) if settings is None else settings
+    if settings.clip != table.clip:
+        raise ValueError(
+            f"clip must be that of the table, {table.clip:g}, or be left out; got "
+            f"{settings.clip:g}; scores are clipped where the table is built"
+        )
+    fine, table = table, collapsed(table)
+    if fine.cuts and settings.thresholds is None:
+        settings = replace(settings, thresholds=fine.cuts)
+    settings = settings.resolved(table, rng)
+    if (settings.checks or settings.simultaneous) and len(table.groups) < 2:
+        raise ValueError(only_one(table.groups))
+    *streams, label_stream = _streams(rng)
+    label_seed = int(label_stream.integers(2**63))
+    slots = None
+    if settings.needs_slots:
+        from .metrics.imputation import score_slots
+
+        slots = score_slots(fine)
+    posterior, theta_draws, counts, verdict = draw_posterior(
+        table, settings, streams[:2], progress, slots=slots, label_seed=label_seed
+    )
+    metrics = tuple(map(settings.metric, settings.metrics))
+    labels = labels_answers(
+        metrics,
+        table,
+        () if slots is None else slots,
+        prior=settings.labels_only_prior,
+        prob=settings.prob,
+        rng=streams[2],
+    )
+    powered = {
+        metric.name: prediction_powered(metric, table, prob=settings.prob, target=settings.target)
+        for metric in metrics
+    }
+    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
+    return Assessment(
+        settings=settings,
+        table=table,
+        posterior=posterior,
+        theta=theta_draws,
+        labels=labels,
+        prediction_powered=powered,
+        misfit=misfit,
+        gate=verdict,
+        warnings=(
+            *table.notes,
+            *data_warnings(table),
+            *coarse_interval(settings.prob, posterior.phi.shape[:2]),
+            *misfit_notes(misfit, table.groups),
+            *disagreements(theta_draws, powered, settings.reference, table.groups),
+            *few_labels(
+                metrics, theta_draws, table, settings.labels_only_prior, counts, settings.target
+            ),
+            *result_warnings(theta_draws, table.groups, verdict, posterior.phi.shape[:2]),
+        ),
+        counts=counts,
+        label_seed=label_seed,
+        fine=fine,
+        truth=None if truth is None else frequencies(collapsed(truth), metrics),
+    )
+
+
+def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Floats]:
+    """Return each metric as its frequency among labeled rows: float64 (group,), NaN for 0 / 0."""
+    counts = table.labeled_sums()[0]
+    found = {metric.name: theta(metric, counts) for metric in metrics if metric.of == "counts"}
+    of_nodes = [metric for metric in metrics if metric.of == "nodes"]
+    if of_nodes:
+        from .metrics.imputation import frequency, score_slots
+
+        slots = score_slots(table)
+        found |= {m.name: np.array([frequency(m, mine) for mine in slots]) for m in of_nodes}
+    return found
+
+
+def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
+    """Independent generators: sampler, imputation, labels-only simulation, misfit, labels."""
+    source = check_rng(rng)
+    return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=5)]

@@ -1,0 +1,588 @@
+"""Assessment: the result of `assess`, and the comparisons and verdicts that can be asked of it.
+
+It is frozen. Printing it gives the report, `to_dict` what `lightfair assess --json` prints. The
+numbers come from modules of their own; here they are given draws, names and what is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .comparison import gaps as comparisons
+from .comparison.check import Check, check_range, make_check, parse_check
+from .comparison.gaps import ByGroup, Pair, criterion_metrics, larger_gap, only_one
+from .data.logit import Floats
+from .data.messages import Note, hint, level_name
+from .data.nodes import UNLABELED
+from .data.table import ScoreTable
+from .diagnostics.predictive import Misfit
+from .fit import count_theta
+from .mcmc.convergence import Gate
+from .mcmc.posterior import Posterior
+from .metrics.definitions import Metric
+from .metrics.estimate import Estimate, Gap, check_prob, difference
+from .metrics.labels_only import LabelsOnly
+from .metrics.prediction_powered import PredictionPowered
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from .comparison.gaps import Simultaneous
+    from .comparison.pooled import Drawn, Margin
+    from .comparison.verdict import Question, Verdict
+    from .metrics.estimate import Ratio
+    from .metrics.imputation import Imputed
+    from .metrics.labels_only import Effective
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """The result: posterior draws of every metric of every group, and how far to trust them.
+
+    Attributes
+    ----------
+    settings : Settings
+    table : ScoreTable
+    posterior : Posterior
+    theta : dict of str to float64 array, shape (chain, draw, group)
+        Draws of each metric.
+    labels : dict of str to LabelsOnly
+        What labels alone say of each metric.
+    prediction_powered : dict of str to PredictionPowered
+        What labels say with the help of scores, without a model.
+    misfit : Misfit
+        Labels held against what the model predicts, by group and region of scores.
+    gate : Gate
+        Whether the chains have converged.
+    warnings : tuple of Note
+        What a reader must know before believing a number.
+    counts : float64 array, shape (chain, draw, group, predicted, label)
+        Draws of the confusion counts, of which `theta` is made.
+    label_seed : int
+        Seed of the labels that are imputed score by score; see `imputed`.
+    fine : ScoreTable
+        The table with scores cut at several thresholds; `table` where there is one.
+    truth : dict of str to float64 array, shape (group,), or None
+        Frequencies from labels that the assessment was not shown.
+
+    Examples
+    --------
+    The methods go on from these three lines.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> result.groups
+    ('A', 'B')
+    >>> result.gate.ok, [note.code for note in result.warnings]
+    (True, [])
+    """
+
+    settings: Settings
+    table: ScoreTable
+    posterior: Posterior
+    theta: dict[str, Floats]
+    labels: dict[str, LabelsOnly]
+    prediction_powered: dict[str, PredictionPowered]
+    misfit: Misfit
+    gate: Gate
+    warnings: tuple[Note, ...]
+    counts: Floats
+    label_seed: int
+    fine: ScoreTable
+    truth: dict[str, Floats] | None = field(default=None)
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Names of the groups, in the order of the last axis of all draws."""
+        return self.table.groups
+
+    def draws(self, metric: str) -> Floats:
+        """Return draws of a metric, float64 (chain, draw, group); NaN where it is undefined.
+
+        Examples
+        --------
+        >>> result.draws("tpr").shape
+        (16, 200, 2)
+        """
+        if metric not in self.theta:
+            raise ValueError(
+                f"metric {metric!r} was not assessed; there are {', '.join(self.theta)}"
+            )
+        return self.theta[metric]
+
+    def metric(self, metric: str, group: Any) -> Estimate:
+        """Return the estimate of a metric in a group.
+
+        Examples
+        --------
+        >>> tpr = result.metric("tpr", "B")
+        >>> print(f"{tpr.mean:.2f}, {tpr.interval(0.95)[0]:.2f} to {tpr.interval(0.95)[1]:.2f}")
+        0.75, 0.66 to 0.84
+        >>> result.metric("selection_rate", "B").exact  # a fact of the rows
+        True
+        """
+        at = self._index(group)
+        lack = self.settings.metric(metric).lack
+        return Estimate(self.draws(metric)[..., at], lack, self._known(metric, at))
+
+    def difference(self, metric: str, group: Any, reference: Any) -> Estimate:
+        """Return the estimate of the metric in `group` minus the metric in `reference`.
+
+        Examples
+        --------
+        The posterior of tpr(B) - tpr(A): that it is positive, that it is small.
+
+        >>> delta = result.difference("tpr", "B", "A")
+        >>> print(f"{delta.mean:.2f} {delta.prob_greater(0):.2f} {delta.prob_within(0.05):.2f}")
+        0.11 0.99 0.12
+        >>> delta.draws.shape
+        (16, 200)
+        """
+        at, base = self._index(group), self._index(reference)
+        lack = self.settings.metric(metric).lack
+        return difference(self.draws(metric), at, base, lack, exact=self._known(metric, at, base))
+
+    def imputed(self, group: Any) -> Imputed:
+        """Return the labels of every row of a group by draw, score by score.
+
+        weight and label are float64 (chain * draw, slot); the slots are `slots.score_slots(fine)`.
+        The same labels in every call; metrics of scores are made of them.
+
+        Examples
+        --------
+        >>> weight, label = result.imputed("A")
+        >>> weight.shape == label.shape, bool(((label >= 0) & (label <= 1)).all())
+        (True, True)
+        """
+        from .metrics.imputation import impute_group, score_slots
+
+        at = self._index(group)
+        return impute_group(
+            self.posterior.psi,
+            at,
+            score_slots(self.fine)[at],
+            self.posterior.regions,
+            target=self.settings.target,
+            seed=self.label_seed,
+            cap=self.settings.cap,
+        )
+
+    def marginal(self, metric: str, attribute: Any, level: Any) -> Estimate:
+        """Return the estimate of a metric of all rows that have a level of an attribute.
+
+        Examples
+        --------
+        With one attribute the levels are the groups.
+
+        >>> result.marginal("tpr", "group", "B").mean == result.metric("tpr", "B").mean
+        True
+        """
+        return self._margin(metric, attribute).estimate(level)
+
+    def marginal_difference(
+        self, metric: str, attribute: Any, level: Any, reference: Any = None
+    ) -> Estimate:
+        """Return the metric of one level of an attribute minus that of another.
+
+        The default reference is the level with most rows.
+
+        Examples
+        --------
+        >>> delta = result.marginal_difference("tpr", "group", "B")
+        >>> delta.mean == result.difference("tpr", "B", "A").mean
+        True
+        """
+        return self._margin(metric, attribute).difference(level, reference)
+
+    @cached_property
+    def margins(self) -> dict[str, dict[str, Margin]]:
+        """Margins of every metric, by metric and attribute; see `marginals`."""
+        from .comparison.pooled import margins
+
+        return margins(self._drawn, tuple(map(self.settings.metric, self.settings.metrics)))
+
+    def _margin(self, metric: str, attribute: Any) -> Margin:
+        self.draws(metric)  # an unknown one raises
+        name = level_name(attribute)
+        if name not in self.table.attributes:
+            raise ValueError(f"no attribute {name!r}; there are {', '.join(self.table.attributes)}")
+        return self.margins[metric][name]
+
+    def by_group(self, metric: str | Metric) -> ByGroup:
+        """Return the draws of a metric with what comparisons need to know of them.
+
+        A metric of counts that was not assessed is made of the same counts.
+
+        Examples
+        --------
+        >>> by = result.by_group("ppv")
+        >>> by.draws.shape, by.groups, by.known.tolist()
+        ((16, 200, 2), ('A', 'B'), [False, False])
+        """
+        of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
+        if of.of == "counts" and of.name not in self.theta:
+            draws = count_theta(self.counts, self.table, self.settings, of)
+        else:
+            draws = self.draws(of.name)
+        known = np.zeros(len(self.groups), dtype=bool)
+        if self.settings.target != "population":
+            known |= of.label_free
+            known |= self.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
+        pooled = bool(self.settings.hierarchical)
+        return ByGroup(draws, self.groups, of.lack, known, of.label_free, pooled)
+
+    def effective_labels(self, metric: str) -> Effective:
+        """Return the effective number of labels of a metric, by group; see `metrics.labels_only`.
+
+        Examples
+        --------
+        >>> found = result.effective_labels("tpr")
+        >>> bool((found.labels > found.own).all())
+        True
+        """
+        from .metrics.labels_only import effective_labels
+
+        return effective_labels(
+            self.settings.metric(metric),
+            tuple(self.metric(metric, group) for group in self.groups),
+            self.labels.get(metric),
+            self.table,
+            self.counts,
+            prior=self.settings.labels_only_prior,
+            prob=self.settings.prob,
+            target=self.settings.target,
+        )
+
+    def ratio(self, metric: str, group: Any, reference: Any) -> Ratio:
+        """Return the metric in `group` over the metric in `reference`.
+
+        Examples
+        --------
+        The four-fifths rule, whichever group is below.
+
+        >>> ratio = result.ratio("selection_rate", "B", "A")
+        >>> print(f"{ratio.median:.2f} {ratio.prob_within(0.8):.1f}")
+        1.10 1.0
+        """
+        from .metrics.estimate import ratio
+
+        low = self.settings.metric(metric).bounds[0]
+        if low < 0.0:
+            raise ValueError(f"{metric} can be negative and has no ratio; take its difference")
+        by, at, base = self.by_group(metric), self._index(group), self._index(reference)
+        exact = bool(by.known[at] and by.known[base])
+        return ratio(by.draws, at, base, by.lack, exact=exact)
+
+    def pairs(self, metric: str) -> tuple[Pair, ...]:
+        """Return the differences of all pairs of groups, each with P(it is the largest gap).
+
+        The reference is subtracted in its pairs, the earlier group in others.
+
+        Examples
+        --------
+        >>> [(pair.group, pair.reference, pair.prob_largest) for pair in result.pairs("tpr")]
+        [('B', 'A', 1.0)]
+        """
+        self._several()
+        return comparisons.pairs(self.by_group(metric), self._base)
+
+    def largest_gap(self, metric: str) -> Gap:
+        """Return the highest minus the lowest metric of all groups; see `comparisons`.
+
+        Examples
+        --------
+        It is positive between equal groups, too: ask how small it is.
+
+        >>> gap = result.largest_gap("tpr")
+        >>> print(f"{gap.prob_within(0.2):.2f} {gap.upper(0.95):.2f}", gap.which)
+        0.96 0.19 ('B', 'A')
+        """
+        self._several()
+        return comparisons.largest_gap(self.by_group(metric))
+
+    def between_group_sd(self, metric: str) -> Gap:
+        """Return the standard deviation of a metric between groups; see `between`.
+
+        Examples
+        --------
+        >>> spread = result.between_group_sd("tpr")
+        >>> print(f"{spread.median:.2f}")
+        0.05
+        """
+        from .comparison.gaps import between_group_sd
+
+        self._several()
+        return between_group_sd(self.by_group(metric))
+
+    def against_rest(self, metric: str, group: Any) -> Estimate:
+        """Return the metric in `group` minus the mean of the other groups' by weight of rows.
+
+        Examples
+        --------
+        >>> result.against_rest("tpr", "B").mean == result.difference("tpr", "B", "A").mean
+        True
+        """
+        self._several()
+        weight = self.table.sums("weight").sum(axis=(1, 2))
+        return comparisons.against_rest(self.by_group(metric), self._index(group), weight)
+
+    def against_overall(self, metric: str, group: Any) -> Estimate:
+        """Return the metric in `group` minus the metric of all rows; see `overall`.
+
+        Examples
+        --------
+        >>> print(f"{result.against_overall('tpr', 'B').mean:.2f}")
+        0.08
+        """
+        self._several()
+        by, at = self.by_group(metric), self._index(group)
+        return comparisons.against_overall(by, at, self.overall(metric).draws)
+
+    def overall(self, metric: str) -> Estimate:
+        """Return the estimate of a metric of all rows, whatever their group.
+
+        Examples
+        --------
+        >>> print(f"{result.overall('tpr').mean:.2f}")
+        0.67
+        """
+        from .comparison.pooled import overall_draws
+
+        by, of = self.by_group(metric), self.settings.metric(metric)
+        draws = overall_draws(self._drawn, (of,))[of.name]
+        return Estimate(draws, of.lack, bool(by.known.all()))
+
+    def criterion(self, name: str, group: Any, reference: Any) -> Estimate | Gap:
+        """Return how far two groups are from a criterion of fairness.
+
+        Parameters
+        ----------
+        name
+            One of `criteria.CRITERIA`, such as "demographic_parity" or "equalized_odds".
+        group, reference
+
+        Returns
+        -------
+        Estimate of the difference of its metric. For equalized odds a Gap: the larger of the two
+        absolute differences, draw by draw.
+
+        Examples
+        --------
+        >>> gap = result.criterion("equalized_odds", "B", "A")
+        >>> print(f"{gap.median:.2f}, mostly of {gap.which[0]}")
+        0.12, mostly of tpr
+        """
+        metrics = criterion_metrics(name)
+        at, base = self._index(group), self._index(reference)
+        found = {}
+        for metric in metrics:
+            by = self.by_group(metric)
+            exact = bool(by.known[at] and by.known[base])
+            found[metric] = difference(by.draws, at, base, by.lack, exact=exact)
+        return larger_gap(found) if len(found) > 1 else found[metrics[0]]
+
+    def simultaneous(self, metrics: Any = None, prob: float | None = None) -> Simultaneous:
+        """Return intervals of all groups' differences from the reference that hold at once.
+
+        Parameters
+        ----------
+        metrics
+            Names; default: all that were assessed.
+        prob
+            Probability that all of them hold; default: that of the settings.
+
+        Examples
+        --------
+        >>> both = result.simultaneous(["tpr", "fpr"])
+        >>> [cell.metric for cell in both.cells], bool(both.factor > 1.96)
+        (['tpr', 'fpr'], True)
+        >>> low, high = both.interval("tpr", "B")
+        >>> print(f"{low:.2f} to {high:.2f}")
+        0.00 to 0.22
+        """
+        from .comparison.gaps import Cell, simultaneous
+
+        self._several()
+        given = self.settings.metrics if metrics is None else metrics
+        names = (given,) if isinstance(given, str) else tuple(given)
+        reference = str(self.settings.reference)
+        cells, bounds = {}, {}
+        for name in names:
+            self.draws(name)  # an unknown one raises
+            low, high = self.settings.metric(name).bounds
+            bounds[name] = (low - high, high - low)
+            for group in self.groups:
+                if group != reference:
+                    cell = Cell(name, group, reference)
+                    cells[cell] = self.difference(name, group, reference)
+        return simultaneous(cells, self.settings.prob if prob is None else prob, bounds)
+
+    def check(
+        self,
+        metric: str | Check,
+        within: float | None = None,
+        prob: float | None = None,
+        group: Any = None,
+        reference: Any = None,
+        relation: str = "difference",
+    ) -> Verdict:
+        """Judge whether gaps between groups are within a limit.
+
+        Parameters
+        ----------
+        metric
+            A metric or a criterion; or, without `within`, a whole check as on the command line:
+            "tpr<=0.05", "selection_rate ratio>=0.8".
+        within
+            A difference is to be at most this, in absolute value; a ratio, whichever group is
+            above, at least this.
+        prob
+            Probability that a verdict needs; default: that of the settings, as of the intervals.
+        group, reference
+            Default: every pair of groups. With a reference every other group is compared with it;
+            with a group, that one with the reference, by default the reference of the settings.
+        relation : {"difference", "ratio"}
+
+        Returns
+        -------
+        Verdict, whose `status` is "pass", "fail" or "insufficient".
+
+        Examples
+        --------
+        >>> result.check("selection_rate ratio>=0.5").status
+        'pass'
+        >>> verdict = result.check("tpr", within=0.1)
+        >>> verdict.status, verdict.more_labels is not None
+        ('insufficient', True)
+        >>> print(verdict.sentence.partition(",")[0])
+        tpr<=0.1: insufficient evidence
+        """
+        from .comparison.verdict import Question, compared_pairs, judge
+
+        check = parse_check(metric) if within is None else make_check(str(metric), within, relation)
+        self._several()
+        for name in check.metrics:
+            check_range(check, name, self.settings.metric(name).bounds)
+        at, base = (None if one is None else self._index(one) for one in (group, reference))
+        rows = self.table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
+        question = Question(
+            check,
+            tuple(self.by_group(name) for name in check.metrics),
+            compared_pairs(len(self.groups), at, base, self._base),
+            rows > 0,
+        )
+        asked = self.settings.prob if prob is None else check_prob(prob)
+        return judge(
+            question,
+            asked,
+            unconverged=None if self.gate.ok else "the chains have not converged",
+            empty_groups=self.table.empty_groups,
+            forecast=lambda: self._more_labels(question, asked),
+        )
+
+    def _more_labels(self, question: Question, prob: float) -> int | None:
+        """Return how many more labels would probably settle a check; not forecast here."""
+        return None
+
+    @cached_property
+    def checks(self) -> tuple[Verdict, ...]:
+        """Verdicts on the checks of the settings."""
+        return tuple(self.check(check) for check in self.settings.checks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the assessment as plain values, ready for JSON; this is what `--json` prints.
+
+        An undefined number is null with a `reason` (`effective_reason` for worth in labels), never
+        0 or -1. The keys:
+
+        version, settings
+            What was run, defaults included.
+        data
+            rows, labeled, unlabeled, clipped, weighted, attributes, groups (name, rows, labeled,
+            positives, parts), empty_groups.
+        metrics
+            Per metric: groups (name, mean, sd, interval, exact, effective_labels, width_ratio,
+            labels_only, prediction_powered), differences (group, reference, mean, sd, interval,
+            exact, prob_positive, prob_within, labels_only, prediction_powered), ratios, pairs,
+            largest_gap, between_group_sd, against_rest, against_overall, marginals; truth where it
+            is known.
+        criteria
+            Per criterion: its metrics and differences.
+        checks
+            Per check: status, prob, prob_within, reason, more_labels (more_labels_reason where it
+            is null), pairs (group, reference, prob_within, reason,
+            gap); beyond (metric, higher, lower, prob, gap) where it fails.
+        simultaneous, thresholds
+            Where they are asked for: intervals that hold at once; per threshold the metrics.
+        calibration
+            omega, tau, worth (median, interval): how far the curve is trusted; regions: labels
+            against what the model expects, by group and range of scores.
+        diagnostics
+            rhat_max, ess_bulk_min, ess_tail_min, ok, reason, draws, extended.
+        warnings
+            code and message of each; see `warn` for the codes.
+
+        Examples
+        --------
+        >>> found = result.to_dict()
+        >>> list(found["metrics"]), found["diagnostics"]["ok"]
+        (['accuracy', 'tpr', 'fpr', 'selection_rate'], True)
+        >>> one = found["metrics"]["tpr"]["differences"][0]
+        >>> one["group"], one["reference"], 0 < one["prob_positive"] < 1
+        ('B', 'A', True)
+        """
+        from .values import to_dict
+
+        return to_dict(self)
+
+    def __repr__(self) -> str:
+        from .data.messages import one_line
+
+        table, names = self.table, ", ".join(self.settings.metrics)
+        return one_line(
+            f"<Assessment: {table.rows:,} rows, {table.labeled:,} labeled; {len(self.groups):,} "
+            f"groups by {' and '.join(table.attributes)}; {names}; print() shows the report>"
+        )
+
+    @property
+    def _drawn(self) -> Drawn:
+        from .comparison.pooled import Drawn
+
+        fixed = self.settings.target != "population"
+        return Drawn(
+            self.counts,
+            lambda at: self.imputed(self.groups[at]),
+            self.table,
+            self.fine,
+            fixed,
+        )
+
+    def _known(self, metric: str | Metric, *groups: int) -> bool:
+        """Whether a metric is a fact of the rows: free of labels, or of groups with all labels."""
+        if self.settings.target == "population":
+            return False
+        of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
+        unlabeled = self.table.sums("rows")[list(groups), :, UNLABELED]
+        return of.label_free or not unlabeled.any()
+
+    @property
+    def _base(self) -> int | None:
+        """Index of the reference."""
+        reference = self.settings.reference
+        return None if reference is None else self.groups.index(reference)
+
+    def _several(self) -> None:
+        """Raise ValueError where there is nothing to compare."""
+        if len(self.groups) < 2:
+            raise ValueError(only_one(self.groups))
+
+    def _index(self, group: Any) -> int:
+        name = level_name(group)
+        if name not in self.groups:
+            known = ", ".join(self.groups)
+            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {known}")
+        return self.groups.index(name)

@@ -1,0 +1,21 @@
+"""core.data.logit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+def logit_of(score: Any, clip: float) -> Floats:
+    """Return logit(s) of scores in [0, 1], clipped to [clip, 1 - clip] first."""
+    clipped = np.clip(np.asarray(score, dtype=np.float64), clip, 1.0 - clip)
+    return np.asarray(np.log(clipped) - np.log1p(-clipped), dtype=np.float64)
+
+
+def sigmoid(odds: Floats) -> Floats:
+    """Return the probability of log odds, float64 of the same shape."""
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * odds))

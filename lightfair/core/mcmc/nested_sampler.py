@@ -1,0 +1,162 @@
+"""The sampler of the nested prior: chains start apart, warm up, and are then drawn from.
+
+What `sampler` is to `moves`, this is to `nested_moves`: warm-up adapts step sizes and refits the
+surrogate, draws adapt nothing, and a kept draw is the state after a sweep. There is no compiled
+form.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..data.logit import Floats
+from ..model.likelihood import Evidence, loglik
+from .hierarchy import Nesting, draw, expand_nested, marginal, shift_shapes
+from .jit import compiles
+from .nested_moves import ROUNDS, Accepted, Candidates, Noise, State, Step, make_noise, propose
+from .nested_moves import sweep as one_sweep
+from .sampler import BLOCK, Progress, drawn, longer, numpy_seconds, warmed
+from .surrogate import Surrogate, refit, walk_shape
+
+
+class NestedDraws(NamedTuple):
+    """Kept states.
+
+    psi: (data set, chain, draw, group, D); eta: (.., draw, P, D), mu and the effects; sigma: (..,
+    draw, S).
+    """
+
+    psi: Floats
+    eta: Floats
+    sigma: Floats
+
+    @property
+    def mu(self) -> Floats:
+        """The common location, (.., draw, D)."""
+        return self.eta[..., 0, :]
+
+
+class NestedChains(NamedTuple):
+    """Chains at a moment, and all that is needed to go on; jit: whether to impute compiled."""
+
+    state: State
+    evidence: Evidence
+    nest: Nesting
+    surrogate: Surrogate
+    step: Step
+    accepted: Accepted
+    rng: np.random.Generator
+    jit: bool
+
+
+def warm_up(
+    evidence: Evidence,
+    nest: Nesting,
+    *,
+    chains: int,
+    warmup: int,
+    rng: np.random.Generator,
+    progress: Progress | None = None,
+) -> NestedChains:
+    """Start chains and warm them up; arguments as in `sampler.warm_up`."""
+    now = _begin(evidence, nest, chains, rng)
+    return warmed(now, warmup, _run, _adapted, _refitted, progress)
+
+
+def take_draws(
+    chains: NestedChains, draws: int, *, progress: Progress | None = None
+) -> tuple[NestedChains, NestedDraws]:
+    """Go on for a number of draws; `chains` itself stays, but for its generator."""
+    groups, rows = chains.nest.design.shape
+    sets, count = chains.state.value.shape
+    per_sweep = sets * count * ROUNDS * len(chains.nest.scales.own) * 2 * (groups + rows)
+    size = 2 * max(1, BLOCK // (2 * per_sweep))  # moves come in two forms, in turn
+    chains, parts = drawn(chains, draws, size, _run, progress)
+    kept = _joined(parts)
+    return chains, NestedDraws(kept.psi, kept.eta, kept.sigma)
+
+
+def _begin(
+    evidence: Evidence, nest: Nesting, chains: int, rng: np.random.Generator
+) -> NestedChains:
+    """Draw first states from the surrogate, half as wide again, so that chains start apart."""
+    surrogate = expand_nested(evidence, nest)
+    sets, groups, size = surrogate.linear.shape
+    rows, count = len(nest.ratio), len(nest.scales.sd)
+    sigma = np.abs(rng.standard_normal((sets, chains, count))) * nest.scales.sd
+    at = marginal(sigma, surrogate, nest)
+    for_eta = 1.5 * rng.standard_normal((sets, chains, rows, size))
+    for_psi = 1.5 * rng.standard_normal((sets, chains, groups, size))
+    eta, psi = draw(at, sigma, nest, for_eta, for_psi)
+    state = State(psi, eta, sigma, loglik(psi, evidence), at.value)
+    step = Step(np.ones((sets, groups)), np.ones((sets, rows)), np.full((sets, count), 1.2))
+    nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, rows, count, 2, groups)))
+    jit = compiles(numpy_seconds(sets, groups, len(evidence.up), size, chains))
+    return NestedChains(state, evidence, nest, surrogate, step, nothing, rng, jit)
+
+
+def _adapted(chains: NestedChains) -> NestedChains:
+    """Chains with the steps that their rates of acceptance ask for."""
+    step, rate = chains.step, chains.accepted
+    psi, eta = longer(step.psi, rate.psi, 0.3), longer(step.eta, rate.eta, 0.3)
+    return chains._replace(step=Step(psi, eta, longer(step.sigma, rate.sigma, 0.4)))
+
+
+def _refitted(chains: NestedChains, history: list[State]) -> NestedChains:
+    """Refit the surrogate to the latter half of the states met so far."""
+    every = _joined(history)
+    length = every.value.shape[2]
+    recent = [
+        part[:, :, length // 2 :].reshape(len(part), -1, *part.shape[3:])
+        for part in (every.psi, every.sigma, every.loglik)
+    ]
+    surrogate = refit(chains.surrogate, *recent)
+    value = marginal(chains.state.sigma, surrogate, chains.nest).value
+    return chains._replace(state=chains.state._replace(value=value), surrogate=surrogate)
+
+
+def _run(chains: NestedChains, sweeps: int) -> tuple[NestedChains, State]:
+    """Run sweeps; return the chains and every state, (data set, chain, sweep, ...)."""
+    nest, surrogate, step = chains.nest, chains.surrogate, chains.step
+    noise = make_noise(chains.rng, chains.state.value.shape, sweeps, nest)
+    shapes = step.psi[..., None, None] * walk_shape(surrogate, nest.scales)
+    walk = (shapes[:, None, None] @ noise.walk[..., None])[..., 0]
+    across = step.eta[..., None, None] * shift_shapes(surrogate, nest)
+    shift = (across[:, None, None] @ noise.shift[..., None])[..., 0]
+    shift[:, :, 1::2] = noise.shift[:, :, 1::2]  # of every other sweep: for a draw, not a walk
+    noise = noise._replace(walk=walk, shift=shift)
+    candidates = propose(noise, chains.evidence, surrogate, nest)
+    state = chains.state
+    kept: list[State] = []
+    total: list[Accepted] = []
+    for t in range(sweeps):
+        rounds = slice(t * ROUNDS, (t + 1) * ROUNDS)
+        part = Noise(*(x[:, :, rounds] for x in noise[:3]), *(x[:, :, t] for x in noise[3:]))
+        at_hand = Candidates(
+            State(*(x[:, :, rounds] for x in candidates.state)), candidates.weight[:, :, rounds]
+        )
+        state, counts = one_sweep(
+            state, at_hand, part, chains.evidence, surrogate, nest, step, second=t % 2 == 1
+        )
+        kept.append(state)
+        total.append(counts)
+    sums = Accepted(*(np.sum(values, axis=0) for values in zip(*total, strict=True)))
+    count = state.value.shape[1]
+    first, second = count * ((sweeps + 1) // 2), max(1, count * (sweeps // 2))
+    every = count * sweeps
+    rates = Accepted(
+        sums.joint / (every * ROUNDS),
+        sums.psi / every,
+        sums.eta / first,
+        sums.sigma / first,
+        sums.all / second,
+        sums.own / every,
+    )
+    states = State(*(np.stack(column, axis=2) for column in zip(*kept, strict=True)))
+    return chains._replace(state=state, accepted=rates), states
+
+
+def _joined(parts: list[State]) -> State:
+    return State(*(np.concatenate(column, axis=2) for column in zip(*parts, strict=True)))

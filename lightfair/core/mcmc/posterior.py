@@ -1,0 +1,63 @@
+"""Posterior: named draws of the calibration curves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..data.logit import Floats
+from ..model.regions import Regions
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Draws of the calibration curves.
+
+    Attributes
+    ----------
+    phi : float64 array, shape (chain, draw, group, 3)
+        log a, log b, c of each group.
+    mu, sigma : float64 array, shape (chain, draw, 3)
+        Common location and spread of the groups' log a, log b and c. Without hierarchy each group
+        has its own: (chain, draw, group, 3). Under the nested prior sigma is the spread of what is
+        left when the effects of attributes are taken off.
+    deviations : float64 array, shape (chain, draw, group, J)
+        How far the log odds are from the curve, in the columns of `regions`; J is 0 without trust.
+    omega, tau : float64 array, shape (chain, draw), or None
+        Scales of the deviations, in log odds: of what groups share, and of what they do not.
+        Without hierarchy (chain, draw, group). None without trust.
+    regions : Regions
+        Where the deviations live.
+    effects, effect_sd : dict of str to float64 array, or None
+        Under the nested prior, for each attribute with two levels or more, what a level adds to mu,
+        (chain, draw, level, 3), levels sorted by name, and the scale of these, (chain, draw, 3).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> curves = result.posterior
+    >>> curves.phi.shape, curves.mu.shape, curves.omega.shape
+    ((16, 200, 2, 3), (16, 200, 3), (16, 200))
+    >>> log_a, log_b, c = curves.phi[:, :, 0].mean(axis=(0, 1))  # the curve of group A
+    >>> print(lf.calibrate(0.5, *np.exp([log_a, log_b]), c).round(1))
+    0.7
+    """
+
+    phi: Floats
+    mu: Floats
+    sigma: Floats
+    deviations: Floats
+    omega: Floats | None
+    tau: Floats | None
+    regions: Regions
+    effects: dict[str, Floats] | None = None
+    effect_sd: dict[str, Floats] | None = None
+
+    @property
+    def psi(self) -> Floats:
+        """All coordinates of the curves, float64 (chain, draw, group, 3 + J)."""
+        return np.concatenate([self.phi, self.deviations], axis=-1)

@@ -1,0 +1,119 @@
+"""The scales: how the free scale parameters set the prior of every coordinate of a curve.
+
+A curve has D coordinates psi = (log a, log b, c, deviations), with the same prior for each:
+
+    psi_gd ~ N(mu_d, spread_d),   mu_d ~ N(0, location_d)
+
+The S free scales sigma_k ~ TN(0, sd_k) are fewer. Each coordinate takes its spread from one of
+them, times a ratio, or has a fixed one; so does its location:
+
+    spread_d = own_d sigma_k or own_d,   location_d = common_d sigma_k or common_d
+
+Of the curve's three coordinates the spreads are sigma_a, sigma_b, sigma_c and the locations are
+fixed. The deviations from the curve (`trust`) share one scale of their locations, omega, and one of
+their spreads, tau.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..data.logit import Floats
+from .curve import Prior
+
+Ints = npt.NDArray[np.int64]
+
+SIGMA_C = 2  # index of sigma_c
+
+
+class Scales(NamedTuple):
+    """The map from sigma to the prior of every coordinate.
+
+    sd: float64 (S,), scale of each half-normal sigma; own, common: float64 (D,), ratios or fixed
+    values; own_of, common_of: int64 (D,), which sigma they multiply, S for none.
+    """
+
+    sd: Floats
+    own: Floats
+    common: Floats
+    own_of: Ints
+    common_of: Ints
+
+    def spread(self, sigma: Floats) -> Floats:
+        """Standard deviations of psi around mu, (..., D), at sigma (..., S)."""
+        return np.asarray(self.own * with_one(sigma)[..., self.own_of])
+
+    def location(self, sigma: Floats) -> Floats:
+        """Standard deviations of mu around 0, (..., D), at sigma (..., S)."""
+        return np.asarray(self.common * with_one(sigma)[..., self.common_of])
+
+    def squares(self, psi: Floats, mu: Floats) -> Floats:
+        """Sum squares in units of sigma: psi (..., group, D), mu (..., D) -> (..., S)."""
+        far = (psi - mu[..., None, :]) / self.own
+        middle = mu / self.common
+        mine = (far * far).sum(axis=-2) @ one_hot(self.own_of, len(self.sd))
+        return np.asarray(mine + (middle * middle) @ one_hot(self.common_of, len(self.sd)))
+
+    def counts(self, groups: int) -> Floats:
+        """How many normals have each sigma as their scale: float64 (S,)."""
+        ones = np.ones(len(self.own))
+        size = len(self.sd)
+        own = ones @ one_hot(self.own_of, size)
+        return np.asarray(groups * own + ones @ one_hot(self.common_of, size))
+
+
+def curve_scales(prior: Prior) -> Scales:
+    """Return the scales of the curve alone: log a, log b, c."""
+    three = np.arange(3)
+    return Scales(prior.spread_sd, np.ones(3), prior.location_sd, three, np.full(3, 3))
+
+
+def with_deviations(
+    scales: Scales,
+    omega_sd: float,
+    tau_sd: float,
+    *,
+    own: list[float],
+    common: list[float],
+    loose: list[bool],
+) -> Scales:
+    """Add scales omega ~ TN(0, omega_sd) and tau ~ TN(0, tau_sd), and deviations.
+
+    Their locations are `common` times omega, their spreads `own` times tau. A loose one is as a c
+    of its own: its location is `common`, its spread `own` times sigma_c.
+    """
+    old = len(scales.sd)
+    omega, tau, none = old, old + 1, old + 2
+    free = np.array(loose, dtype=bool)
+    return Scales(
+        np.concatenate([scales.sd, [omega_sd, tau_sd]]),
+        np.concatenate([scales.own, own]),
+        np.concatenate([scales.common, common]),
+        np.concatenate(
+            [np.where(scales.own_of == old, none, scales.own_of), np.where(free, SIGMA_C, tau)]
+        ),
+        np.concatenate(
+            [np.where(scales.common_of == old, none, scales.common_of), np.where(free, none, omega)]
+        ),
+    )
+
+
+def with_one(sigma: Floats) -> Floats:
+    """Append a 1 to sigma (..., S), the scale of what is fixed."""
+    wide = np.ones((*sigma.shape[:-1], sigma.shape[-1] + 1))
+    wide[..., :-1] = sigma
+    return wide
+
+
+def one_hot(of: Ints, size: int) -> Floats:
+    """Which sigma each coordinate takes, as 0 and 1: of (D,) -> float64 (D, size)."""
+    return _one_hot_of(tuple(of.tolist()), size)
+
+
+@lru_cache(maxsize=64)
+def _one_hot_of(of: tuple[int, ...], size: int) -> Floats:
+    return np.asarray((np.array(of)[:, None] == np.arange(size)).astype(np.float64))

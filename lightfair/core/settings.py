@@ -1,0 +1,245 @@
+"""Settings: what an assessment is asked to do, checked once, and recorded in its result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from .comparison.check import Check, check_range, of_check, parse_check
+from .comparison.gaps import CRITERIA
+from .data.bands import check_cuts
+from .data.groups import crossed
+from .data.messages import hint, level_name, lies_in, show
+from .data.nodes import check_clip
+from .data.table import ScoreTable
+from .mcmc.sampler import DRAWS, NESTED_RUN, usual, usual_warmup
+from .metrics.definitions import DEFAULT_METRICS, Metric, as_metric, is_built_in, resolve_metrics
+from .metrics.estimate import check_epsilon, check_prob
+from .metrics.imputation import TARGETS
+from .metrics.labels_only import check_prior
+from .model.curve import FAMILIES, Prior
+from .model.regions import check_trust
+
+NESTED = "nested"
+
+RUN = {"chains": (1, 10_000), "draws": (4, None), "warmup": (0, None)}  # least, and most
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `assess`, by the names of its arguments, where they are explained.
+
+    `threshold` and `seed` are filled in by `resolved`, for the record; so are chains, draws and
+    warmup where they are None. `thresholds` are those that the report sets beside each other, "all"
+    for a grid, None where there is one. `metrics` are given as names and Metric values, and become
+    names; those that are not built in are kept in `own_metrics`.
+
+    Raises
+    ------
+    ValueError
+        If an option breaks its rule; the message names the rule and the value.
+    """
+
+    metrics: Any = DEFAULT_METRICS
+    reference: Any = None
+    family: str = "beta"
+    hierarchical: bool | str = True
+    prior: Prior = Prior()
+    trust: Any = True
+    target: str = "sample"
+    prob: float = 0.95
+    epsilon: float = 0.05
+    clip: float = 0.01
+    log_odds_cap: float | None = None
+    labels_only_prior: tuple[float, float] = (1.0, 1.0)
+    chains: int | None = None
+    draws: int | None = None
+    warmup: int | None = None
+    threshold: float | dict[str, float] | None = None
+    thresholds: Any = None
+    seed: int | None = None
+    own_metrics: tuple[Metric, ...] = ()
+    simultaneous: bool = False
+    checks: Any = ()
+
+    def __post_init__(self) -> None:
+        _check_choice("family", self.family, FAMILIES)
+        _check_choice("target", self.target, TARGETS)
+        for name, (least, most) in RUN.items():
+            if getattr(self, name) is not None:
+                _check_count(name, getattr(self, name), least, most)
+                object.__setattr__(self, name, int(getattr(self, name)))
+        if not isinstance(self.prior, Prior):
+            raise ValueError(f"prior must be a lightfair.Prior; got {self.prior!r}")
+        if self.log_odds_cap is not None and not lies_in(self.log_odds_cap, 0.0, math.inf):
+            raise ValueError(f"log_odds_cap must be above 0, or None; got {self.log_odds_cap!r}")
+        if self.thresholds is not None and not isinstance(self.thresholds, str):
+            object.__setattr__(self, "thresholds", check_cuts(self.thresholds))
+        elif self.thresholds not in (None, "all"):
+            raise ValueError(f'thresholds must be a list or "all"; got {self.thresholds!r}')
+        check_clip(self.clip)
+        check_prob(self.prob)
+        if self.log_odds_cap is not None:
+            object.__setattr__(self, "log_odds_cap", float(self.log_odds_cap))
+        object.__setattr__(self, "hierarchical", _checked_prior(self.hierarchical))
+        object.__setattr__(self, "trust", check_trust(self.trust))
+        checks = _parsed(self.checks)
+        metrics = with_checked(checks, resolve_metrics(self.metrics, self.own_metrics))
+        object.__setattr__(self, "checks", checks)
+        object.__setattr__(self, "simultaneous", bool(self.simultaneous))
+        own = tuple(metric for metric in metrics if not is_built_in(metric.name))
+        object.__setattr__(self, "metrics", tuple(metric.name for metric in metrics))
+        object.__setattr__(self, "own_metrics", own)
+        low, high = zip(*(self.metric(name).bounds for name in self.metrics), strict=True)
+        check_epsilon(self.epsilon, float(np.subtract(high, low).max()))
+        for name in ("prob", "epsilon", "clip"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+        object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
+
+    def resolved(self, table: ScoreTable, rng: Any) -> Settings:
+        """Fill in what depends on the data: threshold, reference, chains, draws and warm-up.
+
+        Without a reference the group with most rows is it; with one group there is none. Chains
+        are as many as `effort` says, with 3,200 draws in all. Where fewer than two attributes have
+        two levels, the nested prior is the hierarchical one.
+        """
+        reference = None
+        if self.reference is not None:
+            reference = level_name(self.reference)
+            if reference not in table.groups:
+                raise ValueError(
+                    f"reference must be one of the groups {', '.join(map(show, table.groups))}; "
+                    f"got {reference!r}{hint(reference, table.groups)}"
+                )
+        elif len(table.groups) > 1:
+            reference = table.groups[int(np.argmax(table.sums("rows").sum(axis=(1, 2))))]
+        chains, warmup = usual(len(table.groups), table.labeled, self.trust is not None)
+        hierarchical = self.hierarchical
+        if self.nested and len(crossed(table.parts)) < 2:
+            hierarchical = True
+        if self.chains is not None:
+            chains, warmup = self.chains, usual_warmup(self.chains)
+        if hierarchical == NESTED:
+            chains, warmup = NESTED_RUN if self.chains is None else (self.chains, NESTED_RUN[1])
+        return replace(
+            self,
+            hierarchical=hierarchical,
+            chains=chains,
+            draws=max(4, -(-DRAWS // chains)) if self.draws is None else self.draws,
+            warmup=warmup if self.warmup is None else self.warmup,
+            reference=reference if len(table.groups) > 1 else None,
+            threshold=table.threshold,
+            seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
+        )
+
+    @property
+    def nested(self) -> bool:
+        """Whether the prior has effects of attributes."""
+        return self.hierarchical == NESTED
+
+    @property
+    def run(self) -> tuple[int, int, int]:
+        """Chains, draws of each and sweeps of warm-up, of resolved settings."""
+        if self.chains is None or self.draws is None or self.warmup is None:
+            raise ValueError("settings must be resolved: their chains, draws or warmup are None")
+        return self.chains, self.draws, self.warmup
+
+    def metric(self, name: str) -> Metric:
+        """Return the metric of a name: one of `own_metrics`, or a built-in one."""
+        return next((own for own in self.own_metrics if own.name == name), None) or as_metric(name)
+
+    @property
+    def needs_slots(self) -> bool:
+        """Whether labels are to be imputed score by score.
+
+        That is where a metric of nodes is asked for, or several thresholds.
+        """
+        return self.thresholds is not None or any(
+            self.metric(name).of == "nodes" for name in self.metrics
+        )
+
+    @property
+    def label_free(self) -> tuple[str, ...]:
+        """Metrics that are known without labels: of these very rows, not of a population."""
+        if self.target == "population":
+            return ()
+        return tuple(name for name in self.metrics if self.metric(name).label_free)
+
+    @property
+    def cap(self) -> float:
+        """Upper bound on the log odds, inf for none."""
+        return math.inf if self.log_odds_cap is None else float(self.log_odds_cap)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain values."""
+        plain = dict(self.__dict__)
+        del plain["own_metrics"]
+        plain["metrics"] = list(self.metrics)
+        plain["checks"] = [check.text for check in self.checks]
+        if isinstance(self.thresholds, tuple):
+            plain["thresholds"] = list(self.thresholds)
+        plain["prior"] = self.prior.to_dict()
+        plain["trust"] = None if self.trust is None else self.trust.to_dict()
+        plain["labels_only_prior"] = list(self.labels_only_prior)
+        return plain
+
+
+def with_checked(checks: tuple[Check, ...], metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
+    """Add the metrics that checks are about; raise ValueError where there is no such metric."""
+    known = {metric.name: metric for metric in metrics}
+    for check in checks:
+        for name in check.metrics:
+            try:
+                metric = known[name] if name in known else as_metric(name)
+            except ValueError as error:
+                raise ValueError(
+                    f"check {check.text}: {error}; or a criterion{hint(name, CRITERIA)}: "
+                    f"{', '.join(CRITERIA)}"
+                ) from None
+            try:
+                check_range(check, name, metric.bounds)
+            except ValueError as error:
+                raise of_check(check.text, error) from None
+            known.setdefault(metric.name, metric)
+    return tuple(known.values())
+
+
+def _parsed(checks: Any) -> tuple[Check, ...]:
+    """Read checks, one or several, each once."""
+    several = isinstance(checks, (list, tuple)) and not isinstance(checks, Check)
+    return tuple(dict.fromkeys(map(parse_check, checks if several else (checks,))))
+
+
+def _checked_prior(hierarchical: Any) -> bool | str:
+    """True, False or "nested"."""
+    if isinstance(hierarchical, str) and hierarchical == NESTED:
+        return NESTED
+    if isinstance(hierarchical, (bool, np.bool_)):
+        return bool(hierarchical)
+    raise ValueError(f'hierarchical must be True, False or "{NESTED}"; got {hierarchical!r}')
+
+
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return the generator that `rng` asks for; raise ValueError where it is no seed nor one."""
+    plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
+    if rng is not None and not plain:
+        raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")
+    try:
+        return np.random.default_rng(rng)
+    except ValueError as error:
+        raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
+
+
+def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+
+
+def _check_count(name: str, value: Any, least: int, most: int | None) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least or (most is not None and value > most):
+        above = "" if most is None else f" and at most {most:,}"
+        raise ValueError(f"{name} must be a whole number of at least {least}{above}; got {value!r}")
