@@ -25,9 +25,9 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
 
-from lightfair.core.assess import assess_data  # noqa: E402
 from lightfair.core.data.rows import score_data  # noqa: E402
-from lightfair.core.simulate import hide_labels  # noqa: E402
+from lightfair.core.pipeline import assess_data  # noqa: E402
+from lightfair.core.simulation import hide_labels  # noqa: E402
 
 MODELS = ("mlp", "lr", "rf", "gnb")
 

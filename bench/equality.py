@@ -31,12 +31,12 @@ HERE = Path(__file__).resolve().parent
 # this folder goes: numba imports whatever is called coverage, and would find coverage.py
 sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
 
-from lightfair.core.assess import assess, frequencies  # noqa: E402
 from lightfair.core.assessment import Assessment  # noqa: E402
 from lightfair.core.data.binning import score_table  # noqa: E402
 from lightfair.core.data.rows import score_data  # noqa: E402
 from lightfair.core.metrics.definitions import as_metric  # noqa: E402
 from lightfair.core.model.curve import calibrate  # noqa: E402
+from lightfair.core.pipeline import assess, frequencies  # noqa: E402
 
 METRICS = ("accuracy", "tpr", "fpr")
 GROUPS = ("A", "B", "C")

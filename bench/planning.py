@@ -42,11 +42,11 @@ from experiment import hidden  # noqa: E402
 from scores import MODELS, Case, cases, rows  # noqa: E402
 
 from bench.planning_report import write_report  # noqa: E402
-from lightfair.core.assess import assess_table  # noqa: E402
 from lightfair.core.assessment import Assessment  # noqa: E402
 from lightfair.core.data.rows import ScoreData  # noqa: E402
 from lightfair.core.metrics.definitions import theta  # noqa: E402
 from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
+from lightfair.core.pipeline import assess_table  # noqa: E402
 from lightfair.core.settings import Settings  # noqa: E402
 from lightfair.planning.choose import choose_labels  # noqa: E402
 from lightfair.planning.plan import plan_labels  # noqa: E402

@@ -111,7 +111,7 @@ if TYPE_CHECKING:
     from .core.model.curve import calibrate as calibrate
     from .core.model.curve import llo_prior as llo_prior
     from .core.model.regions import Trust as Trust
-    from .core.simulate import simulate as simulate
+    from .core.simulation import simulate as simulate
     from .io.sql import sql_query as sql_query
     from .io.summarize import summarize as summarize
     from .io.table import ScoreTable as ScoreTable
@@ -163,7 +163,7 @@ _HOMES = {
         "llo_prior",
     ),
     "core.model.regions": ("Trust",),
-    "core.simulate": ("simulate",),
+    "core.simulation": ("simulate",),
     "io.sql": ("sql_query",),
     "io.summarize": ("summarize",),
     "io.table": (

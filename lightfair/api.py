@@ -18,8 +18,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import model_comparison
-from .core import assess as core_assess
 from .core import assessment as core
+from .core import pipeline
 from .core.data import binning
 from .core.data.table import ScoreTable
 from .interop import sklearn
@@ -293,13 +293,13 @@ def as_assessment(plain: core.Assessment) -> Assessment:
     return replace(found, table=storable(plain.table), fine=storable(plain.fine))
 
 
-@wraps(core_assess.assess)
+@wraps(pipeline.assess)
 def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) -> Assessment:
     if isinstance(y_true, ScoreTable) and threshold is not None:
         from .thresholds.curve import for_table
 
         threshold = for_table(threshold, y_true)
-    return as_assessment(core_assess.assess(y_true, *arguments, threshold=threshold, **options))
+    return as_assessment(pipeline.assess(y_true, *arguments, threshold=threshold, **options))
 
 
 @wraps(binning.score_table)

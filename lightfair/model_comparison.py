@@ -77,7 +77,6 @@ import numpy as np
 import numpy.typing as npt
 
 from .core import __version__
-from .core.assess import assess_data
 from .core.assessment import Assessment
 from .core.data.bands import is_several
 from .core.data.binning import score_table
@@ -94,6 +93,7 @@ from .core.metrics.definitions import DEFAULT_METRICS, theta
 from .core.metrics.estimate import Estimate
 from .core.model.curve import Prior
 from .core.model.regions import Trust
+from .core.pipeline import assess_data
 from .core.settings import Settings
 from .core.values import diagnostics_values, plain, summary, warning_values
 

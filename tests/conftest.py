@@ -12,7 +12,6 @@ if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
     sys.modules["numba"] = None  # type: ignore[assignment]
 
 import pytest  # noqa: E402
-from cases import CASES  # noqa: E402
 
 import lightfair as lf  # noqa: E402
 from lightfair.core.mcmc.jit import available  # noqa: E402
@@ -22,16 +21,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
     signal.signal(signal.SIGINT, signal.default_int_handler)  # children would ignore it, too
 
 
+def pytest_cmdline_main(config):
+    """Run on two processes, a file in each, where pytest-xdist is installed."""
+    option = config.option
+    if getattr(option, "numprocesses", 0) is None and not option.usepdb:
+        option.numprocesses, option.dist = 2, "loadfile"
+
+
 @pytest.fixture(scope="session")
 def rows():
     """A small simulated data set: 400 rows of two groups, 60 of them labeled."""
     return lf.simulate(400, 60, rng=3)
-
-
-@pytest.fixture(params=CASES)
-def scales(request):
-    """The prior of the curve alone, and that of a curve with deviations."""
-    return CASES[request.param]
 
 
 @pytest.fixture(scope="module")

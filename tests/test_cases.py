@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from asking import QUICKEST as QUICK
-from asking import ask_quickly as ask
-from asking import codes, flat
+from results import QUICKEST as QUICK
+from results import ask_quickly as ask
+from results import codes, flat
 
 import lightfair as lf
 from lightfair.cli.main import main

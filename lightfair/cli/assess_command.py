@@ -84,7 +84,7 @@ def assess_files(arguments: argparse.Namespace) -> Answer:
     check_outputs(arguments)
     if arguments.subsample_labels is not None:
         return _reported(arguments, _subsampled(arguments))
-    from ..core.assess import assess_table
+    from ..core.pipeline import assess_table
 
     settings = settings_of(arguments)
     progress = progress_line()
@@ -102,7 +102,7 @@ def assess_files(arguments: argparse.Namespace) -> Answer:
 def demo(arguments: argparse.Namespace) -> Answer:
     """Assess simulated rows whose truth is known."""
     from ..core.data.rows import score_data
-    from ..core.simulate import simulate
+    from ..core.simulation import simulate
 
     check_outputs(arguments)
     if not 0 <= arguments.labeled <= arguments.rows or arguments.rows < 1:
@@ -135,8 +135,8 @@ def _hidden(arguments: argparse.Namespace, data: Any, settings: Any) -> Any:
     """Assess rows with all but some labels hidden."""
     import numpy as np
 
-    from ..core.assess import assess_data
-    from ..core.simulate import hide_labels
+    from ..core.pipeline import assess_data
+    from ..core.simulation import hide_labels
 
     known = int((data.label >= 0).sum())
     if not 0 <= arguments.subsample_labels <= known:

@@ -134,7 +134,7 @@ def _planned(arguments: argparse.Namespace) -> Answer:
 
 def _assessed(arguments: argparse.Namespace) -> tuple[Any, Any]:
     """The assessment of all files and, where rows are to be chosen, the rows."""
-    from ..core.assess import assess_table
+    from ..core.pipeline import assess_table
 
     if arguments.metric and len(arguments.metric) > 1:
         raise ValueError(f"--metric must name one metric to plan for; got {len(arguments.metric)}")

@@ -66,7 +66,7 @@ def add_parser(commands: Any) -> None:
 def search_files(arguments: argparse.Namespace) -> Answer:
     """Search thresholds for the rows and tables of files."""
     from ..api import find_threshold
-    from ..core.assess import assess_table
+    from ..core.pipeline import assess_table
 
     check_outputs(arguments)
     if arguments.metric and len(arguments.metric) > 1:

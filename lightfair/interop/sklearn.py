@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.assess import assess
 from ..core.data.columns import (
     attribute_columns,
     check_indexes,
@@ -27,6 +26,7 @@ from ..core.data.columns import (
     same,
 )
 from ..core.data.messages import Note, hint, list_values, show
+from ..core.pipeline import assess
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment

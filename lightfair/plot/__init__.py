@@ -21,27 +21,27 @@ that the fonts of rcParams `font.family` do not have is written as an escape.
 
 TYPE_CHECKING = False  # as in the package above
 if TYPE_CHECKING:
-    from .calibration import calibration as calibration
     from .canvas import figure_size as figure_size
     from .chains import rank as rank
     from .chains import trace as trace
     from .density import posterior as posterior
     from .forest import differences as differences
     from .forest import groups as groups
-    from .models import models as models
-    from .plan import plan as plan
-    from .thresholds import thresholds as thresholds
+    from .label_plan import plan as plan
+    from .model_forest import models as models
+    from .reliability import calibration as calibration
+    from .threshold_curves import thresholds as thresholds
 
 _HOMES = {
     "groups": "forest",
     "differences": "forest",
     "posterior": "density",
-    "calibration": "calibration",
-    "thresholds": "thresholds",
-    "plan": "plan",
+    "calibration": "reliability",
+    "thresholds": "threshold_curves",
+    "plan": "label_plan",
     "trace": "chains",
     "rank": "chains",
-    "models": "models",
+    "models": "model_forest",
     "figure_size": "canvas",
 }
 __all__ = list(_HOMES)  # noqa: PLE0605

@@ -1,0 +1,25 @@
+"""Asking: an assessment of rows, such as those of `simulate`, with some of them changed."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import lightfair.core as lf
+
+QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
+QUICKEST = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
+
+
+def assess_rows(rows, **options):
+    """Assess rows; y_true, y_score and group may be given in place of theirs."""
+    y, s = (options.pop(name, getattr(rows, name)) for name in ("y_true", "y_score"))
+    group = options.pop("group", rows.group)
+    return lf.assess(y, s, sensitive_features=group, **options)
+
+
+ask = partial(assess_rows, **QUICK)
+ask_quickly = partial(assess_rows, **QUICKEST)
+
+
+def codes(result):
+    return [note.code for note in result.warnings]

@@ -1,0 +1,37 @@
+"""What the tests of the core share. They need numpy, scipy, numba and pytest, nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
+    sys.modules["numba"] = None  # type: ignore[assignment]
+sys.path.insert(0, str(Path(__file__).parent))  # asking, cases, naive
+
+import pytest  # noqa: E402
+from cases import CASES  # noqa: E402
+
+import lightfair.core as lf  # noqa: E402
+from lightfair.core.mcmc.jit import available  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """A small simulated data set: 400 rows of two groups, 60 of them labeled."""
+    return lf.simulate(400, 60, rng=3)
+
+
+@pytest.fixture(params=CASES)
+def scales(request):
+    """The prior of the curve alone, and that of a curve with deviations."""
+    return CASES[request.param]
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """Compile where that is possible, for modules that make many fits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LIGHTFAIR_JIT", "1" if available() else "0")
+        yield

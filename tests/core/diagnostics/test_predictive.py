@@ -1,0 +1,552 @@
+"""The misfit check against loops over rows, and what it says of data that fit and that do not."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+
+import naive
+import numpy as np
+import pytest
+from scipy import stats
+
+import lightfair.core as lf
+from lightfair.core.diagnostics.predictive import (
+    MAX_DRAWS,
+    Misfit,
+    _Runs,
+    _share_below,
+    misfit_check,
+    misfit_notes,
+    typical_rate,
+    worth_sentence,
+)
+from lightfair.core.mcmc.jit import available
+from lightfair.core.mcmc.posterior import Posterior
+from lightfair.core.model.curve import calibrate
+from lightfair.core.model.regions import no_regions, regions, worth
+
+LEVELS = np.arange(2, 99) / 100.0
+ARRAYS = [field.name for field in dataclasses.fields(Misfit) if field.name != "trusted"]
+TRUE = (0.75, 1.3, 0.3)
+
+
+def labeled(count, seed=0, names=("a", "b"), levels=LEVELS, share=0.3):
+    """Rows (label, score, group); labels of the curve TRUE, most of them hidden."""
+    rng = np.random.default_rng(seed)
+    score = rng.choice(levels, count) if levels is not None else rng.uniform(0.02, 0.98, count)
+    label = (rng.random(count) < calibrate(score, *TRUE)).astype(float)
+    label[rng.random(count) >= share] = np.nan
+    return label, score, np.resize(names, count)
+
+
+def build(columns, **options):
+    label, score, group = columns
+    return lf.score_table(lf.score_data(label, score, sensitive_features=group, **options))
+
+
+def posterior(table, trusted=True, n=6, seed=1, spread=0.3):
+    """A posterior of made-up draws, two chains of n."""
+    rng = np.random.default_rng(seed)
+    where = regions(table) if trusted else no_regions()
+    groups = len(table.groups)
+    phi = np.array([*np.log(TRUE[:2]), TRUE[2]]) + rng.normal(0.0, spread, (2, n, groups, 3))
+    deviations = rng.normal(0.0, 0.4, (2, n, groups, where.loadings.shape[1]))
+    three = np.ones((2, n, 3))
+    return Posterior(
+        phi, three, three, deviations, *[np.full((2, n), 0.4) if trusted else None] * 2, where
+    )
+
+
+def rates_of_rows(table, columns, draws, deviate):
+    """f of every labeled row in every draw, one by one: (n, row); and the region of every row."""
+    label, score, group = columns
+    where = regions(table)
+    psi = draws.psi.reshape(-1, *draws.psi.shape[2:])
+    rate = np.zeros((len(psi), len(score)))
+    region = np.zeros(len(score), dtype=int)
+    for i, s in enumerate(score):
+        logit = math.log(s) - math.log(1.0 - s)
+        side = int(s >= 0.5)
+        region[i] = where.first[side] + sum(logit >= edge for edge in where.edges[side])
+        if math.isnan(label[i]):
+            continue
+        for j, coordinates in enumerate(psi[:, table.groups.index(group[i])]):
+            f = naive.curve(s, math.exp(coordinates[0]), math.exp(coordinates[1]), coordinates[2])
+            odds = math.log(f) - math.log(1.0 - f)
+            if deviate:
+                for k, deviation in enumerate(coordinates[3:]):
+                    odds += where.loadings[region[i], k] * deviation
+            rate[j, i] = 1.0 / (1.0 + math.exp(-odds))
+    return rate, region
+
+
+def mid_share_below(count, rate):
+    """P(y_rep < count) + P(y_rep = count) / 2, exactly."""
+    mass = np.ones(1)
+    for p in rate:
+        mass = np.convolve(mass, [1.0 - p, p])
+    return mass[:count].sum() + 0.5 * mass[count]
+
+
+def entries(check):
+    return range(len(check.group))
+
+
+# against loops over rows
+
+
+@pytest.mark.parametrize("deviate", [False, True])
+def test_expected_shares_equal_a_loop_over_rows(deviate):
+    columns = labeled(500)
+    label, score, group = columns
+    table = build(columns)
+    draws = posterior(table, deviate)
+    check = misfit_check(draws, table, 1)
+    rate, region = rates_of_rows(table, columns, draws, deviate)
+    found = {(check.group[e], check.region[e]): e for e in entries(check)}
+    assert list(found) == sorted(found) and len(found) == 12
+    for (at, place), e in found.items():
+        here = (group == table.groups[at]) & (region == place)
+        mine = here & ~np.isnan(label)
+        assert check.rows[e] == mine.sum() and check.positives[e] == label[mine].sum()
+        assert check.expected[e] == pytest.approx(rate[:, mine].mean(), rel=1e-12)
+        assert check.score[e] == pytest.approx(score[mine].mean(), rel=1e-12)
+        assert check.rate[e] == label[mine].mean()
+        assert check.low[e] == pytest.approx(score[region == place].min(), rel=1e-9)
+        assert check.high[e] == pytest.approx(score[region == place].max(), rel=1e-9)
+        assert check.predicted[e] == (score[mine][0] >= 0.5) and not check.mass[e]
+    assert check.rows.sum() == (~np.isnan(label)).sum()
+
+
+@pytest.mark.parametrize("deviate", [False, True])
+def test_tails_and_intervals_are_those_of_sums_of_bernoullis(deviate):
+    columns = labeled(600)
+    label, _, group = columns
+    table = build(columns)
+    draws = posterior(table, deviate, n=MAX_DRAWS // 2)
+    check = misfit_check(draws, table, 1)
+    rate, region = rates_of_rows(table, columns, draws, deviate)
+    rng = np.random.default_rng(2)
+    low, high, p = check.expected_low, check.expected_high, check.p
+    for e in entries(check):
+        mine = (group == table.groups[check.group[e]]) & (region == check.region[e])
+        mine &= ~np.isnan(label)
+        tail = np.mean([mid_share_below(check.positives[e], one) for one in rate[:, mine]])
+        assert p[e] == pytest.approx(2.0 * min(tail, 1.0 - tail), rel=0.05)
+        rows = mine.sum()
+        drawn = (rng.random((10, len(rate), rows)) < rate[:, mine]).sum(axis=-1)
+        wanted = np.quantile(drawn, [0.025, 0.975], method="inverted_cdf")
+        share = math.sqrt(0.025 * 0.975 / len(rate))  # its Monte Carlo error, as one of the count
+        error = 1.0 + 4.5 * share / stats.norm.pdf(1.96) * drawn.std()
+        np.testing.assert_allclose([low[e] * rows, high[e] * rows], wanted, atol=error)
+        assert high[e] - low[e] > 0.7 * (wanted[1] - wanted[0]) / rows
+
+
+def test_tails_of_many_rows_in_cells_are_those_of_the_rows():
+    """Labels far from the curve: tails of 0.001 and below, from nodes that stand for many rows."""
+    columns = labeled(1500, names=("a",), levels=None, share=0.9)
+    table = build(columns)
+    assert len(table.cells.rows)
+    draws = posterior(table, False, n=20, spread=0.1)
+    draws = dataclasses.replace(draws, phi=draws.phi + [0.0, 0.0, 1.2])
+    check = misfit_check(draws, table, 1)
+    rate, region = rates_of_rows(table, columns, draws, False)
+    label = columns[0]
+    assert check.rows.sum() == (~np.isnan(label)).sum()
+    assert check.positives.sum() == np.nansum(label)
+    assert check.p.min() < 1e-3
+    for e in entries(check):
+        mine = (region == check.region[e]) & ~np.isnan(label)
+        assert check.expected[e] == pytest.approx(rate[:, mine].mean(), rel=1e-7)
+        tail = np.mean([mid_share_below(check.positives[e], one) for one in rate[:, mine]])
+        assert check.p[e] == pytest.approx(2.0 * min(tail, 1.0 - tail), rel=0.05)
+
+
+RATES = {
+    "narrow": lambda u: 0.5 + 0.2 * u,
+    "wide": lambda u: 1.0 / (1.0 + np.exp(-4.6 * u)),
+    "rare": lambda u: 0.01 + 0.05 * u,
+    "steep": lambda u: 1.0 / (1.0 + np.exp(6.0 - 9.0 * u)),
+    "sharp": lambda u: 1.0 / (1.0 + np.exp(9.0 - 18.0 * u)),
+    "certain": lambda u: np.where(u < 0.4, 1e-12, 1.0 - 1e-12),
+}
+
+
+@pytest.mark.parametrize("rows", [1, 3, 10, 40, 200])
+@pytest.mark.parametrize("kind", RATES)
+def test_tails_are_within_ten_percent_of_the_exact_ones(kind, rows):
+    rate = RATES[kind](np.random.default_rng(rows).random(rows))
+    first, ones = np.zeros(1, dtype=int), np.ones(rows, dtype=int)
+    for count in range(rows + 1):
+        exact = mid_share_below(count, rate)
+        runs = _Runs(np.arange(rows), first, first, ones, np.array([rows]), np.array([count]))
+        got = float(_share_below(rate[None], runs)[0, 0])
+        one, two = min(exact, 1.0 - exact), min(got, 1.0 - got)
+        if one > 1e-6:
+            assert two == pytest.approx(one, rel=0.1)
+            assert abs(got - exact) < 0.02
+        else:
+            assert two < 1.5e-6
+
+
+# identities
+
+
+def test_deviations_of_zero_are_the_curve():
+    table = build(labeled(500))
+    draws = posterior(table)
+    still = dataclasses.replace(draws, deviations=np.zeros_like(draws.deviations))
+    plain = dataclasses.replace(still, deviations=still.deviations[..., :0], omega=None, tau=None)
+    one, two = misfit_check(still, table, 1), misfit_check(plain, table, 1)
+    assert one.trusted and not two.trusted
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_without_trust_a_mass_is_on_the_curve():
+    label, score, group = labeled(600)
+    score[:60] = 1.0
+    table = build((label, score, group))
+    draws = posterior(table, False)
+    check = misfit_check(draws, table, 1)
+    for e in np.flatnonzero(check.mass):
+        f = [
+            naive.curve(0.99, math.exp(a), math.exp(b), c)
+            for a, b, c in draws.phi[:, :, check.group[e]].reshape(-1, 3)
+        ]
+        assert check.expected[e] == pytest.approx(np.mean(f), rel=1e-9)
+        assert check.score[e] == pytest.approx(0.99, rel=1e-9)
+
+
+def test_relabeling_groups_permutes_entries():
+    columns = labeled(500)
+    swapped = (*columns[:2], np.where(columns[2] == "a", "b", "a"))
+    one, two = (build(c) for c in (columns, swapped))
+    draws = posterior(one)
+    turned = dataclasses.replace(
+        draws, phi=draws.phi[:, :, ::-1], deviations=draws.deviations[:, :, ::-1]
+    )
+    here, there = misfit_check(draws, one, 1), misfit_check(turned, two, 1)
+    order = np.lexsort((there.region, 1 - there.group))
+    for name in ("rows", "positives", "expected", "p"):
+        np.testing.assert_allclose(getattr(here, name), getattr(there, name)[order], rtol=1e-12)
+
+
+def test_the_seed_decides():
+    table = build(labeled(500))
+    draws = posterior(table, n=100)
+    one, two, other = (
+        misfit_check(draws, table, seed) for seed in (3, np.random.default_rng(3), 4)
+    )
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+    np.testing.assert_array_equal(one.p, other.p)
+    assert (one.expected_high != other.expected_high).any()
+
+
+def test_all_arrays_have_one_shape_and_the_interval_holds_the_mean():
+    check = misfit_check(posterior(table := build(labeled(500))), table, 1)
+    assert {getattr(check, name).shape for name in ARRAYS} == {(12,)}
+    mean, low, high = check.expected, check.expected_low, check.expected_high
+    assert (low >= 0.0).all() and (low < mean).all() and (mean < high).all()
+    assert (check.p >= 0.0).all() and (check.p <= 1.0).all() and (high <= 1.0).all()
+
+
+def test_more_draws_than_needed_are_thinned():
+    table = build(labeled(300))
+    draws = posterior(table, n=MAX_DRAWS)
+    kept = np.linspace(0, 2 * MAX_DRAWS - 1, MAX_DRAWS).astype(int)
+    thin = {
+        name: getattr(draws, name).reshape(1, 2 * MAX_DRAWS, 2, -1)[:, kept]
+        for name in ("phi", "deviations")
+    }
+    few = misfit_check(dataclasses.replace(draws, **thin), table, 1)
+    np.testing.assert_array_equal(misfit_check(draws, table, 1).p, few.p)
+
+
+def test_a_cap_bounds_the_rates():
+    table = build(labeled(500))
+    check = misfit_check(posterior(table), table, 1, cap=0.2)
+    assert check.expected.max() <= 1.0 / (1.0 + math.exp(-0.2)) + 1e-12
+
+
+# situations
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_no_labels_give_no_entries_and_no_notes(trusted):
+    label, score, group = labeled(100)
+    table = build((np.full(100, np.nan), score, group))
+    check = misfit_check(posterior(table, trusted), table, 1)
+    assert all(getattr(check, name).shape == (0,) for name in ARRAYS)
+    assert misfit_notes(check, table.groups) == []
+    assert typical_rate(check) == 0.5
+
+
+def test_a_group_without_labels_has_no_entries():
+    label, score, group = labeled(300)
+    table = build((np.where(group == "a", np.nan, label), score, group))
+    check = misfit_check(posterior(table), table, 1)
+    assert (check.group == 1).all() and len(check.group) == 6
+
+
+def test_one_group_and_one_labeled_row():
+    table = build(([1.0] + [np.nan] * 99, LEVELS[:50].tolist() * 2, ["a"] * 100))
+    check = misfit_check(posterior(table), table, 1)
+    assert check.rows.tolist() == [1] and check.positives.tolist() == [1]
+    assert check.p[0] == pytest.approx(min(check.expected[0], 2.0 - check.expected[0]), rel=1e-9)
+
+
+def test_masses_are_entries_of_their_own():
+    label, score, group = labeled(600)
+    score[:60], score[60:140] = 0.0, 1.0
+    table = build((label, score, group))
+    check = misfit_check(posterior(table), table, 1)
+    masses = np.flatnonzero(check.mass)
+    assert len(masses) == 4
+    assert check.low[masses] == pytest.approx([0.01, 0.99] * 2, rel=1e-9)
+    assert check.high[masses] == pytest.approx(check.low[masses], rel=1e-12)
+    assert check.predicted[masses].tolist() == [0, 1] * 2
+    hidden = np.isnan(label)
+    for e in masses:
+        mine = (group == table.groups[check.group[e]]) & (score == check.predicted[e]) & ~hidden
+        assert check.rows[e] == mine.sum() and check.positives[e] == label[mine].sum()
+
+
+# known answers
+
+
+def p_of_simulations(shift, count=150):
+    """p of six regions of one group; labels drawn from the curve, the curve shifted afterwards."""
+    found = []
+    for seed in range(count):
+        table = build(labeled(400, seed, names=("a",), levels=None, share=0.9))
+        draws = posterior(table, False, n=2, spread=0.0)
+        draws = dataclasses.replace(draws, phi=draws.phi + [0.0, 0.0, shift])
+        found.append(misfit_check(draws, table, 1).p)
+    return np.stack(found)
+
+
+def test_p_is_uniform_where_the_curve_is_right_and_not_where_it_is_wrong():
+    right, wrong = p_of_simulations(0.0), p_of_simulations(0.3)
+    assert stats.kstest(right.ravel(), "uniform").pvalue > 0.01
+    assert stats.kstest(wrong.ravel(), "uniform").pvalue < 1e-6
+    flagged = (right < 0.05 / 6).any(axis=1).sum()  # 150 * 0.05 = 7.5 expected
+    assert flagged <= stats.binom(150, 0.05).ppf(0.999)
+    assert (wrong < 0.05 / 6).any(axis=1).sum() > flagged
+
+
+@pytest.fixture(scope="module")
+def fits():
+    """Fits of labels that jump at the threshold, and of labels from a curve: (jump, trust)."""
+    rng = np.random.default_rng(5)
+    score = rng.uniform(0.02, 0.98, 4000)
+    odds = np.log(score) - np.log(1.0 - score)
+    shown = rng.permutation(4000) < 500
+    results = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LIGHTFAIR_JIT", "1" if available() else "0")
+        for jump in (False, True):
+            lifted = odds + 2.0 * np.where(score >= 0.5, -1.0, 1.0) if jump else odds
+            label = (rng.random(4000) < 1.0 / (1.0 + np.exp(-lifted))).astype(float)
+            for trust in (False, True):
+                results[jump, trust] = lf.assess(
+                    np.where(shown, label, np.nan),
+                    score,
+                    sensitive_features=np.resize(["Female", "Male"], 4000),
+                    trust=trust,
+                    draws=100,
+                    rng=1,
+                )
+    return results
+
+
+def note_of(result):
+    check = misfit_check(result.posterior, result.table, 1)
+    return check, misfit_notes(check, result.groups)
+
+
+@pytest.mark.parametrize("trust", [False, True])
+def test_labels_from_a_curve_are_not_flagged(fits, trust):
+    check, notes = note_of(fits[False, trust])
+    assert notes == [] and len(check.group) == 12
+    assert (check.p < 0.05).sum() <= 2
+
+
+def test_a_jump_at_the_threshold_is_flagged_and_trust_is_advised(fits):
+    _, notes = note_of(fits[True, False])
+    assert [note.code for note in notes] == ["misfit"]
+    pattern = (
+        r"the curve misses the labels in \d+ of 12 regions.*: group (Female|Male), scores "
+        r"0\.\d\d to 0\.\d\d: \d+ of \d+ labeled rows are positive, "
+        r"\d+ \(\d+ to \d+\) were expected.*; the intervals are too narrow there; use trust"
+    )
+    assert re.fullmatch(pattern, notes[0].message)
+
+
+def test_with_trust_the_intervals_allow_for_a_jump(fits):
+    assert note_of(fits[True, True])[1] == []
+
+
+# words
+
+
+def made_up(**columns):
+    """A check of four entries, two groups of two regions, of which none is missed."""
+    base = {
+        "group": np.array([0, 0, 1, 1]),
+        "region": np.array([0, 1, 0, 1]),
+        "predicted": np.array([0, 1, 0, 1]),
+        "mass": np.zeros(4, dtype=bool),
+        "low": np.array([0.02, 0.5, 0.02, 0.5]),
+        "high": np.array([0.494, 0.741, 0.494, 0.741]),
+        "score": np.array([0.3, 0.6, 0.3, 0.6]),
+        "rows": np.array([2000, 40, 1, 50]),
+        "positives": np.array([300, 31, 1, 20]),
+        "trusted": False,
+    }
+    base["rate"] = base["positives"] / base["rows"]
+    base["expected"] = np.array([0.2, 0.45, 0.015, 0.4])
+    base["expected_low"] = np.array([0.1, 0.3, 0.0, 0.3])
+    base["expected_high"] = np.array([0.3, 0.6, 0.0, 0.5])
+    base["p"] = np.full(4, 0.5)
+    return Misfit(**{**base, **columns})
+
+
+def told(check, groups=("Female", "Male")):
+    notes = misfit_notes(check, groups)
+    assert len(notes) <= 1
+    return notes[0].message if notes else None
+
+
+def test_the_sentence():
+    check = made_up(p=np.array([0.5, 0.001, 0.5, 0.5]))
+    assert told(check) == (
+        "the curve misses the labels in 1 of 4 regions: group Female, scores 0.50 to 0.74: 31 of "
+        "40 labeled rows are positive, 18 (12 to 24) were expected; the intervals are too narrow "
+        "there; use trust"
+    )
+
+
+@pytest.mark.parametrize("p, said", [(0.0124, True), (0.0125, False)])
+def test_the_threshold_is_shared(p, said):
+    assert (told(made_up(p=np.array([0.5, p, 0.5, 0.5]))) is not None) == said
+
+
+def test_what_it_means_with_trust():
+    message = told(made_up(trusted=True, p=np.array([0.001, 0.002, 0.5, 0.5])))
+    assert message.startswith("the model misses the labels in 2 of 4 regions")
+    assert message.endswith("narrow there; collect labels there or use another family")
+
+
+def test_the_worst_three_are_named_worst_first():
+    message = told(made_up(p=np.array([0.0, 0.003, 0.002, 0.001])))
+    assert "in 4 of 4 regions (the worst 3): group Female, scores 0.02 to 0.49: 300 of 2,000" in (
+        message
+    )
+    order = [message.index(words) for words in ("300 of 2,000", "20 of 50", "1 of 1")]
+    assert order == sorted(order) and "31 of 40" not in message
+    assert "1 of 1 labeled row is positive, less than 0.1 (0 to 0) were expected" in message
+
+
+def test_ties_go_to_the_farthest():
+    message = told(made_up(p=np.zeros(4)))
+    assert message.index("31 of 40") < message.index("300 of 2,000")
+
+
+def test_long_names_are_cut():
+    long = "Married, spouse absent, " * 20
+    check = made_up(p=np.array([0.5, 0.001, 0.001, 0.5]))
+    message = told(check, (long, "x" * 60))
+    assert f"group {long[:57]}..., scores 0.50 to 0.74" in message
+    assert f"group {'x' * 60}, scores" in message
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize(
+    "low, high, mass, words",
+    [
+        (0.01, 0.01, True, "scores up to 0.01:"),
+        (0.99, 0.99, True, "scores from 0.99:"),
+        (0.001, 0.001, True, "scores up to 0.001:"),
+        (0.999, 0.999, True, "scores from 0.999:"),
+        (0.4, 0.4, False, "score 0.40:"),
+        (0.001, 0.002, False, "scores 0.001 to 0.002:"),
+        (0.99, 0.9996, False, "scores 0.9900 to 0.9996:"),
+    ],
+)
+def test_ranges_of_scores(low, high, mass, words):
+    check = made_up(
+        p=np.array([0.5, 0.001, 0.5, 0.5]),
+        low=np.full(4, low),
+        high=np.full(4, high),
+        mass=np.full(4, mass),
+        predicted=np.ones(4, dtype=int),
+    )
+    assert f"group Female, {words}" in told(check)
+
+
+def test_overlapping_classes_are_told_apart():
+    """Given decisions need not follow a threshold."""
+    high = np.array([0.8, 0.741, 0.8, 0.741])
+    message = told(made_up(p=np.array([0.001, 0.001, 0.5, 0.5]), high=high))
+    assert "group Female, predicted negative, scores 0.02 to 0.80" in message
+    assert "group Female, predicted positive, scores 0.50 to 0.74" in message
+
+
+# what the curve is worth
+
+
+STANDARD = regions(build(labeled(500)))
+
+
+def worths(*labels):
+    """Draws of omega whose worth in labels is given, at a rate of 0.5."""
+    return np.sqrt(float(worth(1.0, 1.0, 0.5, STANDARD)) / np.array(labels, dtype=float))
+
+
+@pytest.mark.parametrize(
+    "labels, words",
+    [
+        ([130] * 3, "about 130 labels"),
+        ([134.9] * 9, "about 130 labels"),
+        ([1960] * 3, "about 2,000 labels"),
+        ([1.2] * 3, "about 1 label"),
+        ([0.4] * 3, "less than 1 label"),
+        ([12_345] * 3, "more than 10,000 labels"),
+        ([9_990] * 3, "about 10,000 labels"),
+    ],
+)
+def test_the_worth_of_the_curve_rounded(labels, words):
+    said = worth_sentence(*[worths(*labels)] * 2, STANDARD)
+    assert said == f"in each region of the scores the curve is worth {words}"
+
+
+def test_the_worth_of_the_curve_with_an_interval():
+    few = [30] * 10 + [130] * 81 + [2000] * 9
+    assert worth_sentence(*[worths(*few).reshape(4, 25)] * 2, STANDARD).endswith(
+        "worth about 130 labels (95 %: 30 to 2,000)"
+    )
+    many = [30] * 10 + [1e6] * 90
+    assert worth_sentence(*[worths(*many)] * 2, STANDARD).endswith(
+        "worth more than 10,000 labels (95 %: 30 to more than 10,000)"
+    )
+
+
+def test_labels_tell_less_of_a_rare_label():
+    omega = worths(130, 130)
+    assert "about 360 labels" in worth_sentence(omega, omega, STANDARD, 0.1)
+    assert worth_sentence(omega, omega, STANDARD, 0.1) == worth_sentence(
+        omega, omega, STANDARD, 0.9
+    )
+
+
+def test_the_typical_rate_has_the_variance_of_labeled_rows():
+    check = made_up(expected=np.array([0.2, 0.45, 0.015, 0.6]))
+    wanted = (2000 * 0.16 + 40 * 0.2475 + 0.015 * 0.985 + 50 * 0.24) / 2091
+    rate = typical_rate(check)
+    assert rate * (1.0 - rate) == pytest.approx(wanted, rel=1e-12) and rate <= 0.5
+    assert typical_rate(made_up(expected=np.full(4, 0.5))) == pytest.approx(0.5)
+    assert 0.0 < typical_rate(made_up(expected=np.ones(4))) < 0.001

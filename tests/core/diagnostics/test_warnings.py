@@ -1,0 +1,362 @@
+"""Warnings: each at its limit, and not before."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lightfair.core as lf
+from lightfair.core.diagnostics.drift import rank_z as rank_z_of
+from lightfair.core.diagnostics.warnings import (
+    ROWS,
+    coarse_interval,
+    data_warnings,
+    disagreements,
+    few_labels,
+    result_warnings,
+)
+from lightfair.core.mcmc.convergence import Gate
+from lightfair.core.metrics.definitions import as_metric
+from lightfair.core.metrics.labels_only import denominators
+from lightfair.core.metrics.prediction_powered import PredictionPowered
+
+GOOD = Gate(1.0, 1000.0, 900.0, True, None)
+
+
+def build(label, score, group=None):
+    group = np.resize(["A", "B"], len(score)) if group is None else group
+    return lf.score_data(label, score, sensitive_features=group)
+
+
+def data_codes(*columns):
+    data = build(*columns)
+    return [note.code for note in data_warnings(lf.score_table(data))]
+
+
+def labeled(seed, count=60, levels=None):
+    rng = np.random.default_rng(seed)
+    score = rng.random(count) if levels is None else rng.integers(0, levels, count) / levels
+    return rng.integers(0, 2, count), score
+
+
+def test_nothing_to_warn_of():
+    assert data_codes([1, 1, 0, 0], [0.9, 0.7, 0.2, 0.4]) == []
+    assert result_warnings({"tpr": np.zeros((4, 10, 2))}, ("A", "B"), GOOD, (4, 10)) == []
+
+
+@pytest.mark.parametrize("clipped, warned", [(5, False), (6, True)])
+def test_clipped_share_above_5_percent(clipped, warned):
+    score = [0.001] * clipped + [0.5] * (100 - clipped)
+    assert ("clipped_scores" in data_codes([0, 1] * 50, score)) == warned
+
+
+def test_an_unlabeled_group_is_named():
+    data = build([1, 0, None], [0.8, 0.3, 0.4], ["A", "A", "B"])
+    notes = data_warnings(lf.score_table(data))
+    assert [note.code for note in notes] == ["unlabeled_group"]
+    assert "group B has no labels: its numbers rest" in notes[0].message
+
+
+def test_unlabeled_groups_are_named_in_one_note():
+    data = build([1, 0, None, None], [0.8, 0.3, 0.4, 0.5], ["A", "A", "B", "C"])
+    (note,) = data_warnings(lf.score_table(data))
+    assert "groups B; C have no labels: their numbers rest" in note.message
+
+
+def test_advice_is_what_can_be_done():
+    label = [1, 0, 0, 0, None]
+    score = [0.8, 0.3, 0.4, 0.5, 0.6]
+    (note,) = data_warnings(lf.score_table(build(label, score, ["A", "A", "B", "B", "A"])))
+    assert note.message == "group B has only negative labels (2 of them); no row is left to be " + (
+        "labeled"
+    )
+    (note,) = data_warnings(lf.score_table(build(label, score, ["A", "A", "B", "B", "B"])))
+    assert note.message.endswith("(2 of them); label more of its rows")
+
+
+def test_without_any_label_no_group_is_named():
+    assert data_codes([None] * 4, [0.8, 0.3, 0.4, 0.6]) == ["no_labels"]
+
+
+def test_one_group():
+    assert data_codes([1, 0], [0.8, 0.3], ["A", "A"]) == ["one_group"]
+
+
+def test_reversed_scores():
+    label, score = labeled(0)
+    score = np.where(label == 1, 0.5 * score, 0.5 + 0.5 * score)
+    assert "reversed_scores" in data_codes(label, score)
+    assert "reversed_scores" not in data_codes(1 - label, score)
+    assert "reversed_scores" not in data_codes(label[:4], score[:4])
+
+
+def rank_z(data):
+    known = data.label >= 0
+    return rank_z_of(data.score[known], data.label[known])
+
+
+@pytest.mark.parametrize("levels", [None, 3])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_rank_z_is_that_of_mann_and_whitney(seed, levels):
+    label, score = labeled(seed, levels=levels)
+    z = rank_z(build(label, score))
+    test = stats.mannwhitneyu(
+        score[label == 1], score[label == 0], use_continuity=False, method="asymptotic"
+    )
+    assert 2.0 * stats.norm.sf(abs(z)) == pytest.approx(test.pvalue, rel=1e-9)
+    assert math.copysign(1.0, z) == math.copysign(
+        1.0, test.statistic - 0.5 * label.sum() * (1 - label).sum()
+    )
+
+
+@pytest.mark.parametrize("label", [[1, 1, None], [0, 0, 0], [None, None, None]])
+def test_rank_z_needs_both_labels(label):
+    assert rank_z(build(label, [0.2, 0.5, 0.7])) == 0.0
+
+
+def test_rank_z_of_equal_scores():
+    assert rank_z(build([1, 0, 1], [0.4, 0.4, 0.4])) == 0.0
+
+
+def test_rank_z_looks_at_labeled_rows_only():
+    label, score = labeled(3)
+    more = build([*label, *[None] * 500], [*score, *np.linspace(0, 1, 500)])
+    assert rank_z(more) == rank_z(build(label, score))
+
+
+def test_rank_z_of_counts_is_that_of_rows():
+    label, score = labeled(4, levels=5)
+    count = np.random.default_rng(5).integers(1, 9, len(label))
+    rows = rank_z_of(np.repeat(score, count), np.repeat(label, count))
+    assert rank_z_of(score, label, count.astype(float)) == pytest.approx(rows, rel=1e-12)
+
+
+def test_scores_against_the_labels_are_seen_in_cells():
+    rng = np.random.default_rng(6)
+    score = rng.random(3000)
+    label = (rng.random(3000) > score).astype(int)
+    table = lf.score_table(build(label, score))
+    assert len(table.cells.cell) > 100
+    codes = [note.code for note in data_warnings(table)]
+    assert "reversed_scores" in codes
+    nodes = table.nodes()
+    z = rank_z_of(nodes.logit, nodes.stratum % 3, nodes.weight)
+    assert z == pytest.approx(rank_z_of(score, label), rel=0.01)
+
+
+@pytest.mark.parametrize("share, warned", [(0.0, False), (0.02, True), (0.05, True), (0.2, False)])
+def test_partly_undefined(share, warned):
+    """A few undefined draws are warned of; with more, the number is not reported at all."""
+    draws = np.full((4, 100, 2), 0.5)
+    draws[:, : round(100 * share), 1] = np.nan
+    notes = result_warnings({"tpr": draws}, ("A", "B"), GOOD, (4, 100))
+    assert [note.code for note in notes] == ["partly_undefined"] * warned
+    if warned:
+        assert f"B ({share:.0%})" in notes[0].message and "A (" not in notes[0].message
+
+
+def test_not_converged_is_one_message():
+    bad = Gate(1.2, 30.0, 20.0, False, "bulk ESS is below 400 for 5 of 7 quantities (smallest 30)")
+    notes = result_warnings({"tpr": np.zeros((4, 8, 1))}, ("A",), bad, (4, 8))
+    assert [note.code for note in notes] == ["not_converged"]
+    assert "after 8 draws each: bulk ESS is below 400" in notes[0].message
+
+
+def test_labels_of_one_class():
+    """F27: a group with one label, or with constant labels, is flagged."""
+    rows = lf.simulate(400, 100, rng=1)
+    label = np.where((rows.group == "B") & (rows.y_true == 0), np.nan, rows.y_true)
+    data = lf.score_data(label, rows.y_score, sensitive_features=rows.group)
+    notes = data_warnings(lf.score_table(data))
+    # the labels are hidden by what they are, and so by score
+    assert [note.code for note in notes] == ["one_class_group", "label_drift"]
+    count = int(((rows.group == "B") & (rows.y_true == 1)).sum())
+    assert notes[0].message == (
+        f"group B has only positive labels ({count} of them); label more of its rows"
+    )
+
+
+@pytest.mark.parametrize(
+    "label, here, other", [(1, "positive", "negative"), (0, "negative", "positive")]
+)
+def test_one_class_only_names_the_way_out(label, here, other):
+    data = lf.score_data(
+        [label, label, None, None], [0.2, 0.7, 0.4, 0.9], sensitive_features=[*"abab"]
+    )
+    notes = data_warnings(lf.score_table(data))
+    assert [note.code for note in notes] == ["one_class"]
+    assert notes[0].message.startswith(f"every labeled row is {here}: ")
+    assert notes[0].message.endswith(f"no label because they are {other}, label them")
+
+
+def test_scores_against_the_labels_of_one_group():
+    rows = lf.simulate(4000, 1000, rng=2)
+    score = np.where(rows.group == "B", 1.0 - rows.y_score, rows.y_score)
+    data = lf.score_data(rows.y_true, score, sensitive_features=rows.group)
+    notes = [n for n in data_warnings(lf.score_table(data)) if n.code == "reversed_scores"]
+    assert len(notes) == 1 and notes[0].message.startswith("in B higher scores")
+
+
+@pytest.mark.parametrize("prob, codes", [(0.95, []), (0.999, ["coarse_interval"])])
+def test_ends_that_rest_on_few_draws(prob, codes):
+    assert [note.code for note in coarse_interval(prob, (4, 1000))] == codes
+
+
+def powered(mean, se):
+    """Prediction-powered estimates of two groups."""
+    none = np.full(2, np.nan)
+    return PredictionPowered(
+        np.array(mean), np.array(se), none, none, none, np.full(2, 50.0), (None, None)
+    )
+
+
+def spread_around(centres, sd, seed=1):
+    return np.asarray(centres) + sd * np.random.default_rng(seed).standard_normal((4, 500, 2))
+
+
+def test_a_disagreement_is_said_with_both_numbers():
+    draws = {"tpr": spread_around([0.5, 0.8], 0.01)}
+    estimates = {"tpr": powered([0.5, 0.6], [0.03, 0.03])}
+    notes = disagreements(draws, estimates, "A", ("A", "B"))
+    assert [note.code for note in notes] == ["disagreement"]
+    message = notes[0].message
+    assert message.startswith("the model disagrees with the labels: tpr of B is 0.80")
+    assert "0.600 by the labels" in message  # 0.2 / sqrt(0.03^2 + 0.01^2) = 6.3 sd
+    assert "tpr of B minus A is 0.30" in message and "tpr of A " not in message
+
+
+def test_agreement_and_undefined_estimates_say_nothing():
+    draws = {"tpr": spread_around([0.5, 0.65], 0.02), "selection_rate": spread_around([0, 1], 0)}
+    estimates = {
+        "tpr": powered([0.5, 0.6], [0.05, 0.05]),
+        "selection_rate": powered([0.3, 0.3], [0.0, 0.0]),  # known without labels: not compared
+    }
+    assert disagreements(draws, estimates, "A", ("A", "B")) == []
+    estimates["tpr"] = powered([np.nan, np.nan], [np.nan, np.nan])
+    assert disagreements(draws, estimates, None, ("A", "B")) == []
+
+
+def test_a_wrong_curve_shows_as_a_disagreement():
+    """A curve that is held to identity on scores of which it is not true, with many labels."""
+    rows = lf.simulate(6000, 3000, rng=3)
+    tight = lf.Prior(0.001, 0.001, 0.001, 0.001, 0.001, 0.001)
+    flipped = np.where(rows.y_score >= 0.5, rows.y_score**0.2, rows.y_score**3)
+    result = lf.assess(
+        rows.y_true, flipped, sensitive_features=rows.group, prior=tight, trust=False, rng=1
+    )
+    codes = {note.code for note in result.warnings}
+    assert {"disagreement", "misfit"} <= codes
+
+
+def with_few(rows, positives):
+    """Rows of B keep that many labeled positives, and all their negatives."""
+    mine = np.flatnonzero((rows.group == "B") & (rows.y_true == 1))
+    label = rows.y_true.copy()
+    label[mine[positives:]] = np.nan
+    return label
+
+
+def few_notes(label, rows, **options):
+    options = {"chains": 4, "draws": 60, "warmup": 60, "rng": 1, **options}
+    result = lf.assess(label, rows.y_score, sensitive_features=rows.group, **options)
+    return result, [note for note in result.warnings if note.code == "few_labels"]
+
+
+@pytest.mark.parametrize("positives, warned", [(0, True), (4, True), (5, False)])
+def test_few_labeled_positives_rest_on_the_prior(positives, warned):
+    """F04: said for the metric that needs them, with the share of what is known."""
+    rows = lf.simulate(600, 100, rng=1)
+    result, notes = few_notes(with_few(rows, positives), rows, metrics=["tpr", "fpr"])
+    assert len(notes) == warned
+    if warned:
+        worth = result.to_dict()["metrics"]["tpr"]["groups"][1]["effective_labels"]
+        share = 1.0 - positives / worth
+        assert notes[0].message == (
+            f"few labels: B has {positives} labeled positive rows, so its tpr rests on the prior "
+            f"and other labels to {share:.0%}; label more rows there"
+        )
+
+
+@pytest.mark.parametrize(
+    "metric, said",
+    [
+        ("tpr", "1 labeled positive row, so its tpr rests"),
+        ("auc", "1 labeled row of the rarer class, so its auc rests"),
+        ("ppv", "1 labeled row predicted positive, so its ppv rests"),
+        ("treatment_equality", "2 labeled rows decided wrongly, so its treatment_equality rests"),
+    ],
+)
+def test_few_rows_are_counted_by_what_the_metric_divides_by(metric, said):
+    score = np.tile([0.2, 0.7], 60)
+    label, group = np.full(120, -1), np.repeat(["A", "B"], 60)
+    label[:40] = np.tile([0, 0, 1, 1], 10)
+    label[60:67] = [1, 0, 0, -1, 0, -1, 0]  # B: fn, fp, and three true negatives
+    result = lf.assess(
+        label, score, sensitive_features=group, metrics=metric, chains=4, draws=60, rng=1
+    )
+    note = next(note for note in result.warnings if note.code == "few_labels")
+    assert note.message.startswith(f"few labels: B has {said} on the prior and other labels")
+
+
+def test_a_fact_does_not_rest_on_few_labels(rows):
+    """Nobody of B is selected, so its fpr is 0 whatever its labels are."""
+    decided = (rows.group == "A") & (rows.y_score > 0.5)
+    few = with_few(rows, 1)
+    result = lf.assess(few, rows.y_score, sensitive_features=rows.group, y_pred=decided,
+                       metrics=["fpr", "tpr", "tnr"], chains=4, draws=60, rng=1)  # fmt: skip
+    assert result.draws("fpr")[..., 1].std() == 0.0
+    assert not [note for note in result.warnings if note.code == "few_labels"]
+
+
+def test_every_built_in_metric_has_a_noun_for_its_rows():
+    for name in lf.METRICS:
+        metric = as_metric(name)
+        assert metric.label_free or not denominators(metric) or metric.lack in ROWS, name
+
+
+def test_what_is_worth_no_more_than_its_labels_rests_on_the_prior_to_no_share():
+    """A uniform posterior is worth 0 labels, fewer than the one there is."""
+    table = lf.score_table(build([1, 0, -1, -1], [0.9, 0.7, 0.2, 0.4], ["A"] * 4))
+    draws = np.linspace(0.0, 1.0, 101).reshape(1, 101, 1)
+    (note,) = few_labels(
+        (as_metric("tpr"),),
+        {"tpr": draws},
+        table,
+        (1.0, 1.0),
+        np.zeros((1, 1, len(table.groups), 2, 2)),
+        "population",
+    )
+    assert note.message == (
+        "few labels: A has 1 labeled positive row, so its tpr rests on the prior and other labels; "
+        "label more rows there"
+    )
+
+
+def test_of_metrics_that_nobody_asked_for_nothing_is_said():
+    """F36."""
+    rows = lf.simulate(600, 100, rng=1)
+    label = with_few(rows, 0)
+    assert few_notes(label, rows, metrics=["fpr", "selection_rate"])[1] == []
+    both = few_notes(label, rows, metrics=["tpr", "fnr"])[1]
+    assert "its tpr and fnr rest on the prior and other labels to 100%" in both[0].message
+
+
+def test_a_fully_labeled_group_rests_on_nothing_else():
+    rows = lf.simulate(600, 100, rng=1)
+    label = np.where(rows.group == "B", rows.y_all, rows.y_true)
+    label[(rows.group == "B") & (rows.y_all == 1)] = 0
+    assert few_notes(label, rows, metrics=["tpr", "fpr"])[1] == []
+
+
+def test_the_worst_places_are_named():
+    rows = lf.simulate(600, 40, rng=2)
+    group = np.array([f"g{i % 6}" for i in range(600)])
+    result = lf.assess(
+        rows.y_true, rows.y_score, sensitive_features=group, chains=4, draws=40, rng=1
+    )
+    note = next(note for note in result.warnings if note.code == "few_labels")
+    assert note.message.startswith("few labels (the worst 3 of ")
+    assert note.message.count(" has ") == 3

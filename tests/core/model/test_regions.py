@@ -1,0 +1,552 @@
+"""Trust: regions of a table, the prior of the deviations, and what both give in the end."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from cases import PRIOR
+
+import lightfair.core as lf
+from lightfair.core.data.logit import logit_of
+from lightfair.core.data.nodes import CELL_WIDTH, UNLABELED
+from lightfair.core.mcmc.convergence import mcse_mean
+from lightfair.core.mcmc.jit import available
+from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.metrics.definitions import as_metric
+from lightfair.core.metrics.imputation import TARGETS, confusion_counts
+from lightfair.core.model import regions as module
+from lightfair.core.model.curve import FAMILIES, Prior
+from lightfair.core.model.likelihood import log_odds, table_evidence
+from lightfair.core.model.regions import (
+    EDGE_GRID,
+    Trust,
+    check_trust,
+    no_regions,
+    regions,
+    trusted_scales,
+    worth,
+)
+from lightfair.core.model.scales import Scales, curve_scales
+
+QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
+
+
+def build(score, label=None, group=None, clip=0.01, **options):
+    label = [None] * len(score) if label is None else label
+    group = ["g"] * len(score) if group is None else group
+    data = lf.score_data(label, score, sensitive_features=group, **options)
+    return lf.score_table(data, clip=clip)
+
+
+def strata(score, label=None):
+    """The stratum of rows of the first group, at a threshold of 0.5."""
+    known = np.full(len(score), UNLABELED) if label is None else label
+    return 3 * (np.asarray(score) >= 0.5).astype(np.int64) + known
+
+
+def counted(where, score, clip=0.01):
+    """Rows in each region."""
+    region = where.of(strata(score), logit_of(score, clip))
+    return np.bincount(region, minlength=len(where.loadings))
+
+
+def smooth(seed=0, count=9000):
+    """Scores with hardly any at the bounds."""
+    return np.random.default_rng(seed).beta(1.3, 1.6, count)
+
+
+# regions
+
+
+def test_three_regions_of_a_class_have_as_many_rows():
+    score = smooth()
+    where = regions(build(score))
+    assert where.names == ("jump", "bend", "bend", "bend", "bend")
+    assert where.first == (0, 3, 6) and where.masses == ()
+    counts = counted(where, score)
+    for side in (counts[:3], counts[3:]):
+        np.testing.assert_allclose(side / side.sum(), 1 / 3, atol=0.06)
+    np.testing.assert_array_equal(where.on_curve, np.ones(6))
+    np.testing.assert_array_equal(where.base, np.zeros(6))
+
+
+def test_no_cell_is_cut():
+    score = smooth(1)
+    table = build(score)
+    where = regions(table)
+    for edges in where.edges:
+        steps = edges / EDGE_GRID
+        np.testing.assert_allclose(steps, np.rint(steps), atol=1e-9)
+        assert len(edges) == 2
+    nodes = table.nodes()
+    assert len(table.cells.cell) and len(nodes.logit) < 500
+    region = where.of(nodes.stratum, nodes.logit)
+    got = np.bincount(region, nodes.weight, minlength=6)
+    np.testing.assert_allclose(got, counted(where, score), rtol=1e-9)
+    assert EDGE_GRID / CELL_WIDTH == 2.0
+
+
+def test_regions_of_two_halves_are_those_of_the_whole():
+    rng = np.random.default_rng(2)
+    score = np.where(rng.random(4000) < 0.1, 0.0, smooth(2, 4000))
+    label = rng.choice([0, 1, -1], 4000, p=[0.1, 0.1, 0.8])
+    group = rng.choice(["a", "b"], 4000)
+    label[2000:] = -1  # few labels: labeled rows are points in one half, cells in the other
+    cut = [slice(0, 700), slice(700, None)]
+    first, second = (build(score[s], label[s], group[s]) for s in cut)
+    one, two = regions(first + second), regions(build(score, label, group))
+    for mine, yours in zip(one, two, strict=True):
+        if isinstance(mine, np.ndarray):
+            np.testing.assert_array_equal(mine, yours)
+    np.testing.assert_array_equal(np.concatenate(one.edges), np.concatenate(two.edges))
+    assert (one.masses, one.first, one.names) == (two.masses, two.first, two.names)
+
+
+def test_regions_are_of_all_groups_and_labels_together():
+    score = smooth(3, 3000)
+    rng = np.random.default_rng(3)
+    label, group = rng.choice([0, 1, -1], 3000), rng.choice(["a", "b", "c"], 3000)
+    one, two = regions(build(score)), regions(build(score, label, group))
+    for mine, yours in zip(one.edges, two.edges, strict=True):
+        np.testing.assert_allclose(mine, yours, atol=1e-12)
+
+
+@pytest.mark.parametrize("levels, wanted", [(1, 1), (3, 3)])
+def test_few_distinct_scores_give_fewer_regions(levels, wanted):
+    score = np.repeat([*[0.1, 0.2, 0.41][:levels], 0.9], [*[30, 31, 39][:levels], 90])
+    where = regions(build(score))
+    assert where.first == (0, wanted, wanted + 1)
+    assert where.names == ("jump",) + ("bend",) * (wanted - 1)
+    # every score is in one region
+    assert (counted(where, score) > 0).all()
+
+
+@pytest.mark.parametrize("scores", [(0.1, 0.2, 0.3), (0.1, 0.22, 0.4)])
+def test_three_equal_shares_of_distinct_scores_are_three_regions(scores):
+    assert regions(build(np.repeat([*scores, 0.9], 40))).first == (0, 3, 4)
+
+
+@pytest.mark.parametrize("high", [False, True])
+def test_without_a_side_there_is_no_jump(high):
+    score = 0.5 * smooth(4, 2000) + (0.5 if high else 0.0)
+    score = np.clip(score, 0.02, 0.98)
+    where = regions(build(score))
+    assert where.names == ("bend", "bend")
+    counts = counted(where, score)
+    mine = counts[1:] if high else counts[:3]
+    assert len(counts) == 4 and mine.sum() == 2000 and (mine > 0).all()
+
+
+def test_without_rows_on_the_curve_there_are_masses_only():
+    where = regions(build([0.0, 1.0] * 20))
+    assert where.names == ("mass", "mass")
+    np.testing.assert_array_equal(where.loadings[-2:], np.eye(2))
+    np.testing.assert_array_equal(where.on_curve[-2:], 0.0)
+    assert where.base[-2] < 0.0 < where.base[-1]
+
+
+def test_one_row_of_a_small_group_is_no_mass():
+    score = np.concatenate([[1.0], np.clip(smooth(5, 400), 0.02, 0.98)])
+    group = np.repeat(["few", "many"], [10, 391])
+    assert regions(build(score, group=group)).masses == ()
+
+
+@pytest.mark.parametrize("rows, mass", [(4, False), (5, True)])
+@pytest.mark.parametrize("bound", [0.0, 1.0])
+def test_a_mass_is_a_twentieth_of_a_group(rows, mass, bound):
+    """Of any one group, if it is a hundredth of all."""
+    inside = np.clip(smooth(5, 400), 0.02, 0.98)
+    score = np.concatenate([np.full(rows, bound), inside[rows:]])
+    group = np.repeat(["few", "many"], [100, 300])
+    where = regions(build(score, group=group))
+    assert where.masses == (((int(bound), int(bound)),) if mass else ())
+    assert where.names.count("mass") == mass
+    if mass:
+        np.testing.assert_array_equal(where.loadings[:, -1], [0.0] * 6 + [1.0])
+        np.testing.assert_array_equal(where.loadings[-1], [0.0] * 5 + [1.0])
+        assert counted(where, score)[-1] == rows
+        np.testing.assert_array_equal(where.on_curve, [1.0] * 6 + [0.0])
+        assert np.sign(where.base[-1]) == 2.0 * bound - 1.0
+        np.testing.assert_array_equal(where.base[:-1], 0.0)
+
+
+def test_rows_of_a_mass_do_not_move_the_edges():
+    inside = np.clip(smooth(6), 0.02, 0.98)
+    score = np.concatenate([inside, np.zeros(6000), np.ones(2000)])
+    one, two = regions(build(inside)), regions(build(score))
+    assert two.masses == ((0, 0), (1, 1)) and two.first == (0, 3, 6)
+    for mine, yours in zip(one.edges, two.edges, strict=True):
+        np.testing.assert_array_equal(mine, yours)
+
+
+def test_without_clipping_there_is_no_mass():
+    where = regions(build([1e-9] * 50 + [0.3, 0.7] * 20, clip=0.0))
+    assert where.masses == ()
+    assert (counted(where, [1e-9, 0.3, 0.7], clip=0.0) >= 0).all()
+
+
+def test_weights_of_rows_do_not_move_the_edges():
+    score = smooth(7, 2000)
+    heavy = regions(build(score, sample_weight=np.linspace(0.0, 9.0, 2000)))
+    np.testing.assert_array_equal(
+        np.concatenate(regions(build(score)).edges), np.concatenate(heavy.edges)
+    )
+
+
+def test_loadings_are_contrasts():
+    score = np.concatenate([smooth(8, 3000), np.zeros(400), np.ones(400)])
+    where = regions(build(score))
+    jump, bends, masses = where.loadings[:, 0], where.loadings[:, 1:5], where.loadings[:, 5:]
+    np.testing.assert_array_equal(jump, [-0.5] * 3 + [0.5] * 3 + [0.0] * 2)
+    np.testing.assert_allclose(bends.T @ bends, np.eye(4), atol=1e-12)
+    np.testing.assert_allclose(bends[:3].sum(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(bends[3:6].sum(axis=0), 0.0, atol=1e-12)
+    assert not (bends[:3].any(axis=0) & bends[3:].any(axis=0)).any()  # of one class each
+    np.testing.assert_array_equal(masses, np.eye(8)[:, 6:])
+
+
+def test_region_of_a_node():
+    where = no_regions()._replace(
+        edges=(np.array([-1.0]), np.array([1.0, 2.0])),
+        bounds=(-4.0, 4.0),
+        masses=((0, 0), (0, 1), (1, 1)),
+        first=(0, 2, 5),
+        loadings=np.zeros((8, 0)),
+    )
+    #   predicted 0: below, at and above an edge; predicted 1; masses of either class
+    stratum = np.array([0, 2, 6, 3, 4, 5, 9, 0, 3, 5])
+    logit = np.array([-1.1, -1.0, 3.0, -3.0, 1.0, 1.9, 2.5, -4.0, -4.1, 4.0])
+    np.testing.assert_array_equal(where.of(stratum, logit), [0, 1, 1, 2, 3, 3, 4, 5, 6, 7])
+    one = where._replace(masses=((1, 1),))
+    np.testing.assert_array_equal(one.of(stratum[-3:], logit[-3:]), [0, 2, 5])
+
+
+def test_no_regions_is_one_region():
+    where = no_regions()
+    assert where.loadings.shape == (1, 0) and where.names == ()
+    assert not where.of(np.arange(6), np.linspace(-50.0, 50.0, 6)).any()
+
+
+# the prior
+
+
+def test_trusted_scales_go_by_the_names_of_the_columns():
+    score = np.concatenate([smooth(9, 3000), np.zeros(400)])
+    where = regions(build(score))
+    got = trusted_scales(PRIOR, Trust(omega_sd=0.3, tau_sd=0.4, mass_sd=1.5), where)
+    assert len(got.own) == 3 + len(where.names) == 9
+    np.testing.assert_array_equal(got.sd, [*PRIOR.spread_sd, 0.3, 0.4])
+    one, two = (got.location(np.array([0.1, 0.2, 0.3, x, 9.0])) for x in (1.0, 2.0))
+    jump, bend = module.JUMP, module.BEND
+    tied = np.array([jump[0], *[bend[0]] * 4])
+    np.testing.assert_allclose(one, [*PRIOR.location_sd, *tied, 1.5], rtol=1e-12)
+    np.testing.assert_allclose(two, [*PRIOR.location_sd, *(2.0 * tied), 1.5], rtol=1e-12)
+    one, two = (got.spread(np.array([0.1, 0.2, 0.3, 9.0, x])) for x in (1.0, 2.0))
+    own, mass = np.array([jump[1], *[bend[1]] * 4]), 0.3 * module.MASS_OWN
+    np.testing.assert_allclose(one, [0.1, 0.2, 0.3, *own, mass], rtol=1e-12)
+    np.testing.assert_allclose(two, [0.1, 0.2, 0.3, *(2.0 * own), mass], rtol=1e-12)
+
+
+def test_trusted_scales_without_trust_are_the_curve():
+    got = trusted_scales(PRIOR, None, no_regions())
+    for mine, yours in zip(got, curve_scales(PRIOR), strict=True):
+        np.testing.assert_array_equal(mine, yours)
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5])
+def test_worth_is_the_sampling_variance_over_the_prior_variance(rate):
+    omega, tau = 0.25, 0.15
+    where = regions(build(smooth()))
+    scales = trusted_scales(PRIOR, Trust(), where)
+    sigma = np.array([1.0, 1.0, 1.0, omega, tau])
+    variance = (scales.spread(sigma) ** 2 + scales.location(sigma) ** 2)[3:]
+    lifted = where.loadings**2 @ variance  # of the log odds of each region, given the curve
+    n = worth(omega, tau, rate, where)
+    np.testing.assert_allclose(1.0 / (n * rate * (1.0 - rate)), lifted, rtol=1e-12)
+    once, twice = np.array([1.0, 2.0]) * omega, np.array([1.0, 2.0]) * tau
+    np.testing.assert_allclose(worth(once, twice, rate, where), [n, n / 4], rtol=1e-12)
+
+
+def test_worth_where_nothing_can_deviate():
+    """Equal scores, or masses only: the labels of no region can contradict the curve."""
+    for score in (np.full(100, 0.3), np.repeat([0.0, 1.0], 50)):
+        assert np.isinf(worth(0.3, 0.2, 0.5, regions(build(score))))
+    sided = regions(build(0.45 * smooth(4, 2000) + 0.02))  # bends without a jump
+    assert sided.names == ("bend", "bend")
+    np.testing.assert_allclose(worth(1.0, 0.0, 0.5, sided), 4.0 / (2.0 / 3.0 * 0.49), rtol=1e-12)
+
+
+def test_a_mass_of_both_predictions_is_two():
+    """A threshold inside the clipped scores, or decisions that do not follow the scores."""
+    score = np.concatenate([smooth(6, 600), np.zeros(200)])
+    decide = (np.arange(800) % 2).astype(int)
+    table = lf.score_table(
+        lf.score_data(np.full(800, np.nan), score, sensitive_features=["a"] * 800, y_pred=decide)
+    )
+    where = regions(table)
+    assert where.masses == ((0, 0), (0, 1)) and where.names.count("mass") == 2
+    lowest = np.full(2, table.bounds()[0])
+    assert len(set(where.of(np.array([2, 5]), lowest))) == 2
+
+
+def test_a_mass_at_a_loose_bound_is_not_held_to_be_sure():
+    """Without labels the rate of a mass is that of its bound, not 3 or 97 %."""
+    rng = np.random.default_rng(3)
+    result = lf.assess(
+        np.full(600, np.nan),
+        rng.uniform(0.0, 1.0, 600),
+        sensitive_features=np.resize(["a", "b"], 600),
+        metrics="accuracy",
+        clip=0.49,
+        rng=1,
+        draws=200,
+    )
+    assert abs(result.metric("accuracy", "a").mean - 0.5) < 0.1
+
+
+def test_check_trust():
+    assert check_trust(False) is None and check_trust(None) is None
+    assert check_trust(True) == check_trust(np.True_) == Trust()
+    assert check_trust(Trust(omega_sd=1)) == Trust(omega_sd=1.0)
+    for wrong in (1, 0.3, "yes", [True]):
+        with pytest.raises(ValueError, match="trust must be True, False or a lightfair.Trust; got"):
+            check_trust(wrong)
+
+
+@pytest.mark.parametrize("name", ["omega_sd", "tau_sd", "mass_sd"])
+@pytest.mark.parametrize("value", [0, -1.0, 1e-200, math.nan, math.inf, 50.1, "x", None, True])
+def test_trust_rejects(name, value):
+    with pytest.raises(ValueError, match=f"Trust.{name} must lie in .1e-06, 50.; got"):
+        Trust(**{name: value})
+
+
+def test_trust_is_plain_numbers():
+    got = Trust(omega_sd=np.float32(0.5), tau_sd=np.int64(1), mass_sd=3)
+    assert got.to_dict() == {"omega_sd": 0.5, "tau_sd": 1.0, "mass_sd": 3.0}
+    assert all(type(value) is float for value in got.to_dict().values())
+
+
+# the two ends
+
+
+def ask(rows, **options):
+    return lf.assess(
+        rows.y_true, rows.y_score, sensitive_features=rows.group, **{**QUICK, **options}
+    )
+
+
+def assert_close(x, y, errors=4.0):
+    """Means of draws (chain, draw, ...) within Monte Carlo error."""
+    error = np.hypot(mcse_mean(x), mcse_mean(y))
+    distance = np.abs(x.mean(axis=(0, 1)) - y.mean(axis=(0, 1))) / error
+    assert (distance < errors).all(), distance
+
+
+@pytest.mark.parametrize("labels", [60, 400])
+def test_full_trust_is_the_calibration(labels):
+    rows = lf.simulate(2000, labels, rng=8)
+    metrics = ["accuracy", "tpr", "fpr"]
+    options = {"metrics": metrics, "draws": 400, "warmup": 200, "target": "expected"}
+    full = ask(rows, trust=Trust(omega_sd=1e-6, tau_sd=1e-6), **options)
+    plain = ask(rows, trust=False, rng=2, **{**options})
+    assert full.posterior.regions.names == ("jump", "bend", "bend", "bend", "bend")
+    assert (np.abs(full.posterior.deviations) < 1e-4).all()
+    assert_close(full.posterior.phi, plain.posterior.phi)
+    assert_close(full.posterior.sigma, plain.posterior.sigma)
+    for name in metrics:
+        one, two = full.draws(name), plain.draws(name)
+        assert_close(one, two)
+        assert_close((one - one.mean()) ** 2, (two - two.mean()) ** 2)
+
+
+SIX = np.array([0.1, 0.2, 0.41, 0.6, 0.755, 0.903])  # a region each
+HITS = np.array([[12, 25, 9, 14, 31, 10], [20, 8, 30, 33, 11, 26]])  # labeled positives
+MISSES = np.array([[30, 11, 17, 22, 8, 19], [13, 16, 18, 9, 24, 12]])
+REST = np.array([[200, 180, 260, 190, 180, 260], [190, 190, 250, 190, 180, 250]])
+
+
+def six_scores():
+    """Two groups; rates in the regions have nothing to do with the scores."""
+    score, label, group = [], [], []
+    for g, name in enumerate("AB"):
+        for r, s in enumerate(SIX):
+            for y, count in ((1, HITS[g, r]), (0, MISSES[g, r]), (-1, REST[g, r])):
+                score += [s] * count
+                label += [y] * count
+                group += [name] * count
+    return build(score, label, group)
+
+
+@pytest.fixture(scope="module")
+def untrusting():
+    """Draws with omega and tau held at 20, a wide prior of c: (psi, table, regions, evidence)."""
+    table = six_scores()
+    where = regions(table)
+    assert len(set(where.of(strata(SIX), logit_of(SIX, 0.01)))) == 6
+    scales = trusted_scales(Prior(mu_c_sd=20.0, sigma_c_sd=20.0), Trust(), where)
+    tied = np.arange(len(scales.own)) > 2
+    held = Scales(
+        scales.sd,
+        np.where(tied, 20.0 * scales.own, scales.own),
+        np.where(tied, 20.0 * scales.common, scales.common),
+        np.where(tied, len(scales.sd), scales.own_of),
+        np.where(tied, len(scales.sd), scales.common_of),
+    )
+    seen = table_evidence([table], family="beta", regions=where)
+    chains = warm_up(seen, held, chains=4, warmup=300, rng=np.random.default_rng(9))
+    return take_draws(chains, 1500)[1].psi[0], table, where, seen
+
+
+def test_without_trust_in_the_curve_rates_are_betas(untrusting):
+    """Given large scales the rate of a region is Beta(positives, negatives).
+
+    What is left of the prior moves log odds by about (0.4 / 8)^2 of their size, 1, that is rates by
+    0.001.
+    """
+    psi, _, _, seen = untrusting
+    odds = log_odds(psi.reshape(-1, *psi.shape[2:]), seen)
+    rate = (0.5 + 0.5 * np.tanh(0.5 * odds)).reshape(*psi.shape[:2], -1)
+    for g, r in np.ndindex(2, 6):
+        node = np.flatnonzero((seen.segment == g) & (seen.region == r))
+        x = rate[..., node[0]]
+        hits, misses = HITS[g, r], MISSES[g, r]
+        mean = hits / (hits + misses)
+        sd = math.sqrt(mean * (1.0 - mean) / (hits + misses + 1.0))
+        assert abs(x.mean() - mean) < 4.0 * mcse_mean(x) + 0.002
+        square = (x - x.mean()) ** 2
+        assert abs(x.std() - sd) < 4.0 * mcse_mean(square) / (2.0 * sd) + 0.01 * sd
+
+
+def test_without_trust_in_the_curve_counts_are_post_stratified(untrusting):
+    psi, table, where, _ = untrusting
+    rng = np.random.default_rng(10)
+    got = confusion_counts(psi, table, target="expected", rng=rng, regions=where).drawn[..., 1]
+    share = HITS / (HITS + MISSES)
+    wanted = (HITS + REST * share).reshape(2, 2, 3).sum(-1)
+    variance = (REST * REST * share * (1 - share) / (HITS + MISSES + 1)).reshape(2, 2, 3).sum(-1)
+    assert (np.abs(got.mean(axis=(0, 1)) - wanted) < 4.0 * mcse_mean(got) + 0.003 * wanted).all()
+    np.testing.assert_allclose(got.std(axis=(0, 1)), np.sqrt(variance), rtol=0.06)
+
+
+def test_misfit_is_learned():
+    """Where the labels contradict the curve omega is large, where they follow it small."""
+    table = six_scores()
+    rng = np.random.default_rng(11)
+    score = rng.choice(SIX, 3000)
+    right = rng.random(3000) < score
+    label = np.where(np.arange(3000) < 1000, right, -1)
+    bent = np.where(label < 0, -1, rng.random(3000) < np.where(score == 0.6, 0.1, score))
+    group = rng.choice(["A", "B"], 3000)
+    assert table.groups == ("A", "B")
+    options = {"draws": 200, "warmup": 150, "rng": 1}
+    fits, bends = (
+        lf.assess(y, score, sensitive_features=group, **options).posterior.omega.mean()
+        for y in (label, bent)
+    )
+    assert fits < 0.5 * bends
+
+
+# assess with trust
+
+
+def as_json(result):
+    return json.dumps(result.to_dict(), allow_nan=False)
+
+
+def test_same_seed_same_bytes(rows):
+    one, two, other = ask(rows), ask(rows), ask(rows, rng=2)
+    assert as_json(one) == as_json(two) != as_json(other)
+    np.testing.assert_array_equal(one.posterior.psi, two.posterior.psi)
+    assert str(one) == str(two)
+
+
+def test_settings_record_trust(rows):
+    assert ask(rows).to_dict()["settings"]["trust"] == Trust().to_dict()
+    assert ask(rows, trust=False).to_dict()["settings"]["trust"] is None
+    given = Trust(omega_sd=0.2)
+    assert ask(rows, trust=given).to_dict()["settings"]["trust"] == given.to_dict()
+
+
+def test_shapes_of_the_posterior(rows):
+    posterior = ask(rows).posterior
+    taken = posterior.phi.shape[1]
+    columns = len(posterior.regions.names)
+    assert posterior.deviations.shape == (4, taken, 2, columns)
+    assert posterior.omega.shape == posterior.tau.shape == (4, taken)
+    assert posterior.sigma.shape == posterior.mu.shape == (4, taken, 3)
+    np.testing.assert_array_equal(posterior.psi[..., :3], posterior.phi)
+    np.testing.assert_array_equal(posterior.psi[..., 3:], posterior.deviations)
+    plain = ask(rows, trust=False).posterior
+    assert plain.deviations.shape[2:] == (2, 0)
+    assert plain.omega is None and plain.tau is None
+
+
+@pytest.mark.skipif(not available(), reason="numba is absent")
+@pytest.mark.parametrize("options", [{}, {"hierarchical": False}, {"log_odds_cap": 0.8}])
+def test_compiled_and_plain_agree(rows, monkeypatch, options):
+    score = np.where(np.arange(400) % 9 == 0, 0.0, rows.y_score)
+    results = []
+    for form in ("0", "1"):
+        monkeypatch.setenv("LIGHTFAIR_JIT", form)
+        results.append(ask(rows._replace(y_score=score), warmup=20, **options))
+    one, two = (result.posterior.psi[:, :5] for result in results)
+    assert "mass" in results[0].posterior.regions.names
+    np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-8)
+    for name in ("accuracy", "tpr"):
+        one, two = (result.draws(name)[:, :5] for result in results)
+        np.testing.assert_allclose(one, two, rtol=1e-6, atol=0.02)  # rows of a sample are whole
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_and_targets(rows, family, target):
+    result = ask(rows, family=family, target=target, metrics=lf.METRICS)
+    for name in lf.METRICS:
+        low, high = as_metric(name).bounds
+        assert ((result.draws(name) >= low) & (result.draws(name) <= high)).all()
+    assert (result.posterior.deviations.std(axis=(0, 1)) > 0.0).all()
+    as_json(result)
+
+
+def test_groups_that_share_nothing_have_an_omega_each(rows):
+    posterior = ask(rows, hierarchical=False).posterior
+    taken = posterior.phi.shape[1]
+    assert posterior.omega.shape == posterior.tau.shape == (4, taken, 2)
+    assert posterior.sigma.shape == (4, taken, 2, 3)
+    assert np.corrcoef(posterior.omega.reshape(-1, 2).T)[0, 1] < 0.5
+
+
+CASES = {
+    "no labels": lambda rows: rows._replace(y_true=np.full(400, np.nan)),
+    "one group": lambda rows: rows._replace(group=np.full(400, "all")),
+    "equal scores": lambda rows: rows._replace(y_score=np.full(400, 0.3)),
+    "scores of 0 and 1": lambda rows: rows._replace(y_score=np.rint(rows.y_score)),
+    "scores of 0": lambda rows: rows._replace(y_score=np.zeros(400)),
+    "one side": lambda rows: rows._replace(y_score=0.4 * rows.y_score),
+    "a mass": lambda rows: rows._replace(y_score=np.maximum(rows.y_score - 0.2, 0.0)),
+}
+
+
+@pytest.mark.parametrize("hierarchical", [True, False])
+@pytest.mark.parametrize("case", CASES)
+def test_situations(rows, case, hierarchical):
+    result = ask(CASES[case](rows), hierarchical=hierarchical, metrics=["accuracy", "base_rate"])
+    posterior = result.posterior
+    assert np.isfinite(posterior.psi).all() and (posterior.omega > 0.0).all()
+    estimate = result.metric("base_rate", result.groups[0])
+    assert 0.0 < estimate.mean < 1.0
+    as_json(result)
+    assert result.groups[0] in str(result)
+
+
+def test_no_labels_leave_omega_and_tau_to_their_priors(rows):
+    result = ask(CASES["no labels"](rows), draws=400, warmup=200)
+    for draws, scale in (
+        (result.posterior.omega, Trust().omega_sd),
+        (result.posterior.tau, Trust().tau_sd),
+    ):
+        wanted = scale * math.sqrt(2.0 / math.pi)
+        assert abs(draws.mean() - wanted) < 4.0 * mcse_mean(draws)

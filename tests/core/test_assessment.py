@@ -1,0 +1,745 @@
+"""Assess, from rows to the result: its contract, its situations, its errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from asking import QUICK, ask, codes, flat
+
+import lightfair.core as lf
+from lightfair.core.fit import MAX_DRAWS
+from lightfair.core.mcmc.jit import available
+from lightfair.core.metrics.definitions import COUNT_METRICS, METRICS, as_metric, theta
+from lightfair.core.metrics.imputation import TARGETS
+from lightfair.core.model.curve import FAMILIES
+from lightfair.core.pipeline import assess_data
+from lightfair.core.settings import Settings
+
+pytestmark = pytest.mark.usefixtures("compiled")
+
+NAN = float("nan")
+FIGURES = [0.5805658853972643, 0.0791086031367863, 0.142744997288206]
+
+
+def as_json(result):
+    return json.dumps(result.to_dict(), allow_nan=False)
+
+
+def hide(rows, mask):
+    """Labels with those of some rows hidden."""
+    return np.where(mask, NAN, rows.y_true)
+
+
+def selected(result):
+    """Rows of each group by predicted class, (group, 2)."""
+    return result.table.sums("rows").sum(axis=2)
+
+
+def by_group(rows, predicted):
+    """The same from a decision for each row."""
+    return [
+        [((rows.group == name) & (predicted == positive)).sum() for positive in (False, True)]
+        for name in "AB"
+    ]
+
+
+@pytest.fixture(scope="module")
+def result(rows, compiled):
+    return ask(rows, rng=1)
+
+
+# the contract
+
+
+def test_keys_of_to_dict(result):
+    values = result.to_dict()
+    keys = ["version", "settings", "data", "metrics", "criteria", "checks", "simultaneous"]
+    assert list(values) == [*keys, "calibration", "diagnostics", "warnings"]
+    assert values["version"] == lf.__version__
+    assert {"rows", "labeled", "unlabeled", "groups"} <= set(values["data"])
+    assert {"rhat_max", "ess_bulk_min", "ess_tail_min", "ok"} <= set(values["diagnostics"])
+    assert list(values["metrics"]) == ["accuracy", "tpr", "fpr", "selection_rate"]
+    for metric in values["metrics"].values():
+        assert list(metric)[:2] == ["groups", "differences"]
+        further = {"ratios", "pairs", "pairs_left_out", "largest_gap", "between_group_sd"}
+        assert set(list(metric)[2:]) == {*further, "against_rest", "against_overall", "marginals"}
+        for entry in metric["groups"]:
+            assert {"name", "mean", "sd", "interval", "labels_only"} <= set(entry)
+            assert {"mean", "interval"} <= set(entry["labels_only"])
+        for entry in metric["differences"]:
+            assert {"group", "reference", "mean", "sd", "interval"} <= set(entry)
+            assert {"prob_positive", "prob_within"} <= set(entry)
+    assert all(set(note) == {"code", "message"} for note in values["warnings"])
+
+
+def test_counts_in_to_dict(rows, result):
+    data = result.to_dict()["data"]
+    assert (data["rows"], data["labeled"], data["unlabeled"]) == (400, 60, 340)
+    for entry in data["groups"]:
+        mine = rows.group == entry["name"]
+        assert entry["rows"] == mine.sum()
+        assert entry["labeled"] == (~np.isnan(rows.y_true[mine])).sum()
+        assert entry["positives"] == (rows.y_true[mine] == 1).sum()
+
+
+def test_settings_are_the_arguments(rows):
+    prior = lf.Prior().scaled(2.0)
+    result = ask(rows, prior=prior, metrics="tpr", reference="B", target="expected", prob=0.8)
+    settings = result.to_dict()["settings"]
+    assert settings["prior"] == prior.to_dict()
+    assert (settings["metrics"], settings["reference"]) == (["tpr"], "B")
+    assert (settings["target"], settings["prob"], settings["seed"]) == ("expected", 0.8, 1)
+    assert (settings["threshold"], settings["clip"], settings["family"]) == (0.5, 0.01, "beta")
+
+
+def test_shapes(result):
+    taken = result.posterior.phi.shape[1]
+    assert result.posterior.phi.shape == (4, taken, 2, 3)
+    assert result.posterior.mu.shape == result.posterior.sigma.shape == (4, taken, 3)
+    for name in result.settings.metrics:
+        assert result.draws(name).shape == (4, taken, 2)
+        assert result.draws(name).dtype == np.float64
+    assert (result.posterior.sigma > 0.0).all()
+
+
+def test_difference(result):
+    d = result.difference("tpr", "B", "A")
+    assert d.draws.shape == result.draws("tpr").shape[:2]
+    theta_draws = result.draws("tpr")
+    np.testing.assert_array_equal(d.draws, theta_draws[..., 1] - theta_draws[..., 0])
+    low, high = d.interval(0.95)
+    assert low < d.mean < high
+    assert 0.0 <= d.prob_within(0.02) <= d.prob_within(0.2) <= 1.0
+    back = result.difference("tpr", "A", "B")
+    assert back.mean == pytest.approx(-d.mean)
+    assert d.prob_greater(0) + back.prob_greater(0) == pytest.approx(1.0, abs=0.01)
+
+
+def test_to_dict_says_what_the_estimates_say(result):
+    entry = result.to_dict()["metrics"]["fpr"]["differences"][0]
+    d = result.difference("fpr", entry["group"], entry["reference"])
+    assert (entry["mean"], entry["sd"]) == (d.mean, d.sd)
+    assert entry["interval"] == list(d.interval(0.95))
+    assert entry["prob_positive"] == d.prob_greater(0.0)
+    assert entry["prob_within"] == d.prob_within(0.05)
+
+
+def test_one_level_for_every_interval(rows):
+    wide, narrow = (ask(rows, prob=prob).to_dict()["metrics"]["tpr"] for prob in (0.95, 0.5))
+    for key in ("groups", "differences"):
+        for one, two in zip(wide[key], narrow[key], strict=True):
+            assert one["mean"] == two["mean"]
+            assert one["interval"][0] < two["interval"][0] < two["interval"][1]
+            assert one["labels_only"]["interval"][0] < two["labels_only"]["interval"][0]
+
+
+def test_the_default_reference_is_the_largest_group(rows, result):
+    assert result.settings.reference == "A"
+    flipped = ask(rows, reference="B")
+    one = result.to_dict()["metrics"]["tpr"]["differences"]
+    two = flipped.to_dict()["metrics"]["tpr"]["differences"]
+    assert [(e["group"], e["reference"]) for e in one + two] == [("B", "A"), ("A", "B")]
+
+
+def test_unknown_names(result):
+    with pytest.raises(ValueError, match="no group 'C'; there are A, B"):
+        result.difference("tpr", "C", "A")
+    with pytest.raises(ValueError, match="metric 'ppv' was not assessed; there are accuracy, tpr"):
+        result.draws("ppv")
+
+
+def test_the_result_is_frozen(result):
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result.theta = {}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_metric(rows, target):
+    result = ask(rows, metrics=METRICS, target=target)
+    for name in METRICS:
+        draws = result.draws(name)
+        low, high = as_metric(name).bounds
+        assert ((draws >= low) & (draws <= high)).all()
+    np.testing.assert_allclose(result.draws("fpr") + result.draws("tnr"), 1.0, rtol=1e-12)
+    as_json(result)
+
+
+# same in, same out
+
+
+def test_same_seed_same_bytes(rows, result):
+    assert as_json(result) == as_json(ask(rows, rng=1))
+    assert as_json(result) != as_json(ask(rows, rng=2))
+    assert str(result) == str(ask(rows, rng=1))
+
+
+def test_a_generator_is_used_up(rows):
+    one, two, three = (np.random.default_rng(5) for _ in range(3))
+    a, b = ask(rows, rng=one), ask(rows, rng=two)
+    assert as_json(a) == as_json(b)
+    assert a.settings.seed is None
+    ask(rows, rng=three)
+    again = ask(rows, rng=three)
+    assert not np.array_equal(a.posterior.phi, again.posterior.phi)
+
+
+def test_more_metrics_do_not_change_the_curves(rows):
+    one, two = (ask(rows, metrics=m) for m in ("tpr", ["tpr", "fpr", "f1"]))
+    count = min(one.posterior.phi.shape[1], two.posterior.phi.shape[1], 20)
+    np.testing.assert_array_equal(one.posterior.phi[:, :count], two.posterior.phi[:, :count])
+
+
+def _lists(rows):
+    label = [None if math.isnan(y) else int(y) for y in rows.y_true]
+    return label, rows.y_score.tolist(), rows.group.tolist()
+
+
+def _pandas(rows):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"y": rows.y_true, "s": rows.y_score, "g": rows.group})
+    return frame["y"].astype("Int64"), frame["s"], frame["g"].astype("category").rename("group")
+
+
+def _polars(rows):
+    pl = pytest.importorskip("polars")
+    label, score, group = _lists(rows)
+    return pl.Series(label), pl.Series(score), pl.Series(group)
+
+
+def _arrow(rows):
+    pa = pytest.importorskip("pyarrow")
+    return tuple(pa.array(column) for column in _lists(rows))
+
+
+@pytest.mark.parametrize("container", [_lists, _pandas, _polars, _arrow])
+def test_containers_give_the_same_result(rows, result, container):
+    y, s, g = container(rows)
+    got = lf.assess(y, s, sensitive_features=g, **QUICK)
+    assert as_json(got) == as_json(result)
+    np.testing.assert_array_equal(got.posterior.phi, result.posterior.phi)
+
+
+def test_integer_and_single_precision_scores(rows):
+    single = rows.y_score.astype(np.float32)
+    one = ask(rows, y_score=single)
+    two = ask(rows, y_score=single.astype(float))
+    assert as_json(one) == as_json(two)
+    ask(rows, y_score=(rows.y_score > 0.5).astype(int))
+
+
+@pytest.mark.skipif(not available(), reason="numba is absent")
+def test_compiled_and_plain_agree(rows, monkeypatch):
+    monkeypatch.setenv("LIGHTFAIR_JIT", "0")
+    plain = ask(rows, draws=20, warmup=20)
+    monkeypatch.setenv("LIGHTFAIR_JIT", "1")
+    compiled = ask(rows, draws=20, warmup=20)
+    one, two = (r.posterior.phi[:, :5] for r in (plain, compiled))
+    np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-8)
+
+
+def test_two_threads_equal_one_after_the_other(rows):
+    alone = [as_json(ask(rows, rng=seed)) for seed in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(lambda seed: as_json(ask(rows, rng=seed)), range(2)))
+    assert together == alone
+
+
+CHILDREN = """
+import json, multiprocessing, sys
+import lightfair.core as lf
+
+def work():
+    rows = lf.simulate(300, 50, rng=0)
+    result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, draws=20,
+                       warmup=20, rng=0)
+    return json.dumps(result.to_dict())
+
+if __name__ == "__main__":
+    here = work()
+    for method in multiprocessing.get_all_start_methods():
+        if method in ("fork", "spawn"):
+            with multiprocessing.get_context(method).Pool(1) as pool:
+                assert pool.apply_async(work).get(timeout=60) == here, method
+            print(method)
+"""
+
+
+def test_forked_and_spawned_children(tmp_path, child_env):
+    script = tmp_path / "children.py"
+    script.write_text(CHILDREN)
+    env = {**child_env, "LIGHTFAIR_JIT": os.environ["LIGHTFAIR_JIT"]}
+    done = subprocess.run(
+        [sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "spawn" in done.stdout
+
+
+# situations
+
+
+def test_one_group_only(rows):
+    result = ask(rows, group=["all"] * 400)
+    values = result.to_dict()
+    assert result.settings.reference is None
+    assert values["metrics"]["tpr"]["differences"] == []
+    assert "one_group" in codes(result)
+    assert "all" in str(result)
+
+
+def test_a_group_without_labels(rows):
+    result = ask(rows, y_true=hide(rows, rows.group == "B"))
+    assert "unlabeled_group" in codes(result)
+    entry = result.to_dict()["metrics"]["tpr"]["groups"][1]
+    assert entry["name"] == "B"
+    assert entry["interval"][1] - entry["interval"][0] > 0.1
+    assert result.to_dict()["data"]["groups"][1]["labeled"] == 0
+
+
+def test_a_group_without_labeled_positives(rows):
+    positive = (rows.group == "B") & (rows.y_true == 1)
+    result = ask(rows, y_true=hide(rows, positive), draws=400)
+    assert result.to_dict()["data"]["groups"][1]["positives"] == 0
+    low, high = result.difference("tpr", "B", "A").interval()
+    assert high - low > 0.05
+
+
+def test_no_labels_at_all(rows):
+    result = ask(rows, y_true=[None] * 400, draws=100)
+    assert "no_labels" in codes(result)
+    for g, name in enumerate("AB"):
+        rate = (rows.y_score[rows.group == name] >= 0.5).mean()
+        assert result.metric("selection_rate", name).exact
+        np.testing.assert_allclose(result.draws("selection_rate")[..., g], rate, rtol=1e-12)
+        low, high = result.metric("tpr", name).interval()
+        assert high - low > 0.2
+    prior = result.posterior.mu[..., 2]
+    assert abs(prior.mean()) < 0.4
+    assert prior.std() == pytest.approx(2.0, rel=0.15)
+    as_json(result)
+
+
+@pytest.mark.parametrize("target", ["sample", "expected"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_selection_rates_are_exact(rows, target, weighted):
+    """They are facts of the predictions: no spread, and equal ones differ by nothing."""
+    group = np.where(np.arange(400) % 2, "A", "B")
+    score = np.repeat(rows.y_score[:200], 2)
+    weight = np.repeat(np.linspace(0.1, 3.0, 200), 2) if weighted else None
+    result = ask(
+        rows, y_score=score, group=group, target=target, sample_weight=weight, reference="A"
+    )
+    share = np.average(score[::2] >= 0.5, weights=None if weight is None else weight[::2])
+    for entry in result.to_dict()["metrics"]["selection_rate"]["groups"]:
+        assert entry["mean"] == pytest.approx(share, rel=1e-12)
+        assert entry["sd"] == 0.0
+    delta = result.difference("selection_rate", "B", "A")
+    assert delta.exact
+    assert (delta.mean, delta.sd, delta.interval(), delta.prob_greater(0)) == (0, 0, (0, 0), 0)
+    assert "selection_rate is the same for B and A" in flat(result)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_one_label(rows, value):
+    label = np.full(400, NAN)
+    label[7] = value
+    result = ask(rows, y_true=label)
+    assert "one_class" in codes(result)
+    as_json(result)
+
+
+@pytest.mark.parametrize("value", [0, 1])
+def test_constant_labels(rows, value):
+    result = ask(rows, y_true=np.where(np.isnan(rows.y_true), NAN, value))
+    assert "one_class" in codes(result)
+    assert np.isfinite(result.posterior.phi).all()
+    assert result.groups == ("A", "B")
+    as_json(result)
+
+
+def test_separable_labels(rows):
+    label = np.where(np.isnan(rows.y_true), NAN, rows.y_score > 0.5)
+    result = ask(rows, y_true=label)
+    assert np.isfinite(result.posterior.phi).all()
+    assert result.metric("accuracy", "A").mean > 0.8
+
+
+def test_scores_of_0_and_1_only(rows):
+    result = ask(rows, y_score=(rows.y_score > 0.5).astype(float))
+    assert "clipped_scores" in codes(result)
+    assert result.to_dict()["data"]["clipped"] == 400
+    as_json(result)
+
+
+def test_reversed_scores_are_noticed(rows):
+    assert "reversed_scores" in codes(ask(rows, y_score=1.0 - rows.y_score))
+    assert "reversed_scores" not in codes(ask(rows))
+
+
+def test_ties_with_the_threshold_are_positive_and_counted(rows):
+    score = np.where(np.arange(400) < 20, 0.5, rows.y_score)
+    result = ask(rows, y_score=score)
+    message = next(n.message for n in result.warnings if n.code == "ties_with_threshold")
+    assert "20" in message
+    np.testing.assert_array_equal(selected(result), by_group(rows, score >= 0.5))
+
+
+def test_an_empty_intersection_is_listed_without_a_verdict(rows):
+    age = np.where((rows.group == "A") & (np.arange(400) % 2 == 0), "old", "young")
+    result = ask(rows, group={"sex": rows.group, "age": age})
+    data = result.to_dict()["data"]
+    assert data["empty_groups"] == ["B, old"]
+    assert [g["name"] for g in data["groups"]] == ["A, old", "A, young", "B, young"]
+    assert data["groups"][0]["parts"] == {"sex": "A", "age": "old"}
+    assert result.difference("tpr", ("A", "old"), "A, young").reason is None
+    assert "B, old" in flat(result)
+
+
+def test_a_rare_group_is_in_every_output(rows):
+    group = rows.group.astype(object)
+    group[3] = "C"
+    result = ask(rows, group=group)
+    for metric in result.to_dict()["metrics"].values():
+        assert [entry["name"] for entry in metric["groups"]] == ["A", "B", "C"]
+        assert len(metric["differences"]) == 2
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_undefined_metric_is_null_with_a_reason(rows, target):
+    decide = (rows.group == "A") & (rows.y_score > 0.5)  # nobody of B is selected
+    result = ask(rows, y_pred=decide, metrics=["ppv", "tpr"], target=target)
+    entry = result.to_dict()["metrics"]["ppv"]["groups"][1]
+    assert (entry["mean"], entry["sd"], entry["interval"]) == (None, None, None)
+    assert entry["reason"] == "there are no rows predicted positive"
+    delta = result.to_dict()["metrics"]["ppv"]["differences"][0]
+    assert (delta["mean"], delta["prob_positive"], delta["prob_within"]) == (None, None, None)
+    assert delta["reason"]
+    assert result.to_dict()["metrics"]["tpr"]["groups"][1]["mean"] == 0.0
+    as_json(result)
+
+
+def test_explicit_decisions(rows):
+    decide = rows.y_score >= 0.3
+    one = ask(rows, y_pred=decide)
+    two = ask(rows, threshold=0.3)
+    np.testing.assert_array_equal(one.draws("tpr"), two.draws("tpr"))
+    assert one.to_dict()["settings"]["threshold"] is None
+
+
+def test_a_threshold_for_each_group(rows):
+    result = ask(rows, threshold={"A": 0.3, "B": 0.7})
+    cut = np.where(rows.group == "A", 0.3, 0.7)
+    np.testing.assert_array_equal(selected(result), by_group(rows, rows.y_score >= cut))
+    assert result.to_dict()["settings"]["threshold"] == {"A": 0.3, "B": 0.7}
+    assert "thresholds A 0.3, B 0.7" in flat(result)
+
+
+def test_weights_count_in_the_metrics_and_not_in_the_curve(rows):
+    weight = np.where(rows.y_score > 0.5, 3.0, 1.0)
+    plain, heavy = ask(rows), ask(rows, sample_weight=weight)
+    count = min(r.posterior.phi.shape[1] for r in (plain, heavy))
+    one, two = (r.posterior.phi[:, :count] for r in (plain, heavy))
+    np.testing.assert_array_equal(one, two)
+    share = np.average(rows.y_score >= 0.5, weights=weight * (rows.group == "A"))
+    assert heavy.metric("selection_rate", "A").mean == pytest.approx(share, rel=1e-12)
+
+
+def test_all_labels_known_give_the_frequencies(rows):
+    result = ask(rows, y_true=rows.y_all, metrics=COUNT_METRICS)
+    data = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
+    for g in range(2):
+        counts = np.zeros((2, 2))
+        mine = data.group == g
+        np.add.at(counts, (data.predicted[mine].astype(int), data.label[mine]), 1)
+        for name in COUNT_METRICS:
+            wanted = theta(name, counts)
+            np.testing.assert_allclose(result.draws(name)[..., g], wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families(rows, family):
+    phi = ask(rows, family=family).posterior.phi
+    assert np.array_equal(phi[..., 0], phi[..., 1]) == (family != "beta")
+    assert (phi[..., 2] == 0.0).all() == (family == "temperature")
+
+
+def test_independent_groups_share_nothing(rows):
+    b = rows.group == "B"
+    other = np.where(b & ~np.isnan(rows.y_true), 1.0 - rows.y_true, rows.y_true)
+    one, two = (ask(rows, y_true=y, hierarchical=False) for y in (rows.y_true, other))
+    taken = one.posterior.phi.shape[1]
+    assert one.posterior.mu.shape == one.posterior.sigma.shape == (4, taken, 2, 3)
+    first = slice(0, QUICK["draws"])
+    phi_one, phi_two = one.posterior.phi[:, first], two.posterior.phi[:, first]
+    assert np.quantile(abs(phi_one[:, :, 0] - phi_two[:, :, 0]), 0.9) < 1e-6
+    assert abs(phi_one[:, :, 1] - phi_two[:, :, 1]).max() > 0.1
+
+
+def test_the_cap_bounds_the_log_odds(rows):
+    result = ask(rows, log_odds_cap=1e-3, metrics="base_rate", target="expected")
+    assert result.settings.log_odds_cap == 1e-3
+    free = np.isnan(rows.y_true) & (rows.group == "A")
+    known = (rows.y_true[rows.group == "A"] == 1).sum()
+    top = (known + 0.50025 * free.sum()) / (rows.group == "A").sum()
+    assert (result.draws("base_rate")[..., 0] <= top).all()
+
+
+def test_relabeling_groups_permutes_them(rows):
+    one = ask(rows, draws=150, warmup=150)
+    two = ask(rows, draws=150, rng=2, warmup=150, group=np.where(rows.group == "A", "Z", "B"))
+    assert two.groups == ("B", "Z")
+    for metric in ("tpr", "fpr", "accuracy"):
+        for mine, yours in (("A", "Z"), ("B", "B")):
+            a, b = one.metric(metric, mine), two.metric(metric, yours)
+            assert abs(a.mean - b.mean) < 0.35 * a.sd
+            assert a.sd == pytest.approx(b.sd, rel=0.25)
+
+
+def test_the_estimates_are_close_to_the_truth():
+    rows = lf.simulate(20_000, 1000, rng=4)
+    result = ask(rows, draws=300, metrics=COUNT_METRICS)
+    for name in COUNT_METRICS:
+        for g in "AB":
+            mine = rows.group == g
+            counts = np.zeros((2, 2))
+            np.add.at(counts, ((rows.y_score[mine] >= 0.5).astype(int), rows.y_all[mine]), 1)
+            estimate = result.metric(name, g)
+            assert abs(estimate.mean - theta(name, counts)) < 4.0 * estimate.sd + 1e-9
+            assert estimate.sd < (0.05 if name != "treatment_equality" else 0.2 * estimate.mean)
+
+
+def test_targets_differ_in_their_spread(rows):
+    sd = {t: ask(rows, target=t, draws=50).metric("accuracy", "A").sd for t in TARGETS}
+    assert sd["expected"] < sd["sample"]
+    assert sd["expected"] < sd["population"]
+
+
+def test_the_prior_is_scaled(rows):
+    tight, wide = (
+        ask(rows, prior=lf.Prior().scaled(alpha)).posterior.phi.std() for alpha in (0.1, 3.0)
+    )
+    assert tight < 0.5 * wide
+
+
+def test_truth_is_put_beside_the_estimates(rows):
+    shown = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
+    full = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
+    result = assess_data(
+        shown, Settings(metrics="base_rate", draws=20, warmup=100), truth=full, rng=1
+    )
+    values = result.to_dict()["metrics"]["base_rate"]
+    wanted = [rows.y_all[rows.group == g].mean() for g in "AB"]
+    assert [entry["truth"] for entry in values["groups"]] == pytest.approx(wanted)
+    assert values["differences"][0]["truth"] == pytest.approx(wanted[1] - wanted[0])
+    assert "truth: by labels of all these rows; the assessment was shown only" in str(result)
+
+
+# a table in place of rows
+
+
+def test_a_table_says_all_that_its_rows_would(rows):
+    age = np.where(np.arange(400) % 3 == 0, "old", "young").astype(object)
+    age[7] = None
+    columns = {
+        "sensitive_features": {"sex": rows.group, "age": age},
+        "threshold": 0.4,
+        "missing": "drop",
+        "sample_weight": 1.0 + np.arange(400) % 2,
+    }
+    data = lf.score_data(rows.y_true, rows.y_score, **columns)
+    table = lf.score_table(data, clip=0.02)
+    one = lf.assess(rows.y_true, rows.y_score, clip=0.02, **columns, **QUICK)
+    two = lf.assess(table, **QUICK)
+    assert one.to_dict() == two.to_dict()
+    assert str(one) == str(two)
+    assert "dropped_rows" in codes(two)
+    again = lf.assess(table, clip=0.02, threshold=0.4, **QUICK)
+    assert again.to_dict() == two.to_dict()
+
+
+def test_chunks_added_are_assessed_as_the_whole(rows):
+    parts = [
+        lf.score_table(
+            lf.score_data(rows.y_true[at], rows.y_score[at], sensitive_features=rows.group[at])
+        )
+        for at in (slice(0, 150), slice(150, 400))
+    ]
+    one, two = ask(rows), lf.assess(parts[0] + parts[1], **QUICK)
+    for name in one.theta:
+        np.testing.assert_allclose(one.draws(name), two.draws(name), rtol=1e-9)
+
+
+def test_figures_of_a_seed_stay_what_they_were(rows):
+    """A change of the sampler changes them; nothing else may, beyond rounding."""
+    values = ask(rows, draws=40, warmup=50).to_dict()["metrics"]["tpr"]
+    figures = [values["groups"][0]["mean"], values["groups"][1]["sd"]]
+    figures.append(values["differences"][0]["mean"])
+    np.testing.assert_allclose(figures, FIGURES, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"y_score": [0.5]}, TypeError, "a ScoreTable is assessed without rows; leave out y_score"),
+        ({"sensitive_features": ["a"], "missing": "drop"}, TypeError, "_features, missing"),
+        ({"sample_weight": [1]}, TypeError, "leave out sample_weight"),
+        ({"clip": 0.02}, ValueError, "clip must be that of the table, 0.01, or be left out; got"),
+        ({"threshold": 0.4}, ValueError, "threshold must be that of the table, 0.5, or be left"),
+        ({"threshold": {"A": 0.4}}, ValueError, "threshold must be that of the table, 0.5"),
+        ({"reference": "C"}, ValueError, "reference must be one of the groups 'A', 'B'; got 'C'"),
+    ],
+)
+def test_a_table_comes_alone(rows, options, error, message):
+    table = lf.score_table(lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group))
+    with pytest.raises(error, match=message):
+        lf.assess(table, **options)
+
+
+@pytest.mark.parametrize(
+    "arguments, options, missing",
+    [
+        ([[1, 0]], {}, "got no y_score and no sensitive_features"),
+        ([[1, 0], [0.5, 0.6]], {}, "got no sensitive_features"),
+        ([[1, 0]], {"sensitive_features": ["a", "b"]}, "got no y_score$"),
+    ],
+)
+def test_rows_are_given_whole(arguments, options, missing):
+    with pytest.raises(TypeError, match=f"or a ScoreTable alone; {missing}"):
+        lf.assess(*arguments, **options)
+
+
+# the gate
+
+
+def test_drawing_goes_on_until_the_gate_is_met(rows):
+    result = ask(rows, draws=60, warmup=300, metrics="tpr")
+    diagnostics = result.to_dict()["diagnostics"]
+    taken = result.posterior.phi.shape[1]
+    assert diagnostics["ok"] and diagnostics["reason"] is None
+    assert diagnostics["extended"] and 60 < taken == diagnostics["draws"] <= 8 * 60
+    assert diagnostics["rhat_max"] <= 1.01
+    assert min(diagnostics["ess_bulk_min"], diagnostics["ess_tail_min"]) >= 400
+    assert "not_converged" not in codes(result)
+
+
+@pytest.mark.parametrize("chains", [1, 4])
+def test_at_the_limit_it_says_that_it_has_not_converged(rows, chains):
+    result = ask(rows, draws=4, warmup=0, chains=chains)
+    assert result.posterior.phi.shape[1] == 4 * MAX_DRAWS
+    assert not result.to_dict()["diagnostics"]["ok"]
+    assert codes(result).count("not_converged") == 1
+    message = result.warnings[-1].message
+    assert "have not converged after 32 draws" in message and "ESS" in message
+    assert "NOT CONVERGED" in str(result)
+    as_json(result)
+
+
+def test_progress_is_told(rows):
+    calls = []
+    ask(rows, draws=20, progress=lambda *call: calls.append(call))
+    assert {stage for stage, _, _ in calls} == {"warm-up", "draws"}
+    assert ("warm-up", 50, 50) in calls
+    assert all(0 < done <= total for _, done, total in calls)
+
+
+# errors
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"metrics": "recall"}, "unknown metric 'recall' .*; known: accuracy, tpr"),
+        ({"metrics": []}, "at least one metric"),
+        ({"metrics": None}, "at least one metric"),
+        ({"metrics": 5}, "metrics must be names; got 5; known: accuracy, tpr"),
+        ({"rng": True}, "rng must be a seed, a numpy Generator or None; got True"),
+        ({"clip": 1e-17, "y_score": [1.0] * 400}, "clip=1e-17 needs scores strictly between"),
+        ({"prob": "x"}, r"prob must lie in \(0, 1\); got 'x'"),
+        ({"prob": None}, r"prob must lie in \(0, 1\); got None"),
+        ({"epsilon": None}, r"epsilon must lie in \(0, 1\); got None"),
+        ({"clip": "x"}, r"clip must lie in \[0, 0.5\); got 'x'"),
+        ({"log_odds_cap": "x"}, "log_odds_cap must be above 0, or None; got 'x'"),
+        ({"labels_only_prior": (1,)}, "a beta prior needs two finite numbers above 0"),
+        ({"labels_only_prior": 1.0}, "a beta prior needs two finite numbers above 0"),
+        ({"reference": "C"}, "reference must be one of the groups .?A.?, .?B.?; got 'C'"),
+        ({"family": "platt"}, "family must be one of beta, llo, temperature; got 'platt'"),
+        ({"target": "rows"}, "target must be one of expected, sample, population; got 'rows'"),
+        ({"prior": 2.0}, "prior must be a lightfair.Prior; got 2.0"),
+        ({"trust": 0.5}, "trust must be True, False or a lightfair.Trust; got 0.5"),
+        ({"prob": 95}, r"prob must lie in \(0, 1\); got 95; 0.95 is 95 %"),
+        ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\); got 0.0"),
+        ({"clip": 0.5}, r"clip must lie in \[0, 0.5\); got 0.5"),
+        ({"log_odds_cap": 0.0}, "log_odds_cap must be above 0, or None; got 0.0"),
+        ({"log_odds_cap": math.inf}, "log_odds_cap must be above 0, or None; got inf"),
+        ({"labels_only_prior": (0, 1)}, "a beta prior needs two finite numbers above 0"),
+        ({"chains": 0}, "chains must be a whole number of at least 1 and at most 10,000; got 0"),
+        (
+            {"chains": 1.5},
+            "chains must be a whole number of at least 1 and at most 10,000; got 1.5",
+        ),
+        ({"draws": 3}, "draws must be a whole number of at least 4; got 3"),
+        ({"draws": True}, "draws must be a whole number of at least 4; got True"),
+        ({"warmup": -1}, "warmup must be a whole number of at least 0; got -1"),
+        ({"rng": -1}, "rng must be a seed of at least 0; got -1"),
+        ({"rng": "x"}, "rng must be a seed, a numpy Generator or None; got 'x'"),
+        ({"threshold": 1.0}, r"threshold must be a number in \(0, 1\)"),
+        ({"threshold": {"A": 0.5}}, "threshold must name every group; not given: 'B'"),
+        ({"threshold": 0.4, "y_pred": [0] * 400}, "give y_pred or threshold, not both"),
+        ({"y_score": [1.7] * 400}, r"y_score must lie in \[0, 1\]; got 1.7 at row 0"),
+        ({"y_score": [NAN] * 2 + [0.5] * 398}, r"y_score has 2 missing values \(rows 0, 1\)"),
+        ({"y_true": [0, 1, 2, 3] * 100}, "y_true must hold two classes; got 4 values"),
+        ({"group": ["A"] * 399 + [None]}, r"sensitive_features has 1 missing value \(row 399\)"),
+        ({"sample_weight": [-1.0] * 400}, "sample_weight must be finite and not negative"),
+    ],
+)
+def test_errors_name_the_argument_the_rule_and_the_value(rows, options, message):
+    with pytest.raises(ValueError, match=message):
+        ask(rows, **options)
+
+
+def test_a_number_that_the_draws_never_vary_is_not_called_exact():
+    """One unlabeled row of score 0.0002: not known, whatever the draws say."""
+    rows = lf.simulate(200, 100, rng=5)
+    y_true = [*rows.y_true, 1.0, 0.0, NAN]
+    score = [*rows.y_score, 0.9, 0.1, 0.0002]
+    group = ["A"] * 200 + ["B"] * 3
+    result = lf.assess(y_true, score, sensitive_features=group, metrics="accuracy", **QUICK)
+    assert not result.metric("accuracy", "B").exact
+    assert "exact" not in str(result) and "no label is needed" not in str(result)
+
+
+def test_every_row_labeled_is_said_so(rows):
+    text = str(ask(rows, y_true=rows.y_all, metrics="tpr"))
+    assert "(exact)" in text and "every row of both is labeled." in text
+
+
+def test_a_rare_metric_does_not_look_like_a_stuck_chain():
+    """Two unlabeled rows with a small chance of a positive: most chains never see one."""
+    rows = lf.simulate(400, 200, rng=6)
+    y_true = [*rows.y_true, 0.0, 0.0, NAN, NAN]
+    score = [*rows.y_score, 0.02, 0.03, 0.011, 0.012]
+    group = ["A"] * 400 + ["B"] * 4
+    for seed in range(3):
+        result = lf.assess(y_true, score, sensitive_features=group, rng=seed)
+        assert result.gate.ok and result.posterior.phi.shape[1] == result.settings.draws
+
+
+def test_equal_numbers_are_named_the_same():
+    draws = np.zeros((2, 50))
+    draws[0, :5] = 0.1
+    draws[1, :2] = -0.1
+    estimate = lf.Estimate(draws)
+    assert estimate.prob_equal() == 0.93
+
+
+def test_numpy_numbers_are_settings(rows):
+    options = {"chains": np.int64(2), "prob": np.float32(0.9), "draws": np.int32(50)}
+    as_json(ask(rows, **options))

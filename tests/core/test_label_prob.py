@@ -1,0 +1,244 @@
+"""Labels chosen with known, unequal probabilities: what uses them, and what they must be."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import lightfair.core as lf
+from lightfair.cli.main import main
+from lightfair.core.metrics.definitions import theta
+from lightfair.core.metrics.labels_only import labels_only
+from lightfair.core.metrics.prediction_powered import prediction_powered
+
+Y = [1, 0, None, 1, None]
+S = [0.9, 0.2, 0.4, 0.7, 0.1]
+G = ["a", "b", "a", "b", "b"]
+UNEQUAL = "labels were chosen with unequal probabilities"
+
+
+def table(y=Y, s=S, g=G, clip=0.01, **options):
+    return lf.score_table(lf.score_data(y, s, sensitive_features=g, **options), clip=clip)
+
+
+def by_hand(y, s, g, prob, weight=None):
+    """Sums of weight / probability and of its square, row by row."""
+    groups = sorted(set(g))
+    total = np.zeros((len(groups), 2, 2, 2))
+    for i, label in enumerate(y):
+        if label in (0, 1):
+            mass = (1.0 if weight is None else weight[i]) / prob[i]
+            place = groups.index(g[i]), int(s[i] >= 0.5), label
+            total[place] += [mass, mass * mass]
+    return total
+
+
+def rows(count=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    score = rng.random(count)
+    group = rng.choice(["x", "y", "z"], count)
+    prob = rng.uniform(0.05, 0.9, count)
+    label = np.where(rng.random(count) < prob, rng.integers(0, 2, count), -1)
+    return label, score, group, prob
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_design_is_summed_row_by_row(weighted):
+    label, score, group, prob = rows()
+    weight = np.random.default_rng(1).random(len(label)) if weighted else None
+    got = table(label, score, group, sample_weight=weight, label_prob=prob)
+    wanted = by_hand(label.tolist(), score, group.tolist(), prob, weight)
+    np.testing.assert_allclose(got.design, wanted, rtol=1e-12)
+
+
+def test_chunks_add_up_and_come_back(tmp_path):
+    label, score, group, prob = rows()
+    whole = table(label, score, group, label_prob=prob)
+    columns = {"y": label, "s": score, "g": group, "p": np.where(label < 0, np.nan, prob)}
+    chunks = [{k: v[i : i + 700] for k, v in columns.items()} for i in range(0, len(label), 700)]
+    names = {"y_true": "y", "y_score": "s", "sensitive_features": "g", "label_prob": "p"}
+    streamed = lf.summarize(chunks, **names)
+    np.testing.assert_allclose(streamed.design, whole.design, rtol=1e-12)
+    whole.save(tmp_path / "table.json")
+    np.testing.assert_array_equal(lf.load_table(tmp_path / "table.json").design, whole.design)
+    assert "design" not in table().to_dict()
+
+
+def test_minus_one_as_a_class():
+    y, prob = [1, -1, 1, -1], [0.5, 0.25, 0.5, 0.2]
+    got = table(y, [0.9, 0.2, 0.6, 0.7], list("aabb"), positive_label=1, label_prob=prob)
+    assert got.design[..., 0].tolist() == [[[4.0, 0.0], [0.0, 2.0]], [[0.0, 0.0], [5.0, 2.0]]]
+    chunks = [
+        {"y": [label], "s": [0.6], "g": ["a"], "p": [p]} for label, p in zip(y, prob, strict=True)
+    ]
+    names = {"y_true": "y", "y_score": "s", "sensitive_features": "g", "label_prob": "p"}
+    streamed = lf.summarize(chunks, positive_label=1, **names)
+    assert streamed.design[0, 1, :, 0].tolist() == [9.0, 4.0]
+    with pytest.raises(
+        ValueError, match=r"where y_true holds -1, here a class; it is not at row 1"
+    ):
+        table(y, [0.5] * 4, list("aabb"), positive_label=1, label_prob=[0.5, np.nan, 0.5, 0.2])
+
+
+@pytest.mark.parametrize("gap", [None, np.nan, ""])
+def test_it_may_be_missing_where_there_is_no_label(gap):
+    prob = [0.5, 1.0, gap, 0.25, gap]
+    assert table(label_prob=prob).design[..., 0].sum() == 2.0 + 1.0 + 4.0
+    assert table(label_prob=[0.5, 1.0, 0.0, 0.25, 1]).design[..., 0].sum() == 7.0
+
+
+@pytest.mark.parametrize(
+    "prob, message",
+    [
+        (
+            [0.5, 0.5, None, None, None],
+            r"1 missing value \(row 3\) where y_true holds a label; give",
+        ),
+        ([0.5, 1.7, None, 0.5, None], r"must lie in \(0, 1\]; got 1.7 at row 1; give the prob"),
+        ([0.5, 0.0, None, 0.5, None], r"must lie in \(0, 1\]; got 0 at row 1"),
+        ([0.5, 0.5, 7.0, 0.5, None], r"must lie in \(0, 1\]; got 7 at row 2"),
+        ([0.5, 1e-60, None, 0.5, None], r"must be at least 1e-40; got 1e-60 at row 1"),
+        ([0.5, "half", None, 0.5, None], r"probabilities in \(0, 1\]; got 'half' at row 1"),
+        ([0.5, True, None, 0.5, None], r"got True at row 1"),
+        ([0.5, 0.5], "the same length; got 5 and 2 rows"),
+    ],
+)
+def test_bad_probabilities(prob, message):
+    with pytest.raises(ValueError, match="label_prob.*" + message):
+        table(label_prob=prob)
+
+
+def test_tables_that_do_and_do_not_add():
+    labeled, without = table(label_prob=[0.5] * 5), table()
+    unlabeled = table([None] * 5)
+    total = labeled + unlabeled
+    np.testing.assert_array_equal(total.design, labeled.design)
+    np.testing.assert_array_equal((unlabeled + labeled).design, labeled.design)
+    with pytest.raises(ValueError, match="both know the label_prob of their labeled rows, or"):
+        labeled + without
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda d: d[0][0][0].__setitem__(0, "x"), "design must be a number; got 'x'"),
+        (lambda d: d.pop(), "design must be numbers, 2 groups by 2 decisions"),
+        (lambda d: d[0][1][1].__setitem__(0, 0.5), "design must be sums of weights over"),
+        (lambda d: d[0][1][1].__setitem__(1, 0.5), "design must be sums of weights over"),
+        (lambda d: d[0][1][0].__setitem__(0, 1.0), "design must be sums of weights over"),
+    ],
+)
+def test_bad_files(change, message):
+    values = table(label_prob=[0.5] * 5).to_dict()
+    change(values["design"])
+    with pytest.raises(ValueError, match=message):
+        lf.ScoreTable.from_dict(values)
+
+
+def test_labels_only_agrees_with_the_truth_where_the_design_is_undone():
+    """Rows near 0.5 are labeled most: plain frequencies are then those of hard rows."""
+    rng = np.random.default_rng(4)
+    count = 4000
+    score = rng.random(count)
+    truth = (rng.random(count) < score).astype(int)
+    group = np.where(np.arange(count) % 2, "a", "b")
+    prob = np.where(np.abs(score - 0.5) < 0.2, 0.3, 0.03)
+    everything = table(truth, score, group)
+    names = ("accuracy", "tpr", "balanced_accuracy")
+    true = {n: theta(n, everything.sums("weight")[..., :2]) for n in names}
+    found = {(n, used): [] for n in names for used in (False, True)}
+    covered = []
+    for _ in range(40):
+        label = np.where(rng.random(count) < prob, truth, -1)
+        for used in (False, True):
+            mine = table(label, score, group, label_prob=prob if used else None)
+            for name in names:
+                got = labels_only(name, *mine.labeled_sums(), prior=(1.0, 1.0), prob=0.95, rng=rng)
+                found[name, used].append(got.mean - true[name])
+                if used:
+                    covered.append((got.low <= true[name]) & (true[name] <= got.high))
+    for name in names:
+        bias, error = (
+            np.mean(found[name, True]),
+            np.std(np.mean(found[name, True], axis=1)) / np.sqrt(40),
+        )
+        assert abs(bias) < 4.0 * error + 0.005, name
+        assert abs(np.mean(found[name, False])) > 0.05, name
+    assert np.mean(covered) > 0.9
+
+
+def test_a_group_with_all_rows_labeled_is_counted_plainly():
+    got = table(
+        [1, 0, 1, None], [0.9, 0.2, 0.7, 0.6], list("aabb"), label_prob=[0.5, 0.1, 0.5, None]
+    )
+    plain = table([1, 0, 1, None], [0.9, 0.2, 0.7, 0.6], list("aabb"))
+    np.testing.assert_array_equal(got.labeled_sums()[0][0], plain.labeled_sums()[0][0])
+    assert got.labeled_sums()[0][1].tolist() == [[0.0, 0.0], [0.0, 2.0]]
+
+
+def test_prediction_powered_needs_one_probability_in_a_group():
+    label, score, group, prob = rows()
+    equal = prediction_powered(
+        "tpr", table(label, score, group, label_prob=np.full(len(prob), 0.3))
+    )
+    plain = prediction_powered("tpr", table(label, score, group))
+    np.testing.assert_array_equal(equal.mean, plain.mean)
+    by_group = np.where(group == "x", 0.2, 0.7)
+    assert (
+        prediction_powered("tpr", table(label, score, group, label_prob=by_group)).reason
+        == (None,) * 3
+    )
+    by_group[group == "y"] = prob[group == "y"]
+    got = prediction_powered("tpr", table(label, score, group, label_prob=by_group))
+    assert got.reason == (None, UNEQUAL, None)
+    for target in ("sample", "population"):
+        free = prediction_powered(
+            "selection_rate", table(label, score, group, label_prob=prob), target=target
+        )
+        assert free.reason == (None,) * 3
+
+
+def test_the_report_says_what_used_it():
+    label, score, group, prob = rows(600)
+    options = {"sensitive_features": group, "draws": 10, "warmup": 20, "rng": 1}
+    plain = lf.assess(label, score, **options)
+    result = lf.assess(label, score, label_prob=prob, **options)
+    np.testing.assert_array_equal(result.posterior.phi, plain.posterior.phi)
+    assert [n.code for n in result.warnings].count("label_prob") == 1
+    assert "label_prob" not in [n.code for n in plain.warnings]
+    entry = result.to_dict()["metrics"]["accuracy"]["groups"][0]
+    assert entry["prediction_powered"] == {"mean": None, "interval": None, "reason": UNEQUAL}
+    assert (
+        entry["labels_only"] != plain.to_dict()["metrics"]["accuracy"]["groups"][0]["labels_only"]
+    )
+    notes = lf.score_data(label, score, sensitive_features=group, label_prob=prob).notes
+    assert notes == table(label, score, group, label_prob=prob).notes
+    with pytest.raises(TypeError, match="without rows; leave out label_prob"):
+        lf.assess(result.table, label_prob=prob)
+
+
+def test_on_the_command_line(tmp_path, capsys):
+    label, score, group, prob = rows(400)
+    lines = ["y,s,g,p"]
+    for y, s, g, p in zip(label.tolist(), score.tolist(), group, prob.tolist(), strict=True):
+        lines.append(f"{'' if y < 0 else y},{s!r},{g},{'NA' if y < 0 else repr(p)}")
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines))
+    columns = ["--label", "y", "--score", "s", "--group", "g", "--label-prob", "p"]
+    assert main(["summarize", str(path), *columns, "-o", str(tmp_path / "t.json")]) == 0
+    got = lf.load_table(tmp_path / "t.json").design
+    np.testing.assert_allclose(got, table(label, score, group, label_prob=prob).design, rtol=1e-12)
+    capsys.readouterr()
+    for keep in ([], ["--subsample-labels", "50"]):
+        quick = ["--draws", "4", "--warmup", "10", "--json", *keep]
+        assert main(["assess", str(path), *columns, *quick]) == 0
+        codes = [note["code"] for note in json.loads(capsys.readouterr().out)["warnings"]]
+        assert "label_prob" in codes
+    path.write_text("y,s,g,p\n1,0.5,a,1.5\n")
+    assert main(["assess", str(path), *columns]) == 2
+    assert "--label-prob p must lie in (0, 1]; got 1.5 at row 0" in capsys.readouterr().err
+    sql = ["sql", "--dialect", "duckdb", "--table", "t", *columns]
+    assert main(sql) == 2
+    assert "summarize the labeled rows with it, and add" in capsys.readouterr().err
