@@ -1,15 +1,16 @@
-"""The posterior: curves and metrics, drawn until the chains have converged.
+"""Fit: draw curves and metrics until the chains have converged.
 
-Table -> evidence -> chains -> draws of the curves -> confusion counts -> theta, and again from
-the chains on while R-hat or an effective sample size of any parameter, metric or difference
-misses its gate.
+Table -> labeled data -> chains -> draws of the curves -> confusion counts -> theta. Drawing
+continues from the chains' last states while R-hat or an effective sample size of any parameter,
+metric or difference fails the convergence check, up to `MAX_DRAWS` times the draws requested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator
+from dataclasses import fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from .mcmc.chains import more_draws, start_chains
 from .mcmc.convergence import Gate, diagnose, gate
 from .mcmc.posterior import Posterior
 from .metrics.definitions import Metric, free_of_labels, theta
-from .metrics.imputation import confusion_counts
+from .metrics.imputation import confusion, confusion_counts, impute_group, slot_theta
 from .model.curve import active, tie
 from .model.likelihood import table_evidence
 from .model.regions import Regions, no_regions, regions, trusted_scales
@@ -31,16 +32,16 @@ if TYPE_CHECKING:
     from .mcmc.sampler import Chains, Draws
     from .metrics.imputation import Slots
 
-MAX_DRAWS = 8  # times the draws asked for, where the gate is not met
+MAX_DRAWS = 8  # times the draws requested, where the convergence check fails
 
 Progress = Callable[[str, int, int], None]
 
 
 class Drawn(NamedTuple):
-    """What was drawn.
+    """Draws of curves and metrics.
 
     theta: draws of each metric, float64 (chain, draw, group); counts: float64 (chain, draw, group,
-    predicted, label), the confusion counts that theta is made of; gate: the verdict on convergence.
+    predicted, label), the confusion counts behind theta; gate: result of the convergence check.
     """
 
     posterior: Posterior
@@ -58,28 +59,26 @@ def draw_posterior(
     slots: tuple[Slots, ...] | None = None,
     label_seed: int = 0,
 ) -> Drawn:
-    """Draw until the chains meet the gate, or the limit is reached.
+    """Draw until the chains pass the convergence check, or the limit is reached.
 
     Parameters
     ----------
     table
-        Of all rows.
+        All rows.
     settings
         Resolved.
     streams
         Generators of the sampler and of the imputation.
     slots
-        Of each group, where labels are to be imputed slot by slot, for metrics of nodes or several
-        thresholds; `label_seed` is the seed of that imputation.
+        Score bins of each group, where labels are imputed by score bin: for metrics of scores or
+        several thresholds. `label_seed` is the seed of that imputation.
     """
 
-    def told(stage: str) -> Callable[[int, int], None] | None:
-        if progress is None:
-            return None
-        return lambda done, total: progress(stage, done, total)
+    def stage(name: str) -> Callable[[int, int], None] | None:
+        return None if progress is None else partial(progress, name)
 
     where = no_regions() if settings.trust is None else regions(table)
-    evidence = table_evidence(
+    data = table_evidence(
         [table],
         family=settings.family,
         hierarchical=settings.hierarchical is not False,
@@ -88,24 +87,24 @@ def draw_posterior(
     )
     count, draws, warmup = settings.run
     chains = start_chains(
-        evidence,
+        data,
         trusted_scales(settings.prior, settings.trust, where),
         table.parts if settings.nested else None,
         chains=count,
         warmup=warmup,
         rng=streams[0],
-        progress=told("warm-up"),
+        progress=stage("warm-up"),
     )
+    metrics = tuple(map(settings.metric, settings.metrics))
     parts: list[Posterior] = []
     drawn: list[Floats] = []
-    smooth: list[dict[str, Floats]] = []
-    pooled: list[dict[str, Floats]] = []
-    missing = draws
-    while True:
-        chains, block = more_draws(chains, missing, progress=told("draws"))
-        fresh = _named(block, chains, settings, where, table)
+    checked: list[Floats] = []
+    taken, missing = 0, draws
+    while missing:
+        chains, block = more_draws(chains, missing, progress=stage("draws"))
+        part = _named(block, chains, settings, where, table)
         counts = confusion_counts(
-            fresh.psi,
+            part.psi,
             table,
             target=settings.target if slots is None else "expected",
             rng=streams[1],
@@ -113,37 +112,31 @@ def draw_posterior(
             regions=where,
             jit=chains.jit,
         )
-        parts.append(fresh)
-        drawn.append(counts.drawn)
-        smooth.append(_count_theta(counts.expected, table, settings))
-        pooled.append(pooled_theta(counts.expected, table, map(settings.metric, settings.metrics)))
+        smooth = _count_theta(counts.expected, table, settings)
         if slots is not None:
-            smooth[-1] |= _slot_theta(fresh, slots, settings, "expected", label_seed, None)
-        posterior = _joined(parts)
-        judged = {
-            name: np.concatenate([m[name] for m in smooth], axis=1) for name in settings.metrics
-        }
-        levels = [np.concatenate([m[name] for m in pooled], axis=1) for name in pooled[0]]
-        verdict = gate(diagnose(_quantities(posterior, judged, levels, table, settings)))
-        taken = posterior.phi.shape[1]
-        missing = min(-(-taken // 2), MAX_DRAWS * draws - taken)
-        if verdict.ok or missing == 0:
-            break
-    if slots is None:
-        all_counts = np.concatenate(drawn, axis=1)
-        theta_draws = _count_theta(all_counts, table, settings)
-    else:
-        all_counts = np.empty((*posterior.phi.shape[:3], 2, 2))
-        of_slots = _slot_theta(posterior, slots, settings, settings.target, label_seed, all_counts)
-        theta_draws = _count_theta(all_counts, table, settings) | of_slots
-    ordered = {name: theta_draws[name] for name in settings.metrics}
-    return Drawn(posterior, ordered, all_counts, verdict)
+            smooth |= _bin_theta(part, slots, settings, "expected", label_seed)[0]
+        levels = pooled_theta(counts.expected, table, metrics)
+        parts.append(part)
+        drawn.append(counts.drawn)
+        checked.append(
+            _quantities(part, [smooth[m.name] for m in metrics], levels, table, settings)
+        )
+        convergence = gate(diagnose(_filled(np.concatenate(checked, axis=1))))
+        taken += missing
+        missing = 0 if convergence.ok else min(-(-taken // 2), MAX_DRAWS * draws - taken)
+    posterior = _joined(parts)
+    all_counts, by_bin = np.concatenate(drawn, axis=1), {}
+    if slots is not None:
+        by_bin, all_counts = _bin_theta(posterior, slots, settings, settings.target, label_seed)
+    by_count = _count_theta(all_counts, table, settings)
+    ordered = {name: (by_count | by_bin)[name] for name in settings.metrics}
+    return Drawn(posterior, ordered, all_counts, convergence)
 
 
 def count_theta(counts: Floats, table: ScoreTable, settings: Settings, metric: Metric) -> Floats:
     """Return a metric of counts: (chain, draw, group, predicted, label) -> (chain, draw, group).
 
-    One that needs no label is one number in every draw, not one up to rounding.
+    A metric that is known without labels is the same number in every draw, without rounding.
     """
     if metric.label_free and settings.target != "population":
         rows = table.sums("weight").sum(-1)[..., None]
@@ -153,40 +146,33 @@ def count_theta(counts: Floats, table: ScoreTable, settings: Settings, metric: M
 
 
 def _count_theta(counts: Floats, table: ScoreTable, settings: Settings) -> dict[str, Floats]:
-    """All metrics of counts of the settings."""
+    """Return all metrics of counts of the settings."""
     metrics = map(settings.metric, settings.metrics)
     return {m.name: count_theta(counts, table, settings, m) for m in metrics if m.of == "counts"}
 
 
-def _slot_theta(
-    posterior: Posterior,
-    slots: tuple[Slots, ...],
-    settings: Settings,
-    target: str,
-    seed: int,
-    counts: Floats | None,
-) -> dict[str, Floats]:
-    """Impute slot by slot, group by group: the metrics of nodes; and counts are filled in."""
-    from .metrics.imputation import confusion, impute_group, slot_theta
-
+def _bin_theta(
+    posterior: Posterior, slots: tuple[Slots, ...], settings: Settings, target: str, seed: int
+) -> tuple[dict[str, Floats], Floats]:
+    """Impute labels by score bin, group by group: the metrics of scores, and confusion counts."""
     shape = posterior.phi.shape[:3]
     metrics = [m for m in map(settings.metric, settings.metrics) if m.of == "nodes"]
-    found = {metric.name: np.empty(shape) for metric in metrics}
+    values = {metric.name: np.empty(shape) for metric in metrics}
+    counts = np.empty((*shape, 2, 2))
     psi = posterior.psi
-    for index, mine in enumerate(slots):
+    for index, bins in enumerate(slots):
         imputed = impute_group(
-            psi, index, mine, posterior.regions, target=target, seed=seed, cap=settings.cap
+            psi, index, bins, posterior.regions, target=target, seed=seed, cap=settings.cap
         )
-        if counts is not None:
-            counts[:, :, index] = confusion(imputed, mine).reshape(*shape[:2], 2, 2)
+        counts[:, :, index] = confusion(imputed, bins).reshape(*shape[:2], 2, 2)
         for metric in metrics:
-            value = slot_theta(metric, mine.score, *imputed)
-            if metric.name in settings.label_free:  # one number in every draw, as above
-                one = np.ones((1, len(mine.score)))
-                each = (slot_theta(metric, mine.score, mine.total * one, x * one) for x in (0, 1))
-                value = np.broadcast_to(free_of_labels(metric, *each), value.shape)
-            found[metric.name][:, :, index] = value.reshape(shape[:2])
-    return found
+            value = slot_theta(metric, bins.score, *imputed)
+            if metric.name in settings.label_free:  # the same number in every draw, as above
+                one = np.ones((1, len(bins.score)))
+                ends = (slot_theta(metric, bins.score, bins.total * one, x * one) for x in (0, 1))
+                value = np.broadcast_to(free_of_labels(metric, *ends), value.shape)
+            values[metric.name][:, :, index] = value.reshape(shape[:2])
+    return values, counts
 
 
 def _named(
@@ -202,7 +188,7 @@ def _named(
         by_group = (block.psi[:, :, :, 0], block.mu, block.sigma)
         psi, mu, sigma = (np.moveaxis(values, 0, 2) for values in by_group)
     phi, mu, spread = (tie(values[..., :3], settings.family) for values in (psi, mu, sigma))
-    if "mass" in where.names:  # sigma_c is the spread of the masses, too, in every family
+    if "mass" in where.names:  # sigma_c is the sd of the point masses, too, in every family
         spread = np.concatenate([spread[..., :2], sigma[..., 2:3]], axis=-1)
     omega, tau = (None, None) if settings.trust is None else (sigma[..., 3], sigma[..., 4])
     plain = Posterior(phi, mu, spread, psi[..., 3:], omega, tau, where)
@@ -210,70 +196,70 @@ def _named(
         return plain
     from .mcmc.hierarchy import named_effects
 
-    found = named_effects(block.eta[0], sigma, chains.nest, table.attributes, table.parts)  # type: ignore[union-attr]
-    effects, sds = ({k: tie(v, settings.family) for k, v in part.items()} for part in found)
+    named = named_effects(block.eta[0], sigma, chains.nest, table.attributes, table.parts)  # type: ignore[union-attr]
+    effects, sds = ({k: tie(v, settings.family) for k, v in part.items()} for part in named)
     return replace(plain, effects=effects, effect_sd=sds)
 
 
 def _joined(parts: list[Posterior]) -> Posterior:
-    """Join draws one after the other."""
-    first = parts[0]
-    joined = {
-        name: None
-        if getattr(first, name) is None
-        else np.concatenate([getattr(part, name) for part in parts], axis=1)
-        for name in ("phi", "mu", "sigma", "deviations", "omega", "tau")
-    }
-    effects, sds = (
-        None
-        if getattr(first, name) is None
-        else {
-            attribute: np.concatenate([getattr(part, name)[attribute] for part in parts], axis=1)
-            for attribute in getattr(first, name)
-        }
-        for name in ("effects", "effect_sd")
-    )
-    return Posterior(**joined, regions=first.regions, effects=effects, effect_sd=sds)  # type: ignore[arg-type]
+    """Concatenate draws."""
+
+    def join(values: list[Any]) -> Any:
+        if values[0] is None:
+            return None
+        if isinstance(values[0], dict):
+            return {name: join([value[name] for value in values]) for name in values[0]}
+        return np.concatenate(values, axis=1)
+
+    names = [one.name for one in fields(Posterior) if one.name != "regions"]
+    draws = {name: join([getattr(part, name) for part in parts]) for name in names}
+    return Posterior(regions=parts[0].regions, **draws)
 
 
 def _quantities(
     posterior: Posterior,
-    theta_draws: dict[str, Floats],
-    levels: list[Floats],
+    metrics: list[Floats],
+    levels: dict[str, Floats],
     table: ScoreTable,
     settings: Settings,
 ) -> Floats:
-    """Everything whose convergence is checked: (chain, draw, quantity).
+    """Return everything whose convergence is checked: float64 (chain, draw, quantity).
 
-    levels: metrics of the levels of attributes, if they are crossed. Under the nested prior mu and
-    effects are known only up to what one gives the other; the scales of effects are checked.
-
-    Metrics are taken at their expected counts. What the drawn labels of the target `sample` add is
-    independent noise, and where few rows are left it makes a metric 0 in most draws.
+    metrics: float64 (chain, draw, group) each, at their expected counts: what the drawn labels of
+    the target `sample` add is independent noise, and where few rows are left it makes a metric 0 in
+    most draws. levels: metrics of the levels of crossed attributes. Under the nested prior only the
+    sum of mu and effects is identified, so the scales of effects are checked in place of mu.
     """
     free = active(settings.family)
+
+    def of_curves() -> Iterator[Floats]:
+        curve = [posterior.phi, posterior.sigma]
+        effect_sd = posterior.effect_sd
+        curve += [posterior.mu] if effect_sd is None else list(effect_sd.values())
+        for draws in curve:
+            yield draws[..., free]
+        if not free[2] and "mass" in posterior.regions.names:
+            yield posterior.sigma[..., 2]
+        yield posterior.deviations
+        for scale in (posterior.omega, posterior.tau):
+            if scale is not None:
+                yield scale
+
+    def of_metrics() -> Iterator[Floats]:
+        for draws in metrics:
+            yield draws
+            if settings.reference is not None:
+                base = table.groups.index(settings.reference)
+                yield np.delete(draws - draws[..., [base]], base, axis=-1)
+        yield from levels.values()
+
     shape = posterior.phi.shape[:2]
-    reference = None if settings.reference is None else table.groups.index(settings.reference)
-    curve = [posterior.phi, posterior.sigma]
-    curve += [posterior.mu] if posterior.effect_sd is None else list(posterior.effect_sd.values())
-    found = [draws[..., free].reshape(*shape, -1) for draws in curve]
-    if not free[2] and "mass" in posterior.regions.names:
-        found.append(posterior.sigma[..., 2].reshape(*shape, -1))
-    found.append(posterior.deviations.reshape(*shape, -1))
-    for scale in (posterior.omega, posterior.tau):
-        if scale is not None:
-            found.append(scale.reshape(*shape, -1))
-    for draws in theta_draws.values():
-        found.append(_filled(draws))
-        if reference is not None:
-            delta = np.delete(draws - draws[..., [reference]], reference, axis=-1)
-            found.append(_filled(delta))
-    found += map(_filled, levels)
-    return np.concatenate(found, axis=-1)
+    every = [draws.reshape(*shape, -1) for draws in (*of_curves(), *of_metrics())]
+    return np.concatenate(every, axis=-1)
 
 
 def _filled(draws: Floats) -> Floats:
-    """Put the mean of the defined draws in place of undefined ones, for diagnostics only."""
+    """Replace undefined draws by the mean of the defined ones, for diagnostics only."""
     undefined = np.isnan(draws)
     if not undefined.any():
         return draws
