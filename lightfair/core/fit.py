@@ -125,7 +125,8 @@ def draw_posterior(
         taken += missing
         missing = 0 if convergence.ok else min(-(-taken // 2), MAX_DRAWS * draws - taken)
     posterior = _joined(parts)
-    all_counts, by_bin = np.concatenate(drawn, axis=1), {}
+    all_counts = np.concatenate(drawn, axis=1)
+    by_bin: dict[str, Floats] = {}
     if slots is not None:
         by_bin, all_counts = _bin_theta(posterior, slots, settings, settings.target, label_seed)
     by_count = _count_theta(all_counts, table, settings)

@@ -1,15 +1,14 @@
-"""Assess: from rows or a table to an Assessment, the one function that most users need.
+"""Pipeline: from rows or a table to an Assessment, the one function that most users need.
 
     rows -> ScoreData -> ScoreTable -> Posterior -> theta -> delta -> Assessment
 
-Each arrow is a function of its own module; here they are put in a row, with the settings, the
-gate on convergence and the warnings. Rows go no further than the table, so that a table says all
-that its rows would.
+Each arrow is a function of its own module. Rows are used up to the table only, so that a table
+gives the same assessment as its rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -31,11 +30,17 @@ from .diagnostics.warnings import (
 )
 from .fit import Progress, draw_posterior
 from .metrics.definitions import DEFAULT_METRICS, Metric, theta
+from .metrics.imputation import frequency, score_slots
 from .metrics.labels_only import labels_answers
 from .metrics.prediction_powered import prediction_powered
 from .model.curve import Prior
 from .model.regions import Trust
 from .settings import Settings, check_rng
+
+ROWS = (  # arguments about rows, which a ScoreTable has no use for
+    *("y_score", "sensitive_features", "y_pred", "sample_weight"),
+    *("label_prob", "positive_label", "unlabeled"),
+)
 
 
 def assess(
@@ -153,42 +158,18 @@ def assess(
     >>> print(f"{delta.prob_greater(0):.2f} {delta.prob_within(0.05):.2f}")
     0.99 0.12
     """
-    rows = {
-        "y_score": y_score,
-        "sensitive_features": sensitive_features,
-        "y_pred": y_pred,
-        "sample_weight": sample_weight,
-        "label_prob": label_prob,
-        "positive_label": positive_label,
-        "unlabeled": unlabeled,
-    }
-    options = Settings(
-        metrics=metrics,
-        reference=reference,
-        family=family,
-        hierarchical=hierarchical,
-        prior=Prior() if prior is None else prior,
-        trust=trust,
-        target=target,
-        prob=prob,
-        epsilon=epsilon,
-        simultaneous=simultaneous,
-        checks=checks,
-        clip=0.01 if clip is None else clip,
-        log_odds_cap=log_odds_cap,
-        labels_only_prior=labels_only_prior,
-        chains=chains,
-        draws=draws,
-        warmup=warmup,
-    )
+    arguments = locals()
+    rows = {name: arguments[name] for name in ROWS}
+    names = {one.name for one in fields(Settings)} & set(arguments) - {"threshold"}
+    options = {name: arguments[name] for name in names}
+    options["prior"] = Prior() if prior is None else prior
     if isinstance(y_true, ScoreTable):
         given = [name for name, value in rows.items() if value is not None]
         given += ["missing"] * (missing != "raise")
         if given:
             raise TypeError(f"a ScoreTable is assessed without rows; leave out {', '.join(given)}")
-        if threshold is not None:
-            options = replace(options, thresholds=threshold)
-        settings = options if clip is not None else replace(options, clip=y_true.clip)
+        options["clip"] = y_true.clip if clip is None else clip
+        settings = Settings(thresholds=threshold, **options)
         return assess_table(y_true, settings, rng=rng, progress=progress)
     absent = [name for name in ("y_score", "sensitive_features") if rows[name] is None]
     if absent:
@@ -197,15 +178,11 @@ def assess(
             f"{' and no '.join(absent)}"
         )
     grid = isinstance(threshold, str) and threshold == "all"
-    if grid:
-        options = replace(options, thresholds=threshold)
-    data = score_data(
-        y_true,
-        threshold=0.5 if threshold is None or grid else threshold,
-        missing=missing,
-        **rows,
-    )
-    return assess_data(data, options, rng=rng, progress=progress)
+    options["clip"] = 0.01 if clip is None else clip
+    settings = Settings(thresholds="all" if grid else None, **options)
+    cut = 0.5 if threshold is None or grid else threshold
+    data = score_data(y_true, threshold=cut, missing=missing, **rows)
+    return assess_data(data, settings, rng=rng, progress=progress)
 
 
 def assess_data(
@@ -256,11 +233,7 @@ def assess_table(
         raise ValueError(only_one(table.groups))
     *streams, label_stream = _streams(rng)
     label_seed = int(label_stream.integers(2**63))
-    slots = None
-    if settings.needs_slots:
-        from .metrics.imputation import score_slots
-
-        slots = score_slots(fine)
+    slots = score_slots(fine) if settings.needs_slots else None
     posterior, theta_draws, counts, verdict = draw_posterior(
         table, settings, streams[:2], progress, slots=slots, label_seed=label_seed
     )
@@ -308,14 +281,13 @@ def assess_table(
 def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Floats]:
     """Return each metric as its frequency among labeled rows: float64 (group,), NaN for 0 / 0."""
     counts = table.labeled_sums()[0]
-    found = {metric.name: theta(metric, counts) for metric in metrics if metric.of == "counts"}
-    of_nodes = [metric for metric in metrics if metric.of == "nodes"]
-    if of_nodes:
-        from .metrics.imputation import frequency, score_slots
-
-        slots = score_slots(table)
-        found |= {m.name: np.array([frequency(m, mine) for mine in slots]) for m in of_nodes}
-    return found
+    slots = score_slots(table) if any(metric.of == "nodes" for metric in metrics) else ()
+    return {
+        metric.name: theta(metric, counts)
+        if metric.of == "counts"
+        else np.array([frequency(metric, bins) for bins in slots])
+        for metric in metrics
+    }
 
 
 def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:

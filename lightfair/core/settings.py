@@ -1,4 +1,4 @@
-"""Settings: what an assessment is asked to do, checked once, and recorded in its result."""
+"""Settings: the options of an assessment, validated once and recorded in its result."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ RUN = {"chains": (1, 10_000), "draws": (4, None), "warmup": (0, None)}  # least,
 
 @dataclass(frozen=True)
 class Settings:
-    """The options of `assess`, by the names of its arguments, where they are explained.
+    """The options of `assess`, by the names of its arguments, which are documented there.
 
-    `threshold` and `seed` are filled in by `resolved`, for the record; so are chains, draws and
-    warmup where they are None. `thresholds` are those that the report sets beside each other, "all"
-    for a grid, None where there is one. `metrics` are given as names and Metric values, and become
-    names; those that are not built in are kept in `own_metrics`.
+    `threshold` and `seed` are recorded by `resolved`, which also fills in chains, draws and warmup.
+    `thresholds` are those that the report compares: a list, "all" for a grid, or None. `metrics`
+    are given as names and Metric values and become names; user-defined ones are kept in
+    `own_metrics`.
 
     Raises
     ------
@@ -68,36 +68,38 @@ class Settings:
     def __post_init__(self) -> None:
         _check_choice("family", self.family, FAMILIES)
         _check_choice("target", self.target, TARGETS)
-        for name, (least, most) in RUN.items():
-            if getattr(self, name) is not None:
-                _check_count(name, getattr(self, name), least, most)
-                object.__setattr__(self, name, int(getattr(self, name)))
+        _check_choice("hierarchical", self.hierarchical, (True, False, NESTED))
         if not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be a lightfair.Prior; got {self.prior!r}")
-        if self.log_odds_cap is not None and not lies_in(self.log_odds_cap, 0.0, math.inf):
-            raise ValueError(f"log_odds_cap must be above 0, or None; got {self.log_odds_cap!r}")
-        if self.thresholds is not None and not isinstance(self.thresholds, str):
-            object.__setattr__(self, "thresholds", check_cuts(self.thresholds))
-        elif self.thresholds not in (None, "all"):
+        cap = self.log_odds_cap
+        if cap is not None and not lies_in(cap, 0.0, math.inf):
+            raise ValueError(f"log_odds_cap must be above 0, or None; got {cap!r}")
+        if isinstance(self.thresholds, str) and self.thresholds != "all":
             raise ValueError(f'thresholds must be a list or "all"; got {self.thresholds!r}')
         check_clip(self.clip)
         check_prob(self.prob)
-        if self.log_odds_cap is not None:
-            object.__setattr__(self, "log_odds_cap", float(self.log_odds_cap))
-        object.__setattr__(self, "hierarchical", _checked_prior(self.hierarchical))
-        object.__setattr__(self, "trust", check_trust(self.trust))
         checks = _parsed(self.checks)
         metrics = with_checked(checks, resolve_metrics(self.metrics, self.own_metrics))
-        object.__setattr__(self, "checks", checks)
-        object.__setattr__(self, "simultaneous", bool(self.simultaneous))
-        own = tuple(metric for metric in metrics if not is_built_in(metric.name))
-        object.__setattr__(self, "metrics", tuple(metric.name for metric in metrics))
-        object.__setattr__(self, "own_metrics", own)
-        low, high = zip(*(self.metric(name).bounds for name in self.metrics), strict=True)
-        check_epsilon(self.epsilon, float(np.subtract(high, low).max()))
-        for name in ("prob", "epsilon", "clip"):
-            object.__setattr__(self, name, float(getattr(self, name)))
-        object.__setattr__(self, "labels_only_prior", check_prior(self.labels_only_prior))
+        several = self.thresholds is not None and not isinstance(self.thresholds, str)
+        check_epsilon(self.epsilon, max(high - low for low, high in (m.bounds for m in metrics)))
+        normal = {
+            "metrics": tuple(metric.name for metric in metrics),
+            "own_metrics": tuple(one for one in metrics if not is_built_in(one.name)),
+            "hierarchical": NESTED if self.hierarchical == NESTED else bool(self.hierarchical),
+            "trust": check_trust(self.trust),
+            "prob": float(self.prob),
+            "epsilon": float(self.epsilon),
+            "clip": float(self.clip),
+            "log_odds_cap": None if cap is None else float(cap),
+            "labels_only_prior": check_prior(self.labels_only_prior),
+            "thresholds": check_cuts(self.thresholds) if several else self.thresholds,
+            "simultaneous": bool(self.simultaneous),
+            "checks": checks,
+        }
+        for name, (least, most) in RUN.items():
+            normal[name] = _checked_count(name, getattr(self, name), least, most)
+        for name, value in normal.items():
+            object.__setattr__(self, name, value)
 
     def resolved(self, table: ScoreTable, rng: Any) -> Settings:
         """Fill in what depends on the data: threshold, reference, chains, draws and warm-up.
@@ -213,15 +215,6 @@ def _parsed(checks: Any) -> tuple[Check, ...]:
     return tuple(dict.fromkeys(map(parse_check, checks if several else (checks,))))
 
 
-def _checked_prior(hierarchical: Any) -> bool | str:
-    """True, False or "nested"."""
-    if isinstance(hierarchical, str) and hierarchical == NESTED:
-        return NESTED
-    if isinstance(hierarchical, (bool, np.bool_)):
-        return bool(hierarchical)
-    raise ValueError(f'hierarchical must be True, False or "{NESTED}"; got {hierarchical!r}')
-
-
 def check_rng(rng: Any) -> np.random.Generator:
     """Return the generator that `rng` asks for; raise ValueError where it is no seed nor one."""
     plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
@@ -233,13 +226,16 @@ def check_rng(rng: Any) -> np.random.Generator:
         raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
 
 
-def _check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
+    if not isinstance(value, (str, bool, np.bool_)) or value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}; got {value!r}")
 
 
-def _check_count(name: str, value: Any, least: int, most: int | None) -> None:
+def _checked_count(name: str, value: Any, least: int, most: int | None) -> int | None:
+    if value is None:
+        return None
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         above = "" if most is None else f" and at most {most:,}"
         raise ValueError(f"{name} must be a whole number of at least {least}{above}; got {value!r}")
+    return int(value)

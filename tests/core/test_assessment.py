@@ -12,10 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from asking import QUICK, ask, codes, flat
+from asking import QUICK, ask, codes
 
 import lightfair.core as lf
 from lightfair.core.fit import MAX_DRAWS
+from lightfair.core.mcmc.convergence import diagnose
 from lightfair.core.mcmc.jit import available
 from lightfair.core.metrics.definitions import COUNT_METRICS, METRICS, as_metric, theta
 from lightfair.core.metrics.imputation import TARGETS
@@ -132,15 +133,6 @@ def test_to_dict_says_what_the_estimates_say(result):
     assert entry["prob_within"] == d.prob_within(0.05)
 
 
-def test_one_level_for_every_interval(rows):
-    wide, narrow = (ask(rows, prob=prob).to_dict()["metrics"]["tpr"] for prob in (0.95, 0.5))
-    for key in ("groups", "differences"):
-        for one, two in zip(wide[key], narrow[key], strict=True):
-            assert one["mean"] == two["mean"]
-            assert one["interval"][0] < two["interval"][0] < two["interval"][1]
-            assert one["labels_only"]["interval"][0] < two["labels_only"]["interval"][0]
-
-
 def test_the_default_reference_is_the_largest_group(rows, result):
     assert result.settings.reference == "A"
     flipped = ask(rows, reference="B")
@@ -178,7 +170,6 @@ def test_every_metric(rows, target):
 def test_same_seed_same_bytes(rows, result):
     assert as_json(result) == as_json(ask(rows, rng=1))
     assert as_json(result) != as_json(ask(rows, rng=2))
-    assert str(result) == str(ask(rows, rng=1))
 
 
 def test_a_generator_is_used_up(rows):
@@ -195,36 +186,6 @@ def test_more_metrics_do_not_change_the_curves(rows):
     one, two = (ask(rows, metrics=m) for m in ("tpr", ["tpr", "fpr", "f1"]))
     count = min(one.posterior.phi.shape[1], two.posterior.phi.shape[1], 20)
     np.testing.assert_array_equal(one.posterior.phi[:, :count], two.posterior.phi[:, :count])
-
-
-def _lists(rows):
-    label = [None if math.isnan(y) else int(y) for y in rows.y_true]
-    return label, rows.y_score.tolist(), rows.group.tolist()
-
-
-def _pandas(rows):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"y": rows.y_true, "s": rows.y_score, "g": rows.group})
-    return frame["y"].astype("Int64"), frame["s"], frame["g"].astype("category").rename("group")
-
-
-def _polars(rows):
-    pl = pytest.importorskip("polars")
-    label, score, group = _lists(rows)
-    return pl.Series(label), pl.Series(score), pl.Series(group)
-
-
-def _arrow(rows):
-    pa = pytest.importorskip("pyarrow")
-    return tuple(pa.array(column) for column in _lists(rows))
-
-
-@pytest.mark.parametrize("container", [_lists, _pandas, _polars, _arrow])
-def test_containers_give_the_same_result(rows, result, container):
-    y, s, g = container(rows)
-    got = lf.assess(y, s, sensitive_features=g, **QUICK)
-    assert as_json(got) == as_json(result)
-    np.testing.assert_array_equal(got.posterior.phi, result.posterior.phi)
 
 
 def test_integer_and_single_precision_scores(rows):
@@ -272,10 +233,10 @@ if __name__ == "__main__":
 """
 
 
-def test_forked_and_spawned_children(tmp_path, child_env):
+def test_forked_and_spawned_children(tmp_path):
     script = tmp_path / "children.py"
     script.write_text(CHILDREN)
-    env = {**child_env, "LIGHTFAIR_JIT": os.environ["LIGHTFAIR_JIT"]}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run(
         [sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=120
     )
@@ -292,7 +253,6 @@ def test_one_group_only(rows):
     assert result.settings.reference is None
     assert values["metrics"]["tpr"]["differences"] == []
     assert "one_group" in codes(result)
-    assert "all" in str(result)
 
 
 def test_a_group_without_labels(rows):
@@ -344,7 +304,6 @@ def test_selection_rates_are_exact(rows, target, weighted):
     delta = result.difference("selection_rate", "B", "A")
     assert delta.exact
     assert (delta.mean, delta.sd, delta.interval(), delta.prob_greater(0)) == (0, 0, (0, 0), 0)
-    assert "selection_rate is the same for B and A" in flat(result)
 
 
 @pytest.mark.parametrize("value", [0, 1])
@@ -400,7 +359,6 @@ def test_an_empty_intersection_is_listed_without_a_verdict(rows):
     assert [g["name"] for g in data["groups"]] == ["A, old", "A, young", "B, young"]
     assert data["groups"][0]["parts"] == {"sex": "A", "age": "old"}
     assert result.difference("tpr", ("A", "old"), "A, young").reason is None
-    assert "B, old" in flat(result)
 
 
 def test_a_rare_group_is_in_every_output(rows):
@@ -439,7 +397,6 @@ def test_a_threshold_for_each_group(rows):
     cut = np.where(rows.group == "A", 0.3, 0.7)
     np.testing.assert_array_equal(selected(result), by_group(rows, rows.y_score >= cut))
     assert result.to_dict()["settings"]["threshold"] == {"A": 0.3, "B": 0.7}
-    assert "thresholds A 0.3, B 0.7" in flat(result)
 
 
 def test_weights_count_in_the_metrics_and_not_in_the_curve(rows):
@@ -539,7 +496,6 @@ def test_truth_is_put_beside_the_estimates(rows):
     wanted = [rows.y_all[rows.group == g].mean() for g in "AB"]
     assert [entry["truth"] for entry in values["groups"]] == pytest.approx(wanted)
     assert values["differences"][0]["truth"] == pytest.approx(wanted[1] - wanted[0])
-    assert "truth: by labels of all these rows; the assessment was shown only" in str(result)
 
 
 # a table in place of rows
@@ -559,10 +515,7 @@ def test_a_table_says_all_that_its_rows_would(rows):
     one = lf.assess(rows.y_true, rows.y_score, clip=0.02, **columns, **QUICK)
     two = lf.assess(table, **QUICK)
     assert one.to_dict() == two.to_dict()
-    assert str(one) == str(two)
     assert "dropped_rows" in codes(two)
-    again = lf.assess(table, clip=0.02, threshold=0.4, **QUICK)
-    assert again.to_dict() == two.to_dict()
 
 
 def test_chunks_added_are_assessed_as_the_whole(rows):
@@ -592,8 +545,6 @@ def test_figures_of_a_seed_stay_what_they_were(rows):
         ({"sensitive_features": ["a"], "missing": "drop"}, TypeError, "_features, missing"),
         ({"sample_weight": [1]}, TypeError, "leave out sample_weight"),
         ({"clip": 0.02}, ValueError, "clip must be that of the table, 0.01, or be left out; got"),
-        ({"threshold": 0.4}, ValueError, "threshold must be that of the table, 0.5, or be left"),
-        ({"threshold": {"A": 0.4}}, ValueError, "threshold must be that of the table, 0.5"),
         ({"reference": "C"}, ValueError, "reference must be one of the groups 'A', 'B'; got 'C'"),
     ],
 )
@@ -638,11 +589,28 @@ def test_at_the_limit_it_says_that_it_has_not_converged(rows, chains):
     assert codes(result).count("not_converged") == 1
     message = result.warnings[-1].message
     assert "have not converged after 32 draws" in message and "ESS" in message
-    assert "NOT CONVERGED" in str(result)
     as_json(result)
 
 
-def test_progress_is_told(rows):
+def test_convergence_of_differences_and_levels_is_checked(rows, monkeypatch):
+    """A difference, and the level of an attribute, whose chains disagree must stop the check."""
+    from lightfair.core import fit
+
+    seen = []
+    monkeypatch.setattr(fit, "diagnose", lambda draws: seen.append(draws) or diagnose(draws))
+    age = np.where(np.arange(400) % 3 == 0, "old", "young")
+    result = ask(rows, group={"sex": rows.group, "age": age}, metrics="tpr", target="expected")
+    checked = seen[-1].reshape(-1, seen[-1].shape[-1])
+    tpr = result.draws("tpr").reshape(-1, 4)
+    base = result.groups.index(result.settings.reference)
+    wanted = [tpr[:, at] - tpr[:, base] for at in range(4) if at != base]
+    wanted += [result.marginal("tpr", "sex", "A").draws.ravel()]
+    wanted += [result.marginal("tpr", "age", "old").draws.ravel()]
+    for column in wanted:
+        assert np.isclose(checked, column[:, None], rtol=0, atol=1e-12).all(axis=0).any()
+
+
+def test_progress_is_reported(rows):
     calls = []
     ask(rows, draws=20, progress=lambda *call: calls.append(call))
     assert {stage for stage, _, _ in calls} == {"warm-up", "draws"}
@@ -713,12 +681,6 @@ def test_a_number_that_the_draws_never_vary_is_not_called_exact():
     group = ["A"] * 200 + ["B"] * 3
     result = lf.assess(y_true, score, sensitive_features=group, metrics="accuracy", **QUICK)
     assert not result.metric("accuracy", "B").exact
-    assert "exact" not in str(result) and "no label is needed" not in str(result)
-
-
-def test_every_row_labeled_is_said_so(rows):
-    text = str(ask(rows, y_true=rows.y_all, metrics="tpr"))
-    assert "(exact)" in text and "every row of both is labeled." in text
 
 
 def test_a_rare_metric_does_not_look_like_a_stuck_chain():
@@ -732,14 +694,9 @@ def test_a_rare_metric_does_not_look_like_a_stuck_chain():
         assert result.gate.ok and result.posterior.phi.shape[1] == result.settings.draws
 
 
-def test_equal_numbers_are_named_the_same():
-    draws = np.zeros((2, 50))
-    draws[0, :5] = 0.1
-    draws[1, :2] = -0.1
-    estimate = lf.Estimate(draws)
-    assert estimate.prob_equal() == 0.93
-
-
 def test_numpy_numbers_are_settings(rows):
-    options = {"chains": np.int64(2), "prob": np.float32(0.9), "draws": np.int32(50)}
-    as_json(ask(rows, **options))
+    options = {"chains": np.int64(2), "prob": np.float32(0.5), "draws": np.int32(50)}
+    result = ask(rows, **options)
+    settings = json.loads(as_json(result))["settings"]
+    assert (settings["chains"], settings["prob"], settings["draws"]) == (2, 0.5, 50)
+    assert result.posterior.phi.shape[0] == 2
