@@ -62,7 +62,7 @@ OPTIONS = {  # how an argument of the library is given on the command line, insi
         "give --label, --score and --group"
     ),
     "; see load_table": "; give the rows that it was made of",
-    "; a metric of your own is a lightfair.Metric": "",
+    "; a user-defined metric is a lightfair.Metric": "",
     "pass the levels as a tuple": 'write them as "LEVEL, LEVEL=NUMBER"',
     "Prior.mu_a_sd": "--alpha times a scale of the prior",
 }

@@ -1,20 +1,20 @@
-"""Group metrics: what a metric is, the built-in ones, and their values from confusion counts.
+"""Group metrics: the built-in ones, user-defined ones, and their values.
 
-A metric is a function of one of two things. Of the confusion counts of a group, with the names of
-the literature: tp (label 1, predicted 1), fp (0, 1), fn (1, 0), tn (0, 0). Or of the nodes of its
-scores: where the rows are on the axis of scores, how many, and which share of them is positive.
+A metric is a function of one of two things: of the confusion counts of a group, with the usual
+names tp (label 1, predicted 1), fp (0, 1), fn (1, 0), tn (0, 0); or of the nodes of its scores:
+the score bins, their weights, and the positive share of each.
 
-Most metrics of counts are a share: some cells of the confusion table over some of them. The metrics
-of nodes are in `score_metrics`. A user's own metric is a `Metric` like the built-in ones: it has
-intervals, differences and checks::
+Most metrics of counts are a share: some cells of the confusion table over some of them.
+User-defined metrics are `Metric` values like the built-in ones, with intervals, differences and
+checks::
 
     error = lf.Metric("error", lambda tp, fp, fn, tn: (fp + fn) / (tp + fp + fn + tn))
     lf.assess(..., metrics=["tpr", "auc", lf.cost(fp=1, fn=5), error])
 
-The built-in ones, by the names that `metrics=` takes. y is the label, s the score as clipped, s+
-and s- are those of a positive and of a negative row, n is the number of rows, TP to TN are the
-confusion counts, all of one group; with row weights they are sums of weights. Bins of ece are
-equal::
+The built-in metrics, by the names that `metrics=` takes. y is the label, s the clipped score, s+
+and s- are the scores of a positive and of a negative row, n is the number of rows, TP to TN are
+the confusion counts, all of one group; with row weights they are sums of weights. The bins of ece
+have equal width; a score on an edge belongs to the bin above it, 1 to the last::
 
     metric                    formula                         definition
     accuracy                  (TP + TN) / n                   Zafar et al. 2017 (as error rate)
@@ -40,11 +40,11 @@ equal::
     balance_negative          mean s of the negatives         Kleinberg et al. 2016
     average_score             mean s                          -
 
-The same numbers elsewhere. Fairlearn 0.15: functions of `fairlearn.metrics`, by group in its
-`MetricFrame`, which takes any function of scikit-learn; what has a * ends in `_group_min` or
+Names in other packages. Fairlearn 0.15: functions of `fairlearn.metrics`, by group in its
+`MetricFrame`, which takes any function of scikit-learn; names with a * end in `_group_min` or
 `_group_max`, one number over the groups, as is `accuracy_score_difference`; `ErrorRate` is an
-objective of its reductions. AIF360 0.6: methods of `ClassificationMetric`. Aequitas 1.1: columns of
-`Group.get_crosstabs`::
+objective of its reductions. AIF360 0.6: methods of `ClassificationMetric`. Aequitas 1.1: columns
+of `Group.get_crosstabs`::
 
     metric                Fairlearn                  AIF360                           Aequitas
     accuracy              accuracy_score_difference  accuracy                         accuracy
@@ -67,37 +67,18 @@ objective of its reductions. AIF360 0.6: methods of `ClassificationMetric`. Aequ
     balance_negative      -                          generalized_false_positive_rate  -
     average_score         mean_prediction            -                                -
 
-On fully labeled data each metric is the number of scikit-learn or Fairlearn to 1e-12; metrics of
-scores where a group has at most 128 distinct scores for each decision and label, else to 2e-4.
+On fully labeled data each metric agrees with scikit-learn or Fairlearn to 1e-12. Metrics of scores
+do so if a group has at most 128 distinct scores for each decision and label. Otherwise rows are
+binned in cells of 0.05 on the logit axis and share the mean score of their cell, so they tie in
+the auc and fall in one bin of ece: for groups of 10,000 labeled rows and more that moved the auc by
+less than 2e-4, brier and the balances by less than 1e-4, and means not at all.
 
-Metrics on scores: what a group's scores say of its labels, at all thresholds at once.
+Clipping moves a mean score by at most the clip times the share of clipped rows, and rows clipped at
+one end tie in the auc; to avoid this, pass a smaller `clip`.
 
-Each is a function of the nodes of a group (`metrics.Metric`), as a user's own metric is: where the
-rows are on the axis of scores, s, how many, w, and which share of them is positive, p. With P the
-weight of all positives, N that of all negatives and n that of all rows:
-
-    auc                        sum of positives times (negatives below + half of those tied) / (P N)
-    brier                      sum of w (p (1 - s)^2 + (1 - p) s^2) / n
-    ece                        sum over bins of |positives - scores| / n
-    calibration_in_the_large   P / n - mean score
-    balance_positive           mean score of the positives
-    balance_negative           mean score of the negatives
-    average_score              mean score
-
-auc: Hanley and McNeil (1982). brier: Brier (1950), halved as is usual for two classes. ece, the
-expected calibration error: Naeini, Cooper and Hauskrecht (2015), with 10 bins of equal width; a
-score on an edge is in the bin above it, 1 in the last. calibration_in_the_large: Cox (1958), Van
-Calster et al. (2019), here as a signed difference: above 0 scores are too low. balance_positive and
-balance_negative: Kleinberg, Mullainathan and Raghavan (2016).
-
-Scores are as clipped in the table. A mean score so moves by at most the clip times the share of
-clipped rows, rows clipped at one end tie in the auc; the way out is a smaller `clip`. In a table
-that holds cells a slot is a cell of 0.05 on the logit axis: its rows share their mean score, so
-they tie in the auc and are in one bin. On groups of 10,000 labeled rows and more that moved the
-auc by less than 2e-4, the Brier score and the balances by less than 1e-4, means not at all.
-
-ece is never below 0 and grows with noise: a calibrated model has one above 0 in few rows. So the
-posterior lies above the ece of the calibrated scores, and labels alone cannot tell it.
+brier is half of the original score, as is usual for two classes. calibration_in_the_large is
+signed: positive if scores are too low. ece is never negative and grows with noise: a calibrated
+model has a positive one in few rows, so there is no labels-only estimate of it.
 """
 
 from __future__ import annotations
@@ -106,73 +87,36 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.logit import Floats
 from ..data.messages import hint, lies_in
 
-TN, FN, FP, TP = (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1)
-
-OF = ("counts", "nodes")
-
 ROUNDING = 1e-9  # by which a value may be outside the bounds of its metric
 
-
-@dataclass(frozen=True)
-class Share:
-    """top / bottom, both weights on the cells (tn, fn, fp, tp); `lack` is what 0 / 0 lacks."""
-
-    top: tuple[float, ...]
-    bottom: tuple[float, ...]
-    lack: str
-
-    def __call__(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
-        return self.of(np.stack([tn, fn, fp, tp], axis=-1))
-
-    def of(self, cells: Floats) -> Floats:
-        """Return the share of cells (..., 4), float64 (...); NaN where the bottom is 0."""
-        top = cells @ np.asarray(self.top, dtype=np.float64)
-        bottom = cells @ np.asarray(self.bottom, dtype=np.float64)
-        return np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0.0)
-
-
-@dataclass(frozen=True)
-class MeanOfShares:
-    """The mean of shares."""
-
-    parts: tuple[Share, ...]
-
-    def __call__(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
-        return self.of(np.stack([tn, fn, fp, tp], axis=-1))
-
-    def of(self, cells: Floats) -> Floats:
-        """Return the mean of the shares of cells (..., 4), float64 (...)."""
-        total = self.parts[0].of(cells)
-        for part in self.parts[1:]:
-            total = total + part.of(cells)
-        return np.asarray(total / len(self.parts))
+ECE_BINS = 10
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of a group, built in or a user's own.
+    """A metric of a group, built-in or user-defined.
 
     Attributes
     ----------
     name : str
-        What results are keyed by.
+        Key of the metric in results.
     function : callable
-        Of counts: function(tp, fp, fn, tn) -> value, float64 arrays of one shape, and the value
-        of that shape. They are sums of row weights, not whole where labels are imputed as
+        With ``of="counts"``: function(tp, fp, fn, tn) -> value, float64 arrays of one shape, and a
+        value of that shape. They are sums of row weights, and not whole where labels are imputed as
         probabilities.
-        Of nodes: function(score, weight, label) -> value. score: float64 (slot,), in [0, 1],
-        rising, as clipped in the table; weight: float64 (..., slot), sum of the weights of the
-        rows there, above 0; label: float64 (..., slot), in [0, 1], the share of that weight that
-        is positive. The value is (...).
-        A function works on all draws at once and must not change what it is given. A value that
-        is not finite, or masked, means undefined.
+        With ``of="nodes"``: function(score, weight, label) -> value. score: float64 (bin,), in
+        [0, 1], rising, as clipped; weight: float64 (..., bin), sum of the row weights there,
+        above 0; label: float64 (..., bin), in [0, 1], the positive share of that weight. The value
+        is (...).
+        A function works on all draws at once and must not change its arguments. A value that is
+        not finite, or masked, is undefined.
     of : {"counts", "nodes"}
     lack : str
         What is missing where the metric is undefined, as in "there are no positive labels".
@@ -206,128 +150,202 @@ class Metric:
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.name, str) and self.name.strip() and self.name.isprintable()):
-            raise ValueError(f"Metric.name must be a name of printable text; got {self.name!r}")
-        if not callable(self.function):
-            raise ValueError(
-                f"Metric.function of {self.name!r} must be callable; got {self.function!r}"
-            )
-        if self.of not in OF:
-            raise ValueError(
-                f'Metric.of of {self.name!r} must be "counts" or "nodes"; got {self.of!r}'
-            )
-        if not (isinstance(self.lack, str) and self.lack.isprintable()):
-            raise ValueError(f"Metric.lack of {self.name!r} must be text; got {self.lack!r}")
-        if not isinstance(self.label_free, (bool, np.bool_)):
-            raise ValueError(
-                f"Metric.label_free of {self.name!r} must be True or False; got {self.label_free!r}"
-            )
         try:
             low, high = (float(bound) for bound in self.bounds)
         except (TypeError, ValueError):
             low = high = math.nan
-        if not low < high:
-            raise ValueError(
-                f"Metric.bounds of {self.name!r} must be two numbers, the lower first; "
-                f"got {self.bounds!r}"
-            )
+        named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
+        for attribute, valid, rule in (
+            ("name", named, "printable text"),
+            ("function", callable(self.function), "callable"),
+            ("of", self.of in ("counts", "nodes"), '"counts" or "nodes"'),
+            ("lack", isinstance(self.lack, str) and self.lack.isprintable(), "text"),
+            ("label_free", isinstance(self.label_free, (bool, np.bool_)), "True or False"),
+            ("bounds", low < high, "two numbers, the lower first"),
+        ):
+            if not valid:
+                value = getattr(self, attribute)
+                raise ValueError(
+                    f"Metric.{attribute} of {self.name!r} must be {rule}; got {value!r}"
+                )
         object.__setattr__(self, "bounds", (low, high))
         object.__setattr__(self, "label_free", bool(self.label_free))
 
 
-def _sum(*cells: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(sum(values) for values in zip(*cells, strict=True))
+class Share(NamedTuple):
+    """top / bottom, both weights of the cells (tn, fn, fp, tp); `lack` names an empty bottom."""
+
+    top: tuple[float, ...]
+    bottom: tuple[float, ...]
+    lack: str
 
 
-_ALL = _sum(TN, FN, FP, TP)
+@dataclass(frozen=True)
+class MeanOfShares:
+    """The function of a built-in metric of counts: the mean of one share or two."""
 
-_POSITIVE, _NEGATIVE = _sum(TP, FN), _sum(FP, TN)
+    parts: tuple[Share, ...]
 
-_SELECTED, _REJECTED = _sum(TP, FP), _sum(TN, FN)
+    def __call__(self, tp: Floats, fp: Floats, fn: Floats, tn: Floats) -> Floats:
+        return self.of(np.stack([tn, fn, fp, tp], axis=-1))
+
+    def of(self, cells: Floats) -> Floats:
+        """Return the metric of cells (..., 4), float64 (...); NaN if a bottom is 0."""
+        shares = [_over(cells @ np.array(p.top), cells @ np.array(p.bottom)) for p in self.parts]
+        return np.asarray(sum(shares[1:], start=shares[0]) / len(shares))
+
+
+def _over(top: Floats, bottom: Floats) -> Floats:
+    return np.divide(top, bottom, out=np.full_like(bottom, np.nan), where=bottom > 0.0)
+
+
+_ALL = (1.0, 1.0, 1.0, 1.0)  # tn, fn, fp, tp
+
+_POSITIVE, _NEGATIVE = (0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 1.0, 0.0)
+
+_SELECTED, _REJECTED = (0.0, 0.0, 1.0, 1.0), (1.0, 1.0, 0.0, 0.0)
+
+_TN, _FN = (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
+
+_FP, _TP = (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 
 SHARES: dict[str, Share] = {
-    "accuracy": Share(_sum(TP, TN), _ALL, "rows"),
-    "tpr": Share(TP, _POSITIVE, "positive labels"),
-    "fpr": Share(FP, _NEGATIVE, "negative labels"),
-    "tnr": Share(TN, _NEGATIVE, "negative labels"),
-    "fnr": Share(FN, _POSITIVE, "positive labels"),
-    "ppv": Share(TP, _SELECTED, "rows predicted positive"),
-    "npv": Share(TN, _REJECTED, "rows predicted negative"),
-    "false_discovery_rate": Share(FP, _SELECTED, "rows predicted positive"),
-    "false_omission_rate": Share(FN, _REJECTED, "rows predicted negative"),
+    "accuracy": Share((1.0, 0.0, 0.0, 1.0), _ALL, "rows"),
+    "tpr": Share(_TP, _POSITIVE, "positive labels"),
+    "fpr": Share(_FP, _NEGATIVE, "negative labels"),
+    "tnr": Share(_TN, _NEGATIVE, "negative labels"),
+    "fnr": Share(_FN, _POSITIVE, "positive labels"),
+    "ppv": Share(_TP, _SELECTED, "rows predicted positive"),
+    "npv": Share(_TN, _REJECTED, "rows predicted negative"),
+    "false_discovery_rate": Share(_FP, _SELECTED, "rows predicted positive"),
+    "false_omission_rate": Share(_FN, _REJECTED, "rows predicted negative"),
     "selection_rate": Share(_SELECTED, _ALL, "rows"),
     "base_rate": Share(_POSITIVE, _ALL, "rows"),
-    "f1": Share(_sum(TP, TP), _sum(TP, TP, FP, FN), "rows labeled or predicted positive"),
+    "f1": Share((0.0, 0.0, 0.0, 2.0), (0.0, 1.0, 1.0, 2.0), "rows labeled or predicted positive"),
 }
 
-LABEL_FREE = ("selection_rate", "average_score")  # facts of the predictions and scores
+LABEL_FREE = ("selection_rate", "average_score")  # functions of predictions and scores alone
+
+_RATE = (0.0, 1.0)
 
 COUNT_METRICS: dict[str, Metric] = {
-    **{
-        name: Metric(name, share, "counts", share.lack, name in LABEL_FREE, (0.0, 1.0))
-        for name, share in SHARES.items()
-    },
+    name: Metric(name, MeanOfShares((share,)), "counts", share.lack, name in LABEL_FREE, _RATE)
+    for name, share in SHARES.items()
+} | {
     "balanced_accuracy": Metric(
         "balanced_accuracy",
         MeanOfShares((SHARES["tpr"], SHARES["tnr"])),
         lack="both labels",
-        bounds=(0.0, 1.0),
+        bounds=_RATE,
     ),
     "treatment_equality": Metric(
         "treatment_equality",
-        Share(FN, FP, "false positives"),
+        MeanOfShares((Share(_FN, _FP, "false positives"),)),
         lack="false positives",
         bounds=(0.0, math.inf),
     ),
 }
 
-SCORE_METRICS = (  # of `score_metrics`, which is imported where one is asked for
-    "auc",
-    "brier",
-    "ece",
-    "calibration_in_the_large",
-    "balance_positive",
-    "balance_negative",
-    "average_score",
-)
 
-METRICS: tuple[str, ...] = (*COUNT_METRICS, *SCORE_METRICS)
+def auc(score: Floats, weight: Floats, label: Floats) -> Floats:
+    """Return the probability that a positive scores above a negative; ties count half.
 
-OTHER_WORDS = {  # of other libraries and fields, for what they are called here
-    "recall": "tpr",
-    "sensitivity": "tpr",
-    "hit_rate": "tpr",
-    "true_positive_rate": "tpr",
-    "equal_opportunity": "tpr",
-    "false_positive_rate": "fpr",
-    "fall_out": "fpr",
-    "specificity": "tnr",
-    "true_negative_rate": "tnr",
-    "false_negative_rate": "fnr",
-    "miss_rate": "fnr",
-    "precision": "ppv",
-    "positive_predictive_value": "ppv",
-    "negative_predictive_value": "npv",
-    "fdr": "false_discovery_rate",
-    "acceptance_rate": "selection_rate",
-    "positive_rate": "selection_rate",
-    "demographic_parity": "selection_rate",
-    "statistical_parity": "selection_rate",
-    "prevalence": "base_rate",
-    "f1_score": "f1",
-    "roc_auc": "auc",
-    "auroc": "auc",
-    "brier_score": "brier",
-    "calibration_error": "ece",
+    All functions of nodes take score (bin,), rising, and weight and label (..., bin), and return
+    float64 (...), NaN where it is undefined.
+    """
+    positive, negative = weight * label, weight * (1.0 - label)
+    first = np.flatnonzero(np.append(True, score[1:] > score[:-1]))
+    if len(first) < len(score):
+        positive, negative = (np.add.reduceat(x, first, axis=-1) for x in (positive, negative))
+    below = np.cumsum(negative, axis=-1) - 0.5 * negative
+    pairs = positive.sum(axis=-1) * negative.sum(axis=-1)
+    return _over((positive * below).sum(axis=-1), pairs)
+
+
+def brier(score: Floats, weight: Floats, label: Floats) -> Floats:
+    """Return the mean squared distance between score and label."""
+    return _mean(label * (1.0 - score) ** 2 + (1.0 - label) * score**2, weight)
+
+
+def ece(score: Floats, weight: Floats, label: Floats) -> Floats:
+    """Return the expected calibration error, over bins of equal width."""
+    # the logit and back moves a score by an ulp or two: one on an edge stays in the bin above
+    bins = np.minimum((ECE_BINS * score + 1e-9).astype(np.int64), ECE_BINS - 1)
+    first = np.flatnonzero(np.append(True, bins[1:] > bins[:-1]))
+    away = np.abs(np.add.reduceat(weight * (label - score), first, axis=-1))
+    return _over(away.sum(axis=-1), weight.sum(axis=-1))
+
+
+def calibration_in_the_large(score: Floats, weight: Floats, label: Floats) -> Floats:
+    """Return the mean label minus the mean score."""
+    return _mean(label - score, weight)
+
+
+def balance_positive(score: Floats, weight: Floats, label: Floats) -> Floats:
+    """Return the mean score of the positives."""
+    return _mean(score, weight * label)
+
+
+def balance_negative(score: Floats, weight: Floats, label: Floats) -> Floats:
+    """Return the mean score of the negatives."""
+    return _mean(score, weight * (1.0 - label))
+
+
+def average_score(score: Floats, weight: Floats, label: Floats) -> Floats:
+    """Return the mean score."""
+    return _mean(score, weight)
+
+
+def _mean(values: Floats, weight: Floats) -> Floats:
+    return _over((weight * values).sum(axis=-1), weight.sum(axis=-1))
+
+
+SCORE_METRICS: dict[str, Metric] = {
+    function.__name__: Metric(
+        function.__name__, function, "nodes", lack, function.__name__ in LABEL_FREE, bounds
+    )
+    for function, lack, bounds in (
+        (auc, "both labels", _RATE),
+        (brier, "rows", _RATE),
+        (ece, "rows", _RATE),
+        (calibration_in_the_large, "rows", (-1.0, 1.0)),
+        (balance_positive, "positive labels", _RATE),
+        (balance_negative, "negative labels", _RATE),
+        (average_score, "rows", _RATE),
+    )
 }
 
+BUILT_IN = COUNT_METRICS | SCORE_METRICS
+
+METRICS: tuple[str, ...] = tuple(BUILT_IN)
+
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr", "selection_rate")
+
+OTHER_WORDS = {  # names of the metrics in other packages and fields
+    word: name
+    for name, words in {
+        "tpr": "recall sensitivity hit_rate true_positive_rate equal_opportunity",
+        "fpr": "false_positive_rate fall_out",
+        "tnr": "specificity true_negative_rate",
+        "fnr": "false_negative_rate miss_rate",
+        "ppv": "precision positive_predictive_value",
+        "npv": "negative_predictive_value",
+        "false_discovery_rate": "fdr",
+        "selection_rate": "acceptance_rate positive_rate demographic_parity statistical_parity",
+        "base_rate": "prevalence",
+        "f1": "f1_score",
+        "auc": "roc_auc auroc",
+        "brier": "brier_score",
+        "ece": "calibration_error",
+    }.items()
+    for word in words.split()
+}
 
 _COST = re.compile(r"cost\(\s*fp\s*=([^,()]+),\s*fn\s*=([^,()]+)\)")
 
 
 def cost(*, fp: float, fn: float) -> Metric:
-    """Return the metric of the mean cost of a row: (fp FP + fn FN) / rows.
+    """Return the metric of the mean cost per row: (fp FP + fn FN) / rows.
 
     Parameters
     ----------
@@ -336,7 +354,12 @@ def cost(*, fp: float, fn: float) -> Metric:
 
     Returns
     -------
-    Metric. Its name, as "cost(fp=1,fn=5)", is understood wherever metrics are named.
+    Metric. Its name, such as "cost(fp=1,fn=5)", is accepted wherever metrics are named.
+
+    Raises
+    ------
+    ValueError
+        If a cost is out of range.
 
     Examples
     --------
@@ -353,99 +376,96 @@ def cost(*, fp: float, fn: float) -> Metric:
     if fp == fn == 0.0:
         raise ValueError("costs fp and fn must not both be 0")
     of_fp, of_fn = (repr(float(value)).removesuffix(".0") for value in (fp, fn))
-    top = tuple(float(fp) * a + float(fn) * b for a, b in zip(FP, FN, strict=True))
-    return Metric(
-        f"cost(fp={of_fp},fn={of_fn})",
-        Share(top, _ALL, "rows"),
-        lack="rows",
-        bounds=(0.0, max(float(fp), float(fn))),
-    )
+    share = Share((0.0, float(fn), float(fp), 0.0), _ALL, "rows")
+    bounds = (0.0, max(float(fp), float(fn)))
+    name = f"cost(fp={of_fp},fn={of_fn})"
+    return Metric(name, MeanOfShares((share,)), lack="rows", bounds=bounds)
 
 
-def as_metric(given: str | Metric) -> Metric:
-    """Return the metric of a name; a Metric is returned as it is.
+def as_metric(metric: str | Metric) -> Metric:
+    """Return the metric of a name; a Metric is returned unchanged.
 
     Raises
     ------
     ValueError
         If the name is unknown, or the costs in it break their rule.
     """
-    if isinstance(given, Metric):
-        return given
-    if isinstance(given, str):
-        if given in COUNT_METRICS:
-            return COUNT_METRICS[given]
-        if given in SCORE_METRICS:
-            return BUILT_IN[given]
-        if match := _COST.fullmatch(given.strip()):
+    if isinstance(metric, Metric):
+        return metric
+    suggestion = ""
+    if isinstance(metric, str):
+        if metric in BUILT_IN:
+            return BUILT_IN[metric]
+        if match := _COST.fullmatch(metric.strip()):
             try:
                 fp, fn = map(float, match.groups())
             except ValueError:
                 raise ValueError(
-                    f"costs must be numbers, as in cost(fp=1,fn=5); got {given!r}"
+                    f"costs must be numbers, as in cost(fp=1,fn=5); got {metric!r}"
                 ) from None
             return cost(fp=fp, fn=fn)
-    if callable(given):
-        name = getattr(given, "__name__", type(given).__name__)
+        suggestion = hint(metric, METRICS, OTHER_WORDS)
+    elif callable(metric):
+        name = getattr(metric, "__name__", type(metric).__name__)
         raise ValueError(
             f"metrics must be names or lightfair.Metric values; got the function {name}; "
             'wrap it: lightfair.Metric("name", function)'
         )
-    meant = hint(given, METRICS, OTHER_WORDS) if isinstance(given, str) else ""
     raise ValueError(
-        f"unknown metric {given!r}{meant}; known: {', '.join(METRICS)}, "
-        "cost(fp=NUMBER,fn=NUMBER); a metric of your own is a lightfair.Metric"
+        f"unknown metric {metric!r}{suggestion}; known: {', '.join(METRICS)}, "
+        "cost(fp=NUMBER,fn=NUMBER); a user-defined metric is a lightfair.Metric"
     )
 
 
 def canonical(name: str) -> str:
-    """Return the one spelling of a name: of costs without blanks, others as they are."""
+    """Return the name without blanks if it is that of a cost, others unchanged."""
     try:
         return as_metric(name).name if _COST.fullmatch(name.strip()) else name
-    except ValueError:  # whoever asks for the metric says what is wrong with its costs
+    except ValueError:  # reported where the metric is looked up
         return name
 
 
-def resolve_metrics(given: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric, ...]:
+def is_built_in(name: str) -> bool:
+    """Whether a name is that of a built-in metric or of a cost."""
+    return name in BUILT_IN or _COST.fullmatch(name.strip()) is not None
+
+
+def resolve_metrics(metrics: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric, ...]:
     """Return metrics, given as names and Metric values, without repeats.
 
-    `own` are a user's metrics that are already known by name.
+    Parameters
+    ----------
+    metrics : str, Metric, or iterable of them
+    own
+        User-defined metrics that may be given by name.
 
     Raises
     ------
     ValueError
-        If one is unknown, two share a name, or one has the name of a built-in and is not it.
+        If a metric is unknown, two differ but share a name, or a user-defined one has the name of
+        a built-in one.
     """
-    if isinstance(given, (str, Metric)) or callable(given):
-        given = (given,)
-    if given is not None and not isinstance(given, Iterable):
-        raise ValueError(f"metrics must be names; got {given!r}; known: {', '.join(METRICS)}")
-    mine = {metric.name: metric for metric in own}
-    found: dict[str, Metric] = {}
-    for one in () if given is None else given:
+    if isinstance(metrics, (str, Metric)) or callable(metrics):
+        metrics = (metrics,)
+    if metrics is not None and not isinstance(metrics, Iterable):
+        raise ValueError(f"metrics must be names; got {metrics!r}; known: {', '.join(METRICS)}")
+    by_name = {metric.name: metric for metric in own}
+    resolved: dict[str, Metric] = {}
+    for item in () if metrics is None else metrics:
         try:
-            metric = mine[one] if isinstance(one, str) and one in mine else as_metric(one)
+            metric = by_name[item] if isinstance(item, str) and item in by_name else as_metric(item)
         except ValueError as error:
             raise ValueError(f"metrics: {error}") from None
         if is_built_in(metric.name) and as_metric(metric.name) != metric:
             raise ValueError(
-                f"a metric of your own must not have the name of a built-in; got {metric.name!r}"
+                "a user-defined metric must not have the name of a built-in one; "
+                f"got {metric.name!r}"
             )
-        if found.setdefault(metric.name, metric) != metric:
+        if resolved.setdefault(metric.name, metric) != metric:
             raise ValueError(f"two metrics have the name {metric.name!r}; names must differ")
-    if not found:
+    if not resolved:
         raise ValueError(f"metrics must name at least one metric; known: {', '.join(METRICS)}")
-    return tuple(found.values())
-
-
-def is_built_in(name: str) -> bool:
-    """Whether a name is that of a built-in metric, the cost of given costs too."""
-    return name in METRICS or _COST.fullmatch(name.strip()) is not None
-
-
-def check_metrics(given: Any) -> tuple[str, ...]:
-    """Return the names of metrics without repeats; raise ValueError for an unknown one."""
-    return tuple(metric.name for metric in resolve_metrics(given))
+    return tuple(resolved.values())
 
 
 def theta(metric: str | Metric, counts: Any) -> Floats:
@@ -454,7 +474,7 @@ def theta(metric: str | Metric, counts: Any) -> Floats:
     Parameters
     ----------
     metric
-        A name or a Metric, of counts.
+        A name or a Metric, with ``of="counts"``.
     counts
         float64 (..., predicted, label).
 
@@ -465,7 +485,7 @@ def theta(metric: str | Metric, counts: Any) -> Floats:
     Raises
     ------
     ValueError
-        If it is a metric of nodes, or its function fails or gives what it should not.
+        If it is a metric of nodes, or its function fails or returns an invalid value.
 
     Examples
     --------
@@ -473,30 +493,37 @@ def theta(metric: str | Metric, counts: Any) -> Floats:
     0.75
     """
     metric = as_metric(metric)
+    if metric.of != "counts":
+        raise ValueError(f"{metric.name} is a metric of nodes and has no value for counts")
     cells = np.asarray(counts, dtype=np.float64)
     cells = cells.reshape(*cells.shape[:-2], 4)
-    if metric.of != "counts":
-        raise ValueError(f"{metric.name} is a metric of nodes; confusion counts do not tell it")
-    if isinstance(metric.function, (Share, MeanOfShares)):
+    if isinstance(metric.function, MeanOfShares):
         return metric.function.of(cells)
-    cells = cells.view()
-    cells.flags.writeable = False
     tn, fn, fp, tp = np.moveaxis(cells, -1, 0)
-    return called(metric, (tp, fp, fn, tn), tp.shape, "arrays tp, fp, fn, tn of one shape")
+    return evaluate(metric, (tp, fp, fn, tn), tp.shape, "arrays tp, fp, fn, tn of one shape")
 
 
-def called(
-    metric: Metric, arguments: tuple[Floats, ...], shape: tuple[int, ...], takes: str
+def evaluate(
+    metric: Metric, arguments: tuple[Floats, ...], shape: tuple[int, ...], signature: str
 ) -> Floats:
-    """Call the function of a metric, and check what it returns: float64 of `shape`.
+    """Call the function of a metric with read-only arguments, and check its value.
 
-    `takes` says in an error what the function is called with. Not finite, or masked, becomes NaN.
+    Returns float64 of `shape`; NaN where the value is not finite or masked. `signature` describes
+    the arguments in errors.
+
+    Raises
+    ------
+    ValueError
+        If the function raises, or the value has another shape, is not real, or is out of bounds.
     """
-    rule = f"its function is called with {takes}, and must return real numbers of shape {shape}"
+    rule = f"its function is called with {signature}, and must return real numbers of shape {shape}"
+    arguments = tuple(argument.view() for argument in arguments)
+    for argument in arguments:
+        argument.flags.writeable = False
     try:
         with np.errstate(all="ignore"):
-            given = metric.function(*arguments)
-            hidden, value = np.ma.getmask(given), np.asarray(given)
+            returned = metric.function(*arguments)
+            mask, value = np.ma.getmask(returned), np.asarray(returned)
     except Exception as error:
         raise ValueError(
             f"metric {metric.name!r} raised {type(error).__name__}: {error}; {rule}"
@@ -506,11 +533,10 @@ def called(
     if value.shape != shape:
         raise ValueError(f"metric {metric.name!r} returned shape {value.shape}; {rule}")
     value = value.astype(np.float64)
-    value[hidden | ~np.isfinite(value)] = np.nan
+    value[mask | ~np.isfinite(value)] = np.nan
     low, high = metric.bounds
-    outside = (value < low - ROUNDING * (1.0 + abs(low))) | (
-        value > high + ROUNDING * (1.0 + abs(high))
-    )
+    slack = ROUNDING * (1.0 + np.abs(metric.bounds))
+    outside = (value < low - slack[0]) | (value > high + slack[1])
     if outside.any():
         raise ValueError(
             f"metric {metric.name!r} must lie in its bounds [{low:g}, {high:g}]; got "
@@ -520,9 +546,12 @@ def called(
 
 
 def free_of_labels(metric: Metric, negative: Floats, positive: Floats) -> Floats:
-    """Return a metric that says it needs no labels, given its values for labels of one class.
+    """Return a label-free metric, given its values with all labels 0 and with all labels 1.
 
-    Raises ValueError where they differ.
+    Raises
+    ------
+    ValueError
+        If they differ.
     """
     differ = ~np.isclose(negative, positive, rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
     if differ.any():
@@ -535,16 +564,14 @@ def free_of_labels(metric: Metric, negative: Floats, positive: Floats) -> Floats
 
 
 def shares(metric: Metric) -> tuple[Share, ...]:
-    """Return the shares whose mean the metric is; none where it is no mean of shares."""
-    if isinstance(metric.function, MeanOfShares):
-        return metric.function.parts
-    return (metric.function,) if isinstance(metric.function, Share) else ()
+    """Return the shares whose mean the metric is; () for any other function."""
+    return metric.function.parts if isinstance(metric.function, MeanOfShares) else ()
 
 
 def successes_failures(name: str, counts: Any) -> tuple[Floats, Floats]:
-    """Return the numbers of successes and failures behind a share.
+    """Return the successes and failures that a share is made of.
 
-    Those of f1 are tp and fp + fn, those of treatment equality fn and fp.
+    For f1 these are tp and fp + fn, for treatment equality fn and fp.
     """
     cells = np.asarray(counts, dtype=np.float64)
     cells = cells.reshape(*cells.shape[:-2], 4)
@@ -552,86 +579,5 @@ def successes_failures(name: str, counts: Any) -> tuple[Floats, Floats]:
         return cells[..., 3], cells[..., 1] + cells[..., 2]
     if name == "treatment_equality":
         return cells[..., 1], cells[..., 2]
-    share = SHARES[name]
-    success = cells @ np.asarray(share.top, dtype=np.float64)
-    return success, cells @ np.asarray(share.bottom, dtype=np.float64) - success
-
-
-BINS = 10  # of the expected calibration error
-
-
-def auc(score: Floats, weight: Floats, label: Floats) -> Floats:
-    """Return the chance that a positive scores above a negative; ties count half.
-
-    All functions here take score (slot,), rising, and weight and label (..., slot), and return
-    float64 (...), NaN where it is undefined.
-    """
-    positive, negative = weight * label, weight * (1.0 - label)
-    first = np.flatnonzero(np.append(True, score[1:] > score[:-1]))
-    if len(first) < len(score):
-        positive, negative = (np.add.reduceat(x, first, axis=-1) for x in (positive, negative))
-    below = np.cumsum(negative, axis=-1) - 0.5 * negative
-    pairs = positive.sum(axis=-1) * negative.sum(axis=-1)
-    return _over((positive * below).sum(axis=-1), pairs)
-
-
-def brier(score: Floats, weight: Floats, label: Floats) -> Floats:
-    """Return the mean squared distance between score and label."""
-    missed = label * (1.0 - score) ** 2 + (1.0 - label) * score**2
-    return _over((weight * missed).sum(axis=-1), weight.sum(axis=-1))
-
-
-def ece(score: Floats, weight: Floats, label: Floats) -> Floats:
-    """Return the expected calibration error, over bins of equal width."""
-    # the logit and back moves a score by an ulp or two: one on an edge stays in the bin above
-    bins = np.minimum((BINS * score + 1e-9).astype(np.int64), BINS - 1)
-    first = np.flatnonzero(np.append(True, bins[1:] > bins[:-1]))
-    away = np.abs(np.add.reduceat(weight * (label - score), first, axis=-1))
-    return _over(away.sum(axis=-1), weight.sum(axis=-1))
-
-
-def calibration_in_the_large(score: Floats, weight: Floats, label: Floats) -> Floats:
-    """Return the mean label minus the mean score."""
-    return _over((weight * (label - score)).sum(axis=-1), weight.sum(axis=-1))
-
-
-def balance_positive(score: Floats, weight: Floats, label: Floats) -> Floats:
-    """Return the mean score of the positives."""
-    mass = weight * label
-    return _over((mass * score).sum(axis=-1), mass.sum(axis=-1))
-
-
-def balance_negative(score: Floats, weight: Floats, label: Floats) -> Floats:
-    """Return the mean score of the negatives."""
-    mass = weight * (1.0 - label)
-    return _over((mass * score).sum(axis=-1), mass.sum(axis=-1))
-
-
-def average_score(score: Floats, weight: Floats, label: Floats) -> Floats:
-    """Return the mean score."""
-    return _over((weight * score).sum(axis=-1), weight.sum(axis=-1))
-
-
-def _over(top: Floats, bottom: Floats) -> Floats:
-    return np.divide(top, bottom, out=np.full_like(bottom, np.nan), where=bottom > 0.0)
-
-
-def _metric(
-    function: Callable[..., Floats], lack: str, bounds: tuple[float, float] = (0.0, 1.0)
-) -> Metric:
-    name = function.__name__
-    return Metric(name, function, "nodes", lack, name in LABEL_FREE, bounds)
-
-
-BUILT_IN: dict[str, Metric] = {
-    metric.name: metric
-    for metric in (
-        _metric(auc, "both labels"),
-        _metric(brier, "rows"),
-        _metric(ece, "rows"),
-        _metric(calibration_in_the_large, "rows", (-1.0, 1.0)),
-        _metric(balance_positive, "positive labels"),
-        _metric(balance_negative, "negative labels"),
-        _metric(average_score, "rows"),
-    )
-}
+    success = cells @ np.array(SHARES[name].top)
+    return success, cells @ np.array(SHARES[name].bottom) - success

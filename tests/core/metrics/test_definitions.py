@@ -14,7 +14,7 @@ from lightfair.core.metrics.definitions import (
     SHARES,
     Metric,
     as_metric,
-    check_metrics,
+    resolve_metrics,
     successes_failures,
     theta,
 )
@@ -141,15 +141,19 @@ def test_successes_over_both_is_the_metric(name):
     )
 
 
-def test_check_metrics():
-    assert check_metrics("tpr") == ("tpr",)
-    assert check_metrics(["tpr", "fpr", "tpr"]) == ("tpr", "fpr")
+def names_of(metrics):
+    return tuple(metric.name for metric in resolve_metrics(metrics))
+
+
+def test_metrics_by_name():
+    assert names_of("tpr") == ("tpr",)
+    assert names_of(["tpr", "fpr", "tpr"]) == ("tpr", "fpr")
     with pytest.raises(ValueError, match="unknown metric 'recall' .*; known: accuracy, tpr, fpr"):
-        check_metrics(["tpr", "recall"])
+        names_of(["tpr", "recall"])
     with pytest.raises(ValueError, match="unknown metric .*balanced_accuracy"):
-        check_metrics("TPR")
+        names_of("TPR")
     with pytest.raises(ValueError, match="at least one metric; known: accuracy"):
-        check_metrics([])
+        names_of([])
 
 
 def test_lack_says_what_is_missing():
@@ -168,4 +172,4 @@ def test_what_a_function_masks_is_undefined():
 
 
 def test_an_array_of_names_names_metrics():
-    assert check_metrics(np.array(["tpr", "fpr", "tpr"])) == ("tpr", "fpr")
+    assert names_of(np.array(["tpr", "fpr", "tpr"])) == ("tpr", "fpr")

@@ -223,15 +223,3 @@ def test_rows_of_weight_0_make_no_slot():
     weight = np.where(score > 0.8, 0.0, 1.0)
     for mine in score_slots(build((score, label, group, weight))):
         assert mine.score.max() < 0.81
-
-
-def test_an_unknown_target():
-    table = build(columns_of(200))
-    with pytest.raises(ValueError, match="target must be one of expected, sample, population"):
-        impute(
-            np.zeros((1, 3)),
-            score_slots(table)[0],
-            no_regions(),
-            target="mean",
-            rng=np.random.default_rng(0),
-        )
