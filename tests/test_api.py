@@ -1,4 +1,4 @@
-"""Results: all of them have all forms, made once; a copy of the package without some says so."""
+"""Results: each of them has every form; they extend the plain results of the core."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import inspect
 import io
 import json
 import pickle
-import sys
+from dataclasses import replace
 
 import pytest
 from results import QUICKEST
 from results import ask_quickly as ask
 
 import lightfair as lf
-from lightfair.api import Result
+from lightfair import core
+from lightfair.api import Result, as_assessment
+from lightfair.core.pipeline import assess_data
+from lightfair.core.settings import Settings
 from lightfair.interop import tidy
 from lightfair.report.document import Document
 
@@ -76,44 +79,39 @@ def test_all_say_how_they_were_made(found):
     assert [note["code"] for note in values["warnings"]] == [note.code for note in found.warnings]
 
 
-def absent(monkeypatch, *modules):
-    """As in a copy of the package that was made without them."""
-    for name in modules:
-        monkeypatch.setitem(sys.modules, f"{lf.__name__}.{name}", None)
+def test_assess_is_that_of_the_core(rows):
+    assert inspect.signature(lf.assess) == inspect.signature(core.assess)
+    result = ask(rows, metrics="tpr")
+    plain = core.assess(
+        rows.y_true, rows.y_score, sensitive_features=rows.group, metrics="tpr", **QUICKEST
+    )
+    assert type(plain) is core.Assessment and isinstance(result, core.Assessment)
+    assert result.to_dict() == plain.to_dict()
+    assert type(replace(result, label_seed=1)) is lf.Assessment
+    assert type(result.table + result.table) is lf.ScoreTable
 
 
-@pytest.mark.parametrize(
-    "form, module",
-    [
-        ("to_html", "html"),
-        ("to_markdown", "markdown"),
-        ("to_csv", "tidy"),
-        ("to_dataframe", "frames"),
-        ("__str__", "text"),
-    ],
-)
-def test_a_form_that_a_copy_lacks_says_which_module_it_needs(form, module, found, monkeypatch):
-    absent(monkeypatch, module)
-    with pytest.raises(ModuleNotFoundError) as raised:
-        getattr(found, form)()
-    assert raised.value.name == f"{lf.__name__}.{module}" and module in str(raised.value)
+def test_a_check_says_how_many_labels_would_settle_it(rows):
+    result = ask(rows, metrics="tpr", draws=400, warmup=100)
+    verdict = result.check("tpr<=0.1")
+    assert verdict.status == "insufficient" and verdict.more_labels > 0
+    plain = core.Assessment.check(result, "tpr<=0.1")
+    assert (plain.status, plain.prob_within) == (verdict.status, verdict.prob_within)
 
 
-@pytest.mark.parametrize(
-    "modules", [["html"], ["report", "paired_report", "plan_report", "search_report"]]
-)
-def test_a_notebook_shows_text_where_a_copy_lacks_html(modules, found, monkeypatch):
-    absent(monkeypatch, *modules)
-    assert found._repr_html_() is None
-    assert repr(found).startswith("<")
+@pytest.mark.parametrize("threshold", [0.4, {"A": 0.4}, [0.4, 0.5]])
+def test_a_table_keeps_its_threshold(rows, threshold):
+    table = lf.score_table(lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group))
+    with pytest.raises(ValueError, match="threshold must be that of the table, 0.5"):
+        lf.assess(table, threshold=threshold)
 
 
-def test_a_broken_installation_is_no_copy(found, monkeypatch):
-    """What lacks is not a part of the package: a notebook is to show the error."""
-
-    def broken(*_, **__):
-        raise ModuleNotFoundError("No module named 'numpy.core'", name="numpy.core")
-
-    monkeypatch.setattr(type(found), "_document", broken)
-    with pytest.raises(ModuleNotFoundError, match=r"numpy\.core"):
-        found._repr_html_()
+def test_truth_is_printed_beside_the_estimates(rows):
+    hidden, full = (
+        lf.score_data(y, rows.y_score, sensitive_features=rows.group)
+        for y in (rows.y_true, rows.y_all)
+    )
+    result = as_assessment(
+        assess_data(hidden, Settings(metrics="base_rate", draws=20, warmup=50), truth=full, rng=1)
+    )
+    assert "truth" in str(result)
