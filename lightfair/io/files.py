@@ -1,34 +1,28 @@
-"""Reading: files, streams and frames as chunks of columns, so that any size fits into memory.
+"""Read rows in chunks, so that files of any size fit into memory.
 
-A source is a path, an open binary file, a frame, or an iterable of these. What a file is its first
-bytes tell, whatever its name: gzip, Parquet, an Arrow file or stream, a table of this package;
-anything else is CSV. Each byte is read once, so that a pipe will do; Parquet and Arrow files, which
-are read from their end, are copied to disk from a pipe.
+A source is a path, an open binary file, a frame or mapping of columns, or an iterable of these. A
+file is recognized by its first bytes, whatever its name: gzip, Parquet, an Arrow file, or a table
+of this package (JSON); anything else is CSV. CSV and tables are read from start to end, so they may
+come from a pipe; Parquet and Arrow files must be seekable.
 
-CSV is UTF-8, or UTF-16 or UTF-32 with a byte order mark. The cells of a line are separated by
-commas, semicolons, tabs or bars: by that of which the header has the columns that are asked for.
-Where it is no comma, scores and probabilities may have decimal commas.
+CSV is UTF-8, with or without a byte order mark. Cells are separated by commas, semicolons or tabs,
+whichever yields the requested columns in the header. If the separator is not a comma, scores and
+probabilities may have decimal commas.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
 import os
-import shutil
-import stat
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from importlib import import_module
-from itertools import chain, repeat
+from itertools import chain, islice
 from operator import itemgetter
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,46 +32,19 @@ from ..core.data.messages import hint, show, visible
 
 CHUNK_ROWS = 131_072
 
-UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # cells that say that there is no value
+UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # cells without a value, in lower case
 
-SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+SEPARATORS = ",;\t"
 
-LONGEST_LINE = 1 << 24  # bytes; what has longer lines is no CSV, and would have to be held
+LISTED_COLUMNS = 20  # in an error message
 
-LONGEST_TABLE = 1 << 30  # bytes
+DAMAGE = (OSError, MemoryError, UnicodeDecodeError)  # beside errors of pyarrow's own types
 
-LISTED = 20  # names of columns that an error lists
-
-HEAD = 8  # bytes that tell what a file is
-
-KINDS = {  # first bytes
-    b"\x1f\x8b": "gzip",
-    b"PAR1": "Parquet",
-    b"PARE": "an encrypted Parquet file",
-    b"ARROW1": "Arrow",
-    b"\xff\xff\xff\xff": "Arrow stream",
-    b"FEA1": "a Feather file of version 1",
-    b"PK\x03\x04": "a zip file or an Excel sheet",
-    b"\x28\xb5\x2f\xfd": "a zstd file",
-    b"BZh": "a bzip2 file",
-    b"\xfd7zXZ": "an xz file",
-    b"ORC": "an ORC file",
-    b"SQLite": "an SQLite database",
-    b"\xd0\xcf\x11\xe0": "an Excel sheet of before 2007",
-    b"%PDF": "a PDF file",
-    b"\xff\xfe\x00\x00": "UTF-32",  # ahead of UTF-16, whose mark it begins with
-    b"\x00\x00\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
-
-READABLE = ("gzip", "Parquet", "Arrow", "Arrow stream")
-
-RECODED = ("UTF-16", "UTF-32")
+MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}  # first bytes of binary files
 
 
 class Columns(NamedTuple):
-    """Names of the columns of a file by what they hold."""
+    """Column names of a file, by argument of `score_data`."""
 
     y_true: str
     y_score: str
@@ -88,31 +55,27 @@ class Columns(NamedTuple):
 
     @property
     def names(self) -> dict[str, str]:
-        """The argument of every name; ValueError where one is no text, or has two roles."""
-        found: dict[str, str] = {}
-        for role, given in self._asdict().items():
-            if given is None:
-                continue
-            for name in given if isinstance(given, tuple) else (given,):
+        """The argument of each column; ValueError if a name is not text or has two roles."""
+        arguments: dict[str, str] = {}
+        for argument, value in self._asdict().items():
+            names = value if isinstance(value, tuple) else (value,)
+            for name in names if value is not None else ():
                 if not isinstance(name, str):
-                    raise ValueError(f"{role} must name a column by text; got {show(name)}")
-                if name in found:
+                    raise ValueError(f"{argument} must name a column by text; got {show(name)}")
+                if name in arguments:
                     raise ValueError(
-                        f"{role}: a column has one role; {visible(name)} is {found[name]}, too"
+                        f"{argument}: a column has one role; {visible(name)} is {arguments[name]}, "
+                        "too"
                     )
-                found[name] = role
-        return found
-
-    @property
-    def numeric(self) -> tuple[str | None, ...]:
-        """Columns that must hold numbers."""
-        return self.y_score, self.y_pred, self.sample_weight, self.label_prob
+                arguments[name] = argument
+        return arguments
 
 
 class Piece(NamedTuple):
-    """Columns of some rows. file: number of the file they are of; where: its name, "" for frames.
+    """Columns of some rows, or the text of a stored table.
 
-    columns is None for a file that holds a table: then `table` is its text.
+    file: number of the source file, 0 for frames; where: its name, "" for frames; columns: None if
+    the file holds a table, whose text is then in `table`.
     """
 
     file: int
@@ -129,99 +92,80 @@ def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -
     source
         A path, an open binary file, a frame or mapping of columns, or an iterable of these.
     columns
-        None if there must be no rows, only tables.
+        None if only tables are accepted.
     chunk_rows
-        Rows of a chunk of a file, at least 1. Frames are taken as they come.
+        Maximum number of rows in a chunk of a file, at least 1. Frames are not split.
 
     Raises
     ------
     ValueError
-        If a file is not what it must be; the message begins with its name.
+        If a source cannot be read; the message begins with the file's name.
     ImportError
-        If pyarrow is needed and absent.
+        If pyarrow is needed and not installed.
     """
-    names = None if columns is None else columns.names
     if _is_chunk(source) or _is_file(source):
         source = [source]
-    elif isinstance(source, (bytes, set, frozenset)) or not isinstance(source, Iterable):
-        kind = type(source).__name__
-        raise ValueError(
-            f"source must be a path, an open binary file, or an iterable of frames; got {kind}"
-        )
     file = 0
-    for part in source:
+    for part in source if isinstance(source, Iterable) else [source]:
         if _is_file(part):
             file += 1
             yield from _file_pieces(file, part, columns, chunk_rows)
-        elif _is_chunk(part):
-            if names is None:
-                raise ValueError("source must be a file that holds a table; got rows")
-            found = _of_frame("a chunk", part, names)
-            if not all(map(_is_empty, found.values())):  # a filter may leave nothing of a chunk
-                yield Piece(0, "", found)
-        else:
+        elif not _is_chunk(part):
             raise ValueError(
-                "source must hold paths, open files, frames or mappings of columns; got "
-                f"{type(part).__name__}"
+                "source must be a path, an open binary file, a frame or mapping of columns, or an "
+                f"iterable of these; got {type(part).__name__}"
             )
+        elif columns is None:
+            raise ValueError("source must be a file that holds a table; got rows")
+        else:
+            chosen = _chosen("a chunk", part, columns.names)
+            if not all(hasattr(c, "__len__") and len(c) == 0 for c in chosen.values()):
+                yield Piece(0, "", chosen)
 
 
 def header(path: str | os.PathLike[str]) -> list[str]:
-    """Return the names of the columns of a file of rows; none of a file that holds a table.
+    """Return the column names of a file of rows; an empty list if it holds a table.
 
-    Raises ValueError, OSError or ImportError where it cannot be read.
+    Raises ValueError, OSError or ImportError if the file cannot be read.
     """
-    with ExitStack() as stack:
-        raw, head, where = _begun(path, stack)
-        if head.kind == "table":
+    with _opened(path) as (file, kind, where):
+        if kind == "table":
             return []
-        if head.kind == "":
-            try:
-                return _opened(where, _text_lines(head, where), {})[1]
-            except csv.Error as error:
-                raise ValueError(f"{where} is not CSV: {error} in its header") from error
-        with _as_refusal(where):
-            if head.kind == "Arrow stream":
-                opened = _pyarrow("pyarrow.ipc").open_stream(io.BufferedReader(head))
-                return list(opened.schema.names)
-            whole = raw if head.file is raw and _is_plain(raw) else _on_disk(head, stack)
-            whole.seek(0)
-            if head.kind == "Parquet":
-                return list(_pyarrow("pyarrow.parquet").read_schema(whole).names)
-            return list(_pyarrow("pyarrow.ipc").open_file(whole).schema.names)
+        return _csv_reader(file, where, {})[1] if kind == "CSV" else _arrow_file(file, kind)[0]
 
 
 def columns_in(path: Any) -> str:
-    """Say which columns a file has, as errors do; nothing where that cannot be told."""
+    """Describe the columns of a file for an error message; "" if it cannot be read."""
     if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
         return ""
     try:
         names = header(path)
     except (OSError, ValueError, ImportError):
         return ""
-    return f"; {_columns_are(names)}" if names else ""
+    return f"; {_list_columns(names)}" if names else ""
 
 
 def numbers(
     name: str, column: Sequence[str], first: int = 0, *, decimal_comma: bool = False
 ) -> NDArray[np.float64]:
-    """Turn text into float64; name the first cell that is not a number.
+    """Parse text as float64; ValueError for the first cell that is not a number.
 
-    Text that says that there is no value, such as none or NA, is NaN. With `decimal_comma` 0,5 is a
-    number, too.
+    Cells without a value, such as NA, become NaN. With `decimal_comma`, 0,5 is a number, too. Rows
+    in the error are numbered from `first`.
     """
     if "_" not in "".join(column):  # Python reads 0_1 as 1
         try:
             return np.fromiter(map(float, column), np.float64, len(column))
         except ValueError:
             pass
-    values = np.empty(len(column))
+    values = np.full(len(column), np.nan)
     for row, text in enumerate(column):
-        number = text.replace("_", "?").strip()
+        number = text.strip().replace("_", "?")
         if decimal_comma and "." not in number:
             number = number.replace(",", ".")
         try:
-            values[row] = np.nan if number.lower() in UNLABELED else float(number)
+            if number.lower() not in UNLABELED:
+                values[row] = float(number)
         except ValueError:
             raise ValueError(
                 f"column {name} must hold numbers; got {show(text)} at row {first + row}; write "
@@ -231,418 +175,196 @@ def numbers(
 
 
 def _is_file(value: Any) -> bool:
-    # readers of frames have `read`, too
-    return isinstance(value, (str, os.PathLike)) or all(
-        hasattr(value, name) for name in ("read", "readable")
-    )
+    return isinstance(value, (str, os.PathLike)) or hasattr(value, "readable")
 
 
 def _is_chunk(value: Any) -> bool:
     return isinstance(value, Mapping) or frame_columns(value) is not None
 
 
-def _is_empty(column: Any) -> bool:
-    try:
-        return len(column) == 0
-    except TypeError:  # no column: the door says so
-        return False
-
-
-def _of_frame(where: str, chunk: Any, names: Mapping[str, str]) -> dict[str, Any]:
+def _chosen(where: str, chunk: Any, names: Mapping[str, str]) -> dict[str, Any]:
+    """The requested columns of a frame or mapping."""
     pairs = frame_columns(chunk)
     pairs = [(str(name), column) for name, column in chunk.items()] if pairs is None else pairs
     _check_names(where, [name for name, _ in pairs], names)
-    found = dict(pairs)
-    return {name: found[name] for name in names}
+    columns = dict(pairs)
+    return {name: columns[name] for name in names}
 
 
-def _columns_are(header: Sequence[str]) -> str:
-    if not header:
+def _list_columns(names: Sequence[str]) -> str:
+    if not names:
         return "it has no columns"
-    more = f" and {len(header) - LISTED:,} more" if len(header) > LISTED else ""
-    return f"its columns are {', '.join(map(visible, header[:LISTED]))}{more}"
+    more = len(names) - LISTED_COLUMNS
+    listed = ", ".join(map(visible, names[:LISTED_COLUMNS]))
+    return f"its columns are {listed}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _check_names(where: str, header: Sequence[str], names: Mapping[str, str]) -> None:
-    for name, role in names.items():
+    for name, argument in names.items():
         if header.count(name) != 1:
-            how = f"no column {visible(name)}{hint(name, header)}"
+            problem = f"no column {visible(name)}{hint(name, header)}"
             if name in header:
-                how = f"more than one column {visible(name)}"
-            marks = f"; cells must be separated by {_marks()}" if len(header) == 1 else ""
-            raise ValueError(f"{role}: {where} has {how}; {_columns_are(header)}{marks}")
-
-
-def _marks() -> str:
-    *others, last = SEPARATORS.values()
-    return f"{', '.join(others)} or {last}"
+                problem = f"more than one column {visible(name)}"
+            single = "; cells must be separated by commas, semicolons or tabs"
+            more = single if len(header) == 1 else ""
+            raise ValueError(f"{argument}: {where} has {problem}; {_list_columns(header)}{more}")
 
 
 def _file_pieces(
     file: int, source: Any, columns: Columns | None, chunk_rows: int
 ) -> Iterator[Piece]:
-    """Open a file, see what it is, read it."""
-    with ExitStack() as stack:
-        raw, head, where = _begun(source, stack)
-        before, kind = _state(raw), head.kind
+    with _opened(source) as (opened, kind, where):
         if kind == "table":
-            yield Piece(file, where, None, _text(where, head))
+            yield Piece(file, where, None, opened.read())
             return
         if columns is None:
             raise ValueError(
                 f"{where} holds rows, not a table; rows are read by summarize, given the names of "
                 f"their columns{columns_in(source)}"
             )
-        if kind == "":
-            chunks = _csv_chunks(where, head, columns, chunk_rows)
-        elif kind == "Arrow stream":
-            chunks = _arrow_chunks(where, _stream(head), columns.names, chunk_rows)
-        else:
-            whole = raw if head.file is raw and _is_plain(raw) else _on_disk(head, stack)
-            whole.seek(0)
-            read = _parquet if kind == "Parquet" else _arrow
-            batches = read(whole, columns.names, where, chunk_rows)
-            chunks = _arrow_chunks(where, batches, columns.names, chunk_rows)
-        some = False
-        for chunk in chunks:
-            some = True
+        read = _csv_chunks if kind == "CSV" else _arrow_chunks
+        is_empty = True
+        for chunk in read(opened, kind, where, columns, chunk_rows):
+            is_empty = False
             yield Piece(file, where, chunk)
-        if _state(raw) != before:
-            raise ValueError(f"{where} changed while it was read; read a copy that stays as it is")
-        if not some:
+        if is_empty:
             raise ValueError(f"{where} has a header but no rows")
 
 
-def _begun(source: Any, stack: ExitStack) -> tuple[Any, _Head, str]:
-    """Open a file and see what it is: the file, what is in it from its begin on, and its name."""
-    if isinstance(source, (str, os.PathLike)):
-        where = os.fspath(source)
-        if "\0" in where:
-            raise ValueError(f"the name of a file must hold no null byte; got {show(where)}")
-        if os.path.isdir(where):
-            raise ValueError(f"{where} is a folder; give a CSV file, or Parquet or Arrow")
-        raw: Any = stack.enter_context(open(where, "rb"))  # noqa: SIM115, the stack closes it
-    else:
-        raw, where = source, str(getattr(source, "name", "source"))
-    head = _Head(raw, where)
-    if head.kind == "gzip":
-        head = _Head(gzip.GzipFile(fileobj=io.BufferedReader(head)), where)
-        if head.kind == "gzip":
-            raise ValueError(f"{where} was gzipped twice; gunzip it once")
-    if head.kind in RECODED:
-        head = _Head(_Recoded(head, where, head.kind), where)
-    if head.kind not in (*READABLE, "", "table"):
-        raise ValueError(f"{where} is {head.kind}; give CSV, CSV.gz, Parquet or Arrow")
-    return raw, head, where
+@contextmanager
+def _opened(source: Any) -> Iterator[tuple[Any, str, str]]:
+    """Open a source: a file, its kind, and its name.
 
-
-class _Head(io.RawIOBase):
-    """A binary file whose first bytes have been looked at."""
-
-    def __init__(self, file: Any, where: str) -> None:
-        self.file = file
-        self.where = where
-        self.head = b""
-        while len(self.head) < HEAD and (more := self._more(HEAD - len(self.head))):
-            self.head += more
-        self.kind = next((k for magic, k in KINDS.items() if self.head.startswith(magic)), "")
-        if self.head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
-            self.kind = "table"
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        size = len(buffer)
-        if self.head:
-            got, self.head = self.head[:size], self.head[size:]
+    Files of kind "table" and "CSV" are open as text, "Parquet" and "Arrow" as bytes. A file that
+    the caller opened stays open. Errors of the readers, of many types, become ValueError.
+    """
+    with ExitStack() as stack:
+        file, where, kind = source, str(getattr(source, "name", "source")), ""
+        if isinstance(source, (str, os.PathLike)):
+            file, where = stack.enter_context(open(source, "rb")), os.fspath(source)
         else:
-            got = self._more(size)
-        buffer[: len(got)] = got
-        return len(got)
-
-    def _more(self, size: int) -> bytes:
+            if isinstance(source, io.TextIOBase):
+                raise ValueError(f"{where} must be open in binary mode")
+            if not hasattr(source, "peek"):
+                file = io.BufferedReader(source)
+                stack.callback(file.detach)
         try:
-            got = self.file.read(size)
+            if file.peek(2)[:2] == b"\x1f\x8b":
+                file = stack.enter_context(gzip.GzipFile(fileobj=file))
+            head = file.peek(8)[:8]
+            kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "CSV")
+            if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+                kind = "table"
+            if kind in ("CSV", "table"):
+                file = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+                stack.callback(file.detach)
+            yield file, kind, where
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{self.where} is not a whole gzip file: {error}") from error
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, self.where) from error
-        if not isinstance(got, bytes):
-            raise ValueError(f"{self.where} must be open in binary mode")
-        return got
-
-
-class _Recoded(io.RawIOBase):
-    """Text of another encoding than UTF-8, as UTF-8."""
-
-    def __init__(self, file: _Head, where: str, encoding: str) -> None:
-        self.file = file
-        self.where = where
-        self.encoding = encoding
-        self.decoder = codecs.getincrementaldecoder(encoding)()
-        self.text = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        more = True
-        while more and not self.text:
-            block = self.file.read(1 << 16) or b""
-            more = bool(block)
-            try:
-                self.text = self.decoder.decode(block, final=not more).encode()
-            except UnicodeDecodeError as error:
+            raise ValueError(f"{where} is not a complete gzip file: {error}") from error
+        except csv.Error as error:
+            raise ValueError(f"{where} is not CSV: {error}; look for an unclosed quote") from error
+        except Exception as error:
+            if kind in ("CSV", "table") and isinstance(error, UnicodeDecodeError):
                 raise ValueError(
-                    f"{self.where} begins as {self.encoding} text and is none: {error.reason}; "
-                    "save it as UTF-8"
+                    f"{where} is not UTF-8 text: {error.reason}; save it as CSV in UTF-8, or give "
+                    "Parquet or Arrow"
                 ) from error
-        got, self.text = self.text[: len(buffer)], self.text[len(buffer) :]
-        buffer[: len(got)] = got
-        return len(got)
-
-
-class _Lines(io.RawIOBase):
-    """UTF-8 text, of which no line is too long, and without null bytes."""
-
-    def __init__(self, file: _Head, where: str) -> None:
-        self.file = file
-        self.where = where
-        self.line = 1  # that of the next byte
-        self.length = 0  # bytes of it that were read
-        self.last = b""  # the byte before
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        size = self.file.readinto(buffer)
-        block = bytes(buffer[:size])
-        null = block.find(b"\0")
-        if null >= 0:
-            line = self.line + _line_ends(self.last + block[:null]) - _line_ends(self.last)
-            raise ValueError(
-                f"{self.where} holds a null byte, in line {line}; save it as UTF-8 text"
-            )
-        self.line += _line_ends(self.last + block) - _line_ends(self.last)
-        self.last = block[-1:] or self.last
-        start = max(block.rfind(b"\n"), block.rfind(b"\r")) + 1
-        self.length = size - start + (0 if start else self.length)
-        if self.length > LONGEST_LINE:
-            raise ValueError(
-                f"{self.where} has more than {LONGEST_LINE:,} bytes in line {self.line}; a CSV "
-                "file has a line for each row"
-            )
-        return size
-
-
-def _line_ends(block: bytes) -> int:
-    return block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
-
-
-def _state(file: Any) -> tuple[int, int] | None:
-    """What tells that a file was written to: its size and time; None for what is no plain file."""
-    try:
-        found = os.fstat(file.fileno())
-    except (AttributeError, OSError, ValueError):
-        return None
-    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
-
-
-def _is_plain(file: Any) -> bool:
-    """Whether a file is read from anywhere at no cost."""
-    return isinstance(file, (io.BufferedReader, io.FileIO, io.BytesIO)) and file.seekable()
-
-
-def _on_disk(head: _Head, stack: ExitStack) -> IO[bytes]:
-    """Copy what comes from a pipe: these formats are read from their end."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115, the stack closes it
-    stack.enter_context(copy)
-    shutil.copyfileobj(io.BufferedReader(head), copy)
-    return copy
-
-
-def _text(where: str, head: _Head) -> str:
-    text = io.BufferedReader(head).read(LONGEST_TABLE + 1)
-    if len(text) > LONGEST_TABLE:
-        raise ValueError(f"{where} begins as a table and has more than {LONGEST_TABLE:,} bytes")
-    try:
-        return text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise _not_text(where, error) from error
-
-
-def _not_text(where: str, error: UnicodeDecodeError, lines: int = 0) -> ValueError:
-    """Name the line; `lines` of them came before what was decoded in vain."""
-    line = 1 + lines + _line_ends(error.object[: error.start])
-    return ValueError(
-        f"{where} is not UTF-8 text: {error.reason}, in line {line}; save it as UTF-8, or recode "
-        "it, if it is Latin-1 with iconv -f latin1 -t utf-8"
-    )
-
-
-def _text_lines(head: _Head, where: str) -> io.TextIOWrapper:
-    checked = io.BufferedReader(_Lines(head, where), 1 << 17)
-    return io.TextIOWrapper(checked, encoding="utf-8-sig", newline="")
+            of_pyarrow = type(error).__module__.startswith("pyarrow")
+            if kind not in MAGIC.values() or not (of_pyarrow or isinstance(error, DAMAGE)):
+                raise
+            text = " ".join(str(error).split())[:200]
+            raise ValueError(f"{where} is not a complete {kind} file: {text}") from error
 
 
 def _csv_chunks(
-    where: str, head: _Head, columns: Columns, chunk_rows: int
+    file: Any, kind: str, where: str, columns: Columns, chunk_rows: int
 ) -> Iterator[dict[str, Any]]:
-    lines = _text_lines(head, where)
-    reader, first = None, 0
-    try:
-        reader, header = _opened(where, lines, columns.names)
-        loose = reader.dialect.delimiter != ","
-        for cells in _cells(where, reader, header, columns.names, chunk_rows):
-            chunk: dict[str, Any] = {}
-            for name, column in cells.items():
-                if name in columns.numeric:
-                    comma = loose and name in (columns.y_score, columns.label_prob)
-                    try:
-                        chunk[name] = numbers(name, column, first, decimal_comma=comma)
-                    except ValueError as error:
-                        raise ValueError(f"{columns.names[name]}: {error}") from None
-                elif name == columns.y_true:
-                    label = {text: text * (text.lower() not in UNLABELED) for text in set(column)}
-                    chunk[name] = [*map(label.__getitem__, column)]
-                else:
-                    chunk[name] = column
-            first += len(chunk[columns.y_true])
-            yield chunk
-    except UnicodeDecodeError as error:
-        raise _not_text(where, error, reader.line_num if reader else 0) from error
-    except csv.Error as error:
-        at = f", at line {reader.line_num}" if reader else " in its header"
-        raise ValueError(
-            f"{where} is not CSV: {error}{at}; look for a quote that is not closed, from row "
-            f"{first} on"
-        ) from error
+    names = columns.names
+    numeric = (columns.y_score, columns.y_pred, columns.sample_weight, columns.label_prob)
+    reader, header = _csv_reader(file, where, names)
+    rows = _csv_rows(reader, len(header), where, itemgetter(*map(header.index, names)))
+    first = 0
+    while chunk := list(islice(rows, chunk_rows)):
+        result: dict[str, Any] = {
+            name: [*map(str.strip, column)]
+            for name, column in zip(names, zip(*chunk, strict=True), strict=True)
+        }
+        labels = result[columns.y_true]
+        result[columns.y_true] = ["" if text.lower() in UNLABELED else text for text in labels]
+        for name in filter(None, numeric):
+            # not in weights: 1,000 may be 1 or 1000
+            comma = reader.dialect.delimiter != "," and name != columns.sample_weight
+            try:
+                result[name] = numbers(name, result[name], first, decimal_comma=comma)
+            except ValueError as error:
+                raise ValueError(f"{names[name]}: {error}") from None
+        first += len(chunk)
+        yield result
 
 
-def _opened(where: str, lines: Iterable[str], names: Mapping[str, str]) -> tuple[Any, list[str]]:
-    """A reader of the rows of a CSV file, and its header, trimmed; blank lines before are none."""
-    lines, blank, first = iter(lines), 0, ""
-    for first in lines:
-        if first.strip():
-            break
-        blank += 1
-    if not first.strip():
+def _csv_reader(file: Any, where: str, names: Mapping[str, str]) -> tuple[Any, list[str]]:
+    """A reader of the rows of a CSV file, and its header, trimmed."""
+    first = next((line for line in file if line.strip()), "")
+    if not first:
         raise ValueError(f"{where} is empty; it must have a header line and rows")
-    reader = partial(csv.reader, skipinitialspace=True)
-    headers = {}  # of a quote that is closed in a later line this is the beginning
-    for mark in SEPARATORS:
-        headers[mark] = [name.strip() for name in next(reader([first], delimiter=mark))]
-    fits = (mark for mark, header in headers.items() if names and set(names) <= set(header))
-    most = max(headers, key=lambda mark: len(headers[mark]))
-    every = chain(repeat("\n", blank), [first], lines)
-    rows = reader(every, delimiter=next(fits, most), strict=True)
-    header = [name.strip() for name in next(line for line in rows if line)]
-    _check_names(where, header, names)
-    return rows, header
+
+    def header(mark: str, lines: Iterable[str], strict: bool = False) -> tuple[Any, list[str]]:
+        reader = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=strict)
+        return reader, [name.strip() for name in next(reader)]
+
+    def match(mark: str) -> tuple[bool, int]:
+        found = header(mark, [first])[1]
+        return set(names) <= set(found), len(found)
+
+    reader, found = header(max(SEPARATORS, key=match), chain([first], file), strict=True)
+    _check_names(where, found, names)
+    return reader, found
 
 
-def _cells(
-    where: str, reader: Any, header: list[str], names: Iterable[str], chunk_rows: int
-) -> Iterator[dict[str, list[str]]]:
-    """Read cells of some columns of a CSV file, trimmed."""
-    pick, width = itemgetter(*map(header.index, names)), len(header)
-    while True:
-        rows = []
-        for line in reader:
-            if len(line) != width:
-                if not any(map(str.strip, line)) and len(line) < 2:
-                    continue
-                raise ValueError(
-                    f"{where} must have as many cells in each line as in its header, {width}; "
-                    f"got {len(line)} in line {reader.line_num}"
-                )
-            rows.append(pick(line))
-            if len(rows) == chunk_rows:
-                break
-        if not rows:
-            return
-        columns = zip(*rows, strict=True)
-        yield {name: [*map(str.strip, column)] for name, column in zip(names, columns, strict=True)}
-
-
-def _pyarrow(module: str = "pyarrow") -> Any:
+def _csv_rows(reader: Any, width: int, where: str, pick: Any) -> Iterator[tuple[str, ...]]:
+    """Cells of the requested columns, row by row; blank lines are skipped."""
     try:
-        return import_module(module)
+        for cells in reader:
+            if len(cells) == width:
+                yield pick(cells)
+            elif len(cells) > 1 or any(map(str.strip, cells)):
+                raise ValueError(
+                    f"{where} must have as many cells in each line as in its header, {width}; got "
+                    f"{len(cells)} in line {reader.line_num}"
+                )
+    except csv.Error as error:
+        raise csv.Error(f"{error} in line {reader.line_num}") from error
+
+
+def _arrow_chunks(
+    file: Any, kind: str, where: str, columns: Columns, chunk_rows: int
+) -> Iterator[dict[str, Any]]:
+    names = list(columns.names)
+    header, batches = _arrow_file(file, kind, names, chunk_rows)
+    _check_names(where, header, columns.names)
+    for batch in batches:
+        batch = batch.select(names)
+        # lengths and offsets are taken from the file: if they are wrong, reading the values would
+        # read memory that is not the file's
+        batch.validate(full=True)
+        for at in range(0, batch.num_rows, chunk_rows):
+            yield _chosen(where, batch.slice(at, chunk_rows), columns.names)
+
+
+def _arrow_file(
+    file: Any, kind: str, names: list[str] | None = None, chunk_rows: int = CHUNK_ROWS
+) -> tuple[list[str], Iterator[Any]]:
+    """Column names and record batches of a Parquet or Arrow file."""
+    try:
+        ipc, parquet = import_module("pyarrow.ipc"), import_module("pyarrow.parquet")
     except ImportError as error:
         raise ImportError(
             "Parquet and Arrow files are read by pyarrow, which is not installed; install it (the "
             "extra parquet), or give CSV"
         ) from error
-
-
-def _parquet(file: Any, names: Mapping[str, str], where: str, chunk_rows: int) -> Iterator[Any]:
-    parquet = _pyarrow("pyarrow.parquet")
-    schema = parquet.ParquetFile(file).schema_arrow
-    _check_names(where, schema.names, names)
-    texts = [name for name in names if str(schema.field(name).type) in ("string", "large_string")]
-    file.seek(0)
-    # without pre_buffer and with a buffer a row group is read page by page
-    opened = parquet.ParquetFile(file, read_dictionary=texts, pre_buffer=False, buffer_size=1 << 20)
-    yield from _ahead(opened.iter_batches(chunk_rows, columns=list(names)))
-
-
-def _ahead(items: Iterator[Any]) -> Iterator[Any]:
-    """Take each item while the one before is worked on, in another thread."""
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(next, items, None)
-        while (item := waiting.result()) is not None:
-            waiting = pool.submit(next, items, None)
-            yield item
-
-
-def _arrow(file: Any, names: Mapping[str, str], where: str, chunk_rows: int) -> Iterator[Any]:
-    ipc = _pyarrow("pyarrow.ipc")
-    header = ipc.open_file(file).schema.names
-    _check_names(where, header, names)
-    file.seek(0)
-    options = ipc.IpcReadOptions(included_fields=[header.index(name) for name in names])
-    opened = ipc.open_file(file, options=options)
-    for index in range(opened.num_record_batches):
-        yield opened.get_batch(index)
-
-
-def _stream(head: _Head) -> Iterator[Any]:
-    yield from _pyarrow("pyarrow.ipc").open_stream(io.BufferedReader(head))
-
-
-@contextmanager
-def _as_refusal(where: str) -> Iterator[None]:
-    """What pyarrow raises at a damaged file, which is of many types, becomes a ValueError."""
-    try:
-        yield
-    except MemoryError as error:
-        raise ValueError(
-            f"{where} asks for more memory than there is: it is damaged, or its parts are too large"
-        ) from error
-    except Exception as error:
-        theirs = type(error).__module__.partition(".")[0] == "pyarrow" or isinstance(
-            error, (OSError, EOFError, UnicodeDecodeError)
-        )
-        if not theirs:
-            raise
-        said = str(error).strip().splitlines()
-        what = f": {said[0]}" if said else ""
-        raise ValueError(f"{where} is not a whole Parquet or Arrow file{what}") from error
-
-
-def _arrow_chunks(
-    where: str, batches: Iterator[Any], names: Mapping[str, str], chunk_rows: int
-) -> Iterator[dict[str, Any]]:
-    while True:
-        with _as_refusal(where):
-            batch = next(batches, None)
-            if batch is None:
-                return
-            # a reader believes what a file says of lengths and places; where that is wrong, whoever
-            # goes there reads memory that is not the file's
-            batch.validate(full=True)
-            _check_names(where, batch.schema.names, names)
-        for at in range(0, batch.num_rows, chunk_rows):
-            yield _of_frame(where, batch.slice(at, chunk_rows), names)
+    if kind == "Arrow":
+        opened = ipc.open_file(file)
+        return opened.schema.names, map(opened.get_batch, range(opened.num_record_batches))
+    # without pre_buffer and with a buffer, a row group is read page by page
+    opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
+    return opened.schema_arrow.names, opened.iter_batches(chunk_rows, columns=names)

@@ -1,4 +1,4 @@
-"""Reading: each kind of file to the same table, and what is no such file."""
+"""Reading: every kind of file gives the same table, and other files are refused."""
 
 from __future__ import annotations
 
@@ -34,19 +34,18 @@ def frame(rows):
 
 
 @pytest.fixture(scope="module")
-def wanted(frame):
+def expected(frame):
     return lf.summarize(frame, **NAMES).to_dict()
 
 
-def arrow_file(frame, stream=False, dictionary=False, **options):
+def arrow_file(frame, dictionary=False):
     arrow = pytest.importorskip("pyarrow")
     table = arrow.Table.from_pandas(frame)
     if dictionary:
         at = table.schema.get_field_index("g")
         table = table.set_column(at, "g", table["g"].dictionary_encode())
     sink = io.BytesIO()
-    make = arrow.ipc.new_stream if stream else arrow.ipc.new_file
-    with make(sink, table.schema, **options) as writer:
+    with arrow.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table, 130)
     return sink.getvalue()
 
@@ -81,25 +80,22 @@ MAKERS = {
     "parquet, no dictionary": lambda frame: parquet_file(frame, use_dictionary=False),
     "arrow": arrow_file,
     "arrow, dictionary": lambda frame: arrow_file(frame, dictionary=True),
-    "arrow stream": lambda frame: arrow_file(frame, stream=True),
-    "arrow stream, dictionary": lambda frame: arrow_file(frame, stream=True, dictionary=True),
-    "parquet.gz": lambda frame: gzip.compress(parquet_file(frame)),
 }
 
 
-@pytest.mark.parametrize("rows_of_a_chunk", [1, 100, 65_536])
+@pytest.mark.parametrize("chunk_rows", [1, 100, 65_536])
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
-def test_every_kind_of_file_gives_the_same(make, rows_of_a_chunk, frame, wanted, tmp_path):
-    if rows_of_a_chunk == 1:
+def test_every_kind_of_file_gives_the_same(make, chunk_rows, frame, expected, tmp_path):
+    if chunk_rows == 1:
         frame = frame[:30]
-        wanted = lf.summarize(frame, **NAMES).to_dict()
+        expected = lf.summarize(frame, **NAMES).to_dict()
     path = tmp_path / "rows"
     path.write_bytes(make(frame))
-    options = {**NAMES, "chunk_rows": rows_of_a_chunk}
-    assert close(lf.summarize(path, **options).to_dict(), wanted)
+    options = {**NAMES, "chunk_rows": chunk_rows}
+    assert close(lf.summarize(path, **options).to_dict(), expected)
     with open(path, "rb") as file:
-        assert close(lf.summarize(file, **options).to_dict(), wanted)
-    assert close(lf.summarize(io.BytesIO(path.read_bytes()), **options).to_dict(), wanted)
+        assert close(lf.summarize(file, **options).to_dict(), expected)
+    assert close(lf.summarize(io.BytesIO(path.read_bytes()), **options).to_dict(), expected)
 
 
 def close(one, two):
@@ -109,39 +105,36 @@ def close(one, two):
     return {**one, "cells": None} == {**two, "cells": None}
 
 
-@pytest.mark.parametrize("kind", ["csv.gz", "parquet", "arrow", "arrow stream"])
-def test_a_pipe_is_read_once(kind, frame, wanted, tmp_path):
+def test_csv_comes_through_a_pipe_and_parquet_does_not(frame, expected, tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    content = MAKERS[kind](frame)
-    writer = threading.Thread(target=path.write_bytes, args=[content])
-    writer.start()
-    got = lf.summarize(path, **NAMES).to_dict()
-    writer.join()
-    assert close(got, wanted)
+    for kind in ("csv.gz", "parquet"):
+        writer = threading.Thread(target=path.write_bytes, args=[MAKERS[kind](frame)])
+        writer.start()
+        if kind == "csv.gz":
+            assert close(lf.summarize(path, **NAMES).to_dict(), expected)
+        else:
+            with pytest.raises(ValueError, match="pipe is not a complete Parquet file: .*seek"):
+                lf.summarize(path, **NAMES)
+        writer.join()
 
 
-def test_a_file_that_gives_a_byte_at_a_time(frame, wanted):
-    class Slow(io.RawIOBase):
-        def __init__(self, content):
-            self.content = io.BytesIO(content)
-
-        def readable(self):
-            return True
-
-        def read(self, size=-1):
-            return self.content.read(min(size, 3))
-
-    assert close(lf.summarize(Slow(MAKERS["csv.gz"](frame)), **NAMES).to_dict(), wanted)
+def test_files_that_the_caller_opened_stay_open(frame):
+    for kind in ("csv", "csv.gz", "parquet", "arrow"):
+        file = io.BytesIO(MAKERS[kind](frame))
+        lf.summarize(file, **NAMES)
+        assert not file.closed
+        file.seek(0)
+        lf.summarize(io.BufferedReader(file), **NAMES)
 
 
-def test_several_files_are_one_data_set(frame, wanted, tmp_path):
+def test_several_files_are_one_data_set(frame, expected, tmp_path):
     first, second = tmp_path / "first.csv", tmp_path / "second.parquet"
     first.write_bytes(MAKERS["csv"](frame[:250]))
     second.write_bytes(MAKERS["parquet"](frame[250:]))
     got = lf.summarize([first, second], **NAMES).to_dict()
     assert got.pop("counts")["merged_levels"] == {"h": ["1", "2", "3"]}  # text in one of them
-    assert close({**got, "counts": wanted["counts"]}, wanted)
+    assert close({**got, "counts": expected["counts"]}, expected)
     spoilt = frame[250:].assign(s=np.where(np.arange(150) == 42, 1.5, frame["s"][250:]))
     second.write_bytes(MAKERS["parquet"](spoilt))
     with pytest.raises(ValueError, match=r"second.parquet: y_score .* got 1.5 at row 42;"):
@@ -149,7 +142,7 @@ def test_several_files_are_one_data_set(frame, wanted, tmp_path):
 
 
 def test_rows_are_numbered_from_the_start_of_the_file(frame, tmp_path):
-    for maker in ("csv", "parquet", "arrow stream"):
+    for maker in ("csv", "parquet", "arrow"):
         path = tmp_path / maker
         path.write_bytes(MAKERS[maker](frame.assign(s=np.where(frame["id"] == 321, 1.5, 0.5))))
         with pytest.raises(
@@ -175,59 +168,31 @@ def test_bad_lines_of_later_chunks(line, message, tmp_path):
         lf.summarize(path, y_true="y", y_score="s", sensitive_features="g", chunk_rows=2)
 
 
-def test_labels_of_arrow_mean_what_they_are(tmp_path):
-    arrow = pytest.importorskip("pyarrow")
-    kinds = {
-        "bool": [True, False, None],
-        "int": [1, 0, None],
-        "minus": [1, 0, -1],
-        "float": [1.0, 0.0, float("nan")],
-        "text": ["1", "0", None],
-    }
-    for values in kinds.values():
-        table = arrow.table({"y": values, "s": [0.9, 0.1, 0.3], "g": ["a", "a", "b"]})
-        got = lf.summarize(table, y_true="y", y_score="s", sensitive_features="g")
-        assert got.sums("rows").sum(axis=(0, 1)).tolist() == [1, 1, 1]
-
-
-CUT = {
-    "parquet": "is not a whole Parquet or Arrow file: ",
-    "arrow": "is not a whole Parquet or Arrow file: ",
-    "arrow stream": "is not a whole Parquet or Arrow file: ",
-    "csv.gz": "is not a whole gzip file: ",
-}
-
-
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.95])
-@pytest.mark.parametrize("kind", CUT)
-def test_half_a_file(kind, share, frame, tmp_path):
+@pytest.mark.parametrize(
+    "kind, name", [("parquet", "Parquet"), ("arrow", "Arrow"), ("csv.gz", "gzip")]
+)
+def test_truncated_files(kind, name, share, frame, tmp_path):
     content = MAKERS[kind](frame)
     path = tmp_path / "rows"
     path.write_bytes(content[: max(int(share * len(content)), 20)])
-    with pytest.raises(ValueError, match=f"rows {CUT[kind]}"):
+    with pytest.raises(ValueError, match=f"rows is not a complete {name} file: "):
         lf.summarize(path, **NAMES)
 
 
 @pytest.mark.parametrize(
-    "head, what",
-    [
-        (b"PK\x03\x04", "a zip file or an Excel sheet"),
-        (b"\x28\xb5\x2f\xfd", "a zstd file"),
-        (b"BZh9", "a bzip2 file"),
-        (b"\xfd7zXZ\x00", "an xz file"),
-        (b"PARE", "an encrypted Parquet file"),
-        (b"FEA1", "a Feather file of version 1"),
-        (b"SQLite format 3", "an SQLite database"),
-    ],
+    "head", [b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"FEA1\xff", b"\xd0\xcf\x11\xe0"]
 )
-def test_files_of_other_kinds_are_named(head, what, tmp_path):
+def test_other_binary_files_are_refused(head, tmp_path):
     path = tmp_path / "rows"
-    path.write_bytes(head + bytes(50))
-    with pytest.raises(ValueError, match=f"rows is {what}; give CSV, CSV.gz, Parquet or Arrow"):
+    path.write_bytes(head + bytes(range(256)))
+    with pytest.raises(
+        ValueError, match="rows is not UTF-8 text: .*; save it as CSV in UTF-8, or "
+    ):
         lf.summarize(path, **NAMES)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrow stream"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_without_rows_or_without_a_column(kind, frame, tmp_path):
     path = tmp_path / "rows"
     path.write_bytes(MAKERS[kind](frame[:0]))
@@ -239,7 +204,7 @@ def test_without_rows_or_without_a_column(kind, frame, tmp_path):
 
 
 def beyond_its_end(arrow, kind):
-    """A column of Arrow of which a length or a place is wrong."""
+    """An Arrow column with a wrong length or offset."""
     buffers = [None, arrow.py_buffer(np.array([0, 1, 2**20, 3, 4], np.int32))]
     match kind:
         case "a place beyond the letters":
@@ -254,40 +219,41 @@ def beyond_its_end(arrow, kind):
             return arrow.Array.from_buffers(arrow.string(), 4, [None, places, letters])
 
 
-@pytest.mark.parametrize("make", ["new_file", "new_stream"])
 @pytest.mark.parametrize(
     "kind",
     ["a place beyond the letters", "a code beyond the values", "letters that are none"],
 )
-def test_damaged_arrow_is_refused_before_it_is_used(kind, make):
+def test_damaged_arrow_is_refused_before_it_is_used(kind):
     arrow = pytest.importorskip("pyarrow")
     group = beyond_its_end(arrow, kind)
     columns = [arrow.array([0, 1, 0, 1]), arrow.array([0.1, 0.9, 0.2, 0.8]), group]
     batch = arrow.RecordBatch.from_arrays(columns, ["y", "s", "g"])
     sink = io.BytesIO()
-    with getattr(arrow.ipc, make)(sink, batch.schema) as writer:
+    with arrow.ipc.new_file(sink, batch.schema) as writer:
         writer.write_batch(batch)
     sink.seek(0)
     names = {**NAMES, "sensitive_features": "g"}
-    with pytest.raises(ValueError, match="^source is not a whole Parquet or Arrow file: "):
+    with pytest.raises(ValueError, match="^source is not a complete Arrow file: "):
         lf.summarize(sink, **names)
 
 
-def test_damaged_arrow_that_asks_for_much_memory(frame):
-    content = arrow_file(frame, stream=True)
-    start = content.index(b"\xff\xff\xff\xff", 8)  # the first batch: mark, size, metadata
+def test_damaged_arrow_never_crashes(frame):
+    """A number anywhere in the first batch's metadata is replaced by a huge one."""
+    content = arrow_file(frame)
+    start = content.index(b"\xff\xff\xff\xff", 8)  # the schema: mark, size, metadata
+    start = content.index(b"\xff\xff\xff\xff", start + 8)
     size = int.from_bytes(content[start + 4 : start + 8], "little")
-    said = []
-    for at in range(start + 8, start + 8 + size - 7, 4):  # one of these is the size of the rows
+    messages = []
+    for at in range(start + 8, start + 8 + size - 7, 4):
         damaged = content[:at] + (2**60).to_bytes(8, "little") + content[at + 8 :]
         try:
             lf.summarize(io.BytesIO(damaged), **NAMES)
         except ValueError as error:
-            said.append(str(error))
-    assert "source asks for more memory than there is: it is damaged" in "".join(said)
+            messages.append(str(error))
+    assert len(messages) > 10
     assert all(
-        text.startswith(("source is not a whole", "source asks", "source has a")) for text in said
-    ), said
+        text.startswith(("source is not a complete Arrow", "source has a")) for text in messages
+    )
 
 
 def test_names_that_cannot_be_seen_are_quoted():
@@ -306,7 +272,7 @@ def test_a_file_without_columns():
         lf.summarize(sink, **NAMES)
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow", "arrow stream"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_without_pyarrow_it_says_what_to_install(kind, frame, tmp_path, monkeypatch):
     path = tmp_path / "rows"
     path.write_bytes(MAKERS[kind](frame))
@@ -348,7 +314,6 @@ def test_numbers():
         (b"id,label\n1,2\n", ["id", "label"]),
         (b"\xef\xbb\xbfid; label ;x\n1;2;3\n", ["id", "label", "x"]),
         (gzip.compress(b"\nid\tlabel\n", mtime=0), ["id", "label"]),
-        ("id,größe\n".encode("utf-16"), ["id", "größe"]),
         (b'{"format": "lightfair.table"}', []),
     ],
 )
@@ -358,22 +323,16 @@ def test_the_header_of_a_file(content, names, tmp_path):
     assert header(path) == names
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow", "stream"])
-def test_the_header_of_a_columnar_file(kind, tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    table, path = pa.table({"id": [1], "label": [0]}), tmp_path / "file"
-    if kind == "parquet":
-        pytest.importorskip("pyarrow.parquet").write_table(table, path)
-    else:
-        make = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
-        with make(str(path), table.schema) as writer:
-            writer.write(table)
-    assert header(path) == ["id", "label"]
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+def test_the_header_of_a_columnar_file(kind, frame, tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(MAKERS[kind](frame))
+    assert header(path) == ["id", "y", "s", "g", "h", "w"]
 
 
 @pytest.mark.parametrize(
     "content, message",
-    [(b"", "is empty"), (b"PK\x03\x04....", "is a zip file"), (b'"a\n', "is not CSV")],
+    [(b"", "is empty"), (b"PK\x03\xff", "is not UTF-8 text"), (b'"a\n', "is not CSV")],
 )
 def test_no_header(content, message, tmp_path):
     path = tmp_path / "file"

@@ -1,0 +1,213 @@
+"""Stored tables: they are read back unchanged, and invalid or damaged ones are refused."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import io
+import json
+import os
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+from lightfair.core.data.nodes import Cells, Points
+from lightfair.io import table as module
+
+
+def make(seed=0, count=3000, **options):
+    """A table whose large groups are cells, small ones points."""
+    rng = np.random.default_rng(seed)
+    race = rng.choice(["x", "y, z", "é"], count, p=[0.8, 0.15, 0.05])
+    group = {"sex": rng.choice(["f", "m"], count).astype(object), "race": race}
+    group["sex"][:3] = None
+    label = rng.choice([-1, 0, 1], count)
+    score = np.where(rng.random(count) < 0.1, 0.5, rng.random(count))
+    options = {"missing": "drop", **options}
+    return lf.score_table(lf.score_data(label, score, sensitive_features=group, **options))
+
+
+TABLES = {
+    "plain": lambda: make(),
+    "few rows": lambda: make(count=30),
+    "weighted": lambda: make(sample_weight=np.random.default_rng(1).random(3000) * 1e-3),
+    "label_prob": lambda: make(label_prob=np.full(3000, 0.3)),
+    "decisions": lambda: make(y_pred=np.arange(3000) % 2),
+    "several thresholds": lambda: make(threshold=[0.5, 0.2]),
+    "thresholds of groups": lambda: make(
+        threshold={(s, r): 0.4 for s in "fm" for r in ("x", "y, z", "é")},
+    ),
+    "merged levels, no clip": lambda: lf.score_table(
+        lf.score_data([1, 0], [0.2, 0.7], sensitive_features=[1, "1"]), clip=0.0
+    ),
+    "sum": lambda: make(seed=1) + make(seed=2),
+}
+
+
+def assert_equal(one, two):
+    names = ("groups", "clip", "clipped", "attributes", "parts", "threshold", "weighted", "cuts")
+    for name in (*names, "counts"):
+        assert getattr(one, name) == getattr(two, name), name
+    for left, right in zip([*one.points, *one.cells], [*two.points, *two.cells], strict=True):
+        assert left.dtype == right.dtype
+        np.testing.assert_array_equal(left, right)
+    assert (one.design is None) == (two.design is None)
+    if one.design is not None:
+        np.testing.assert_array_equal(one.design, two.design)
+
+
+@pytest.mark.parametrize("make_table", TABLES.values(), ids=TABLES)
+def test_a_table_is_read_back_bit_by_bit(make_table, tmp_path):
+    table = make_table()
+    assert_equal(lf.ScoreTable.from_dict(table.to_dict()), table)
+    path = tmp_path / "table.json"
+    table.save(path)
+    assert_equal(lf.load_table(path), table)
+    assert_equal(lf.load_table(io.BytesIO(gzip.compress(path.read_bytes()))), table)
+    values = json.loads(path.read_text())
+    assert len(values.pop("sha256")) == 64
+    assert values == table.to_dict()
+    assert path.read_bytes().isascii()
+
+
+def test_keys_are_documented():
+    values = make().to_dict()
+    for key in (*values, "design", "cuts", "sha256"):
+        assert f"    {key} " in module.__doc__
+    assert (values["format"], values["version"]) == ("lightfair.table", 1)
+    assert tuple(values["points"]) == Points._fields
+    assert tuple(values["cells"]) == Cells._fields
+
+
+def test_a_file_without_hash_is_read(tmp_path):
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps(make().to_dict()))
+    assert_equal(lf.load_table(path), make())
+
+
+def test_a_change_of_a_single_digit_is_detected(tmp_path):
+    path = tmp_path / "table.json"
+    make().save(path)
+    text = path.read_text()
+    at = text.index('"power1": [') + 15
+    digit = str((int(text[at]) + 1) % 10)
+    path.write_text(text[:at] + digit + text[at + 1 :])
+    with pytest.raises(ValueError, match="table.json: the table was damaged or edited: it does"):
+        lf.load_table(path)
+
+
+GOOD = make().to_dict()
+NAN = float("nan")
+
+
+def changed(**changes):
+    """Values of a table with some replaced, or removed if None; points__rows is in points."""
+    values = copy.deepcopy(GOOD)
+    for name, value in changes.items():
+        *outer, last = name.split("__")
+        inner = values
+        for key in outer:
+            inner = inner[key]
+        if value is None:
+            del inner[last]
+        elif isinstance(inner, list):
+            inner[int(last)] = value
+        else:
+            inner[last] = value
+    return values
+
+
+def rearranged(part, edit):
+    values = copy.deepcopy(GOOD)
+    for column in values[part].values():
+        edit(column)
+    return values
+
+
+BAD_TABLES = [
+    ([], 'a table must be an object with "format": "lightfair.table"'),
+    (changed(format="lightfair.result"), "a table must be an object with"),
+    (changed(version=2), "version must be 1; got 2; summarize the rows again"),
+    (changed(version=None), "version must be 1; got None"),
+    (changed(points=None), "a table must have the key 'points'"),
+    (changed(counts__ties=None), "a table must have the key 'ties'"),
+    (changed(points__rows=None), "a table must have the key 'rows'"),
+    (changed(extra=1), "extra must hold what a table has there"),
+    (changed(points__extra=[]), "points must hold what a table has there"),
+    (changed(cell_width=0.1), "cell_width must hold"),
+    (changed(weighted="yes"), "weighted must hold what"),
+    (changed(attributes=["sex"]), "groups must be sorted by name, each with a level of each attr"),
+    (changed(groups=GOOD["groups"][::-1]), "groups must be sorted by name"),
+    (changed(groups=[*GOOD["groups"], ["m", "é"]]), "two groups of one name: 'm, é'"),
+    (changed(clip=0.5), r"clip must lie in \[0, 0.5\); got 0.5"),
+    (changed(clip="0.01"), r"clip must lie in \[0, 0.5\)"),
+    (changed(clipped=0.5), "clipped must hold what"),
+    (changed(attributes=["sex", 1]), "attributes must hold what"),
+    (changed(clipped=-1), "clipped and counts must not be negative"),
+    (changed(counts__ties=-1), "clipped and counts must not be negative"),
+    (changed(counts__merged_levels=[]), "not a valid table: "),
+    (changed(threshold=0), r"threshold must lie in \(0, 1\), one for all groups or one for each"),
+    (changed(threshold={"f, x": 0.5}), r"threshold must lie in \(0, 1\)"),
+    (changed(points__logit=3), "not a valid table: "),
+    (changed(points__logit=[0.1]), "columns of points must have one length"),
+    (changed(points__logit__3="x"), "not a valid table: could not convert string"),
+    (changed(points__logit__3=NAN), "points must hold finite numbers"),
+    (changed(cells__power1__3=float("inf")), "cells must hold finite numbers"),
+    (changed(points__rows__3=1.5), "points must hold what a table has there"),
+    (changed(cells__stratum__3=0.5), "cells must (hold what|be sorted)"),
+    (changed(points__rows__3=-2), "rows, weight and weight_sq of points must not be negative"),
+    (changed(cells__weight__3=-0.5), "weight and weight_sq of cells must not be negative"),
+    (changed(points__stratum__0=-1), r"stratum of points must lie in \[0, 36\), six for each gr"),
+    (rearranged("points", lambda c: c.reverse()), "points must be sorted by stratum and logit"),
+    (rearranged("cells", lambda c: c.insert(0, c[0])), "cells must be sorted by stratum and cell,"),
+]
+
+
+@pytest.mark.parametrize("values, message", BAD_TABLES)
+def test_invalid_tables(values, message):
+    with pytest.raises(ValueError, match=message):
+        lf.ScoreTable.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("{", "a table must be one JSON object: .* line 1 column 2"),
+        ("{}\n{}", "one JSON object: Extra data: line 2 column 1 .*; give rows as CSV"),
+        ('{"a": ' + "[" * 100_000, "a table must be one JSON object"),
+        ('{"version": ' + "9" * 5000 + "}", "a table must be"),
+        ("{\udcff", "is not UTF-8 text: "),
+    ],
+)
+def test_files_that_are_not_json(text, message, tmp_path):
+    path = tmp_path / "table.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(ValueError, match=f"table.json:? .*({message})"):
+        lf.load_table(path)
+
+
+def test_rows_are_not_loaded_as_a_table(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("y,s,g\n1,0.5,a\n")
+    with pytest.raises(ValueError, match="rows.csv holds rows, not a table; .* its columns are y,"):
+        lf.load_table(path)
+    with pytest.raises(FileNotFoundError):
+        lf.load_table(tmp_path / "absent.json")
+    with pytest.raises(IsADirectoryError):
+        lf.load_table(tmp_path)
+
+
+def test_a_failed_write_leaves_the_table_as_it_was(tmp_path, monkeypatch):
+    path = tmp_path / "table.json"
+    make(seed=1).save(path)
+    before = path.read_bytes()
+
+    def fail(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(OSError, match="No space left"):
+        make(seed=2).save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["table.json"]
