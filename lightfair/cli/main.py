@@ -1,18 +1,18 @@
-"""The command line: `lightfair assess FILE ...`, `lightfair demo` and other commands.
+# PYTHON_ARGCOMPLETE_OK
+"""The command line: `lightfair COMMAND ...`.
 
-Each command is a module, whose name ends in `_command`: it adds its parser, and is a function of
-the parsed arguments that returns an Answer. Options that commands share are in options.py, what
-they mean in arguments.py, where results go in outputs.py, options from a file in config.py. Here a
-command is found, and its answer printed.
+Commands are in commands.py, their options in options.py. Here a command is chosen and its answer
+printed.
 
-Exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or input, said in one
-sentence on standard error; 3 no check fails, and one lacks evidence; 130 stopped by Ctrl-C.
+Exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or input, explained in one
+sentence on standard error; 3 no check fails, and one is inconclusive; 130 interrupted by Ctrl-C.
 """
 
 from __future__ import annotations
 
 import argparse
 import errno
+import inspect
 import io
 import os
 import shlex
@@ -21,16 +21,12 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..core import __version__
-from . import (
-    assess_command,
-    compare_command,
-    plan_command,
-    sql_command,
-    summarize_command,
-    threshold_command,
-)
+from ..core.data.messages import hint
+from . import commands
 from .arguments import sentence
-from .options import Parser, complete, one_sentence, say
+from .config import expand
+from .options import COMMANDS, TABLES, Parser, add_options, check_options
+from .terminal import say
 
 DESCRIPTION = """Group fairness of a binary classifier from few labels and many scores.
 
@@ -38,34 +34,38 @@ first steps:
   lightfair demo                 a report of simulated rows
   lightfair assess scores.csv --label label --score score --group race
   lightfair assess --help        what each option means, with examples
-"""
+
+commands:"""
 
 EPILOG = """exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
-input; 3 no check fails, and one lacks evidence; 130 stopped by Ctrl-C.
+input; 3 no check fails, and one is inconclusive; 130 interrupted by Ctrl-C.
 
-Options may stand in a file: lightfair assess --config lightfair.toml.
-Colors are for terminals, and not where NO_COLOR is set.
-With argcomplete installed, the shell completes commands, options and columns
-after: eval "$(register-python-argcomplete lightfair)"
+Options may be kept in a file: lightfair assess --config lightfair.toml.
+Colors are for terminals, unless NO_COLOR is set.
+With argcomplete installed, the shell completes commands and options after
+eval "$(register-python-argcomplete lightfair)"
 """
+
+FILE = "rows: CSV with a header, gzipped or not, Parquet, Arrow; several are added up"
+TABLE = "; or a table that summarize wrote; - is standard input"
 
 
 def run() -> NoReturn:
-    """Entry point of the command."""
-    # read when NumPy is imported: threads cost more than they give where matrices are small
+    """Run the command and exit: the entry point."""
+    # read when NumPy is imported: threads cost more than they gain where matrices are small
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    if isinstance(sys.stdout, io.TextIOWrapper):  # names that the terminal cannot show
+    if isinstance(sys.stdout, io.TextIOWrapper):  # characters that the terminal cannot show
         sys.stdout.reconfigure(errors="backslashreplace")
+    code = 0
     try:
         if sys.stdout is None:
             raise OSError(errno.EBADF, "it is closed; send it to a file or to /dev/null")
         try:
             code = main()
-        finally:  # of --help, too
+        finally:  # also after --help, which exits
             sys.stdout.flush()
-    except OSError as error:  # of printing; `main` says those of files
-        code = 0
-        if not isinstance(error, BrokenPipeError):  # the reader of --help may go
+    except OSError as error:  # from printing; `main` reports those of files
+        if not isinstance(error, BrokenPipeError):  # --help may be cut short
             code = 2
             say(f"lightfair: error: standard output: {(error.strerror or str(error)).lower()}")
         _silence()
@@ -76,80 +76,77 @@ def run() -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; return its exit code."""
-    given = sys.argv[1:] if argv is None else list(argv)
-    parser = _parser()
-    complete(parser)
-    if not given:
+    """Run a command and return its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    parser, parsers = make_parsers()
+    if not words:
         parser.print_help(sys.stderr)
         return 2
-    if given[0] == "help":
-        given = [*given[1:], "--help"]
-    arguments = None
+    command, *rest = [*words[1:], "--help"] if words[0] == "help" else words
+    known = (*COMMANDS, "--help", "--version")
+    if command not in (*known, "-h"):
+        parser.error(f"there is no command {command}{hint(command, known)}")
+    if command not in COMMANDS:
+        parser.parse_args([command])
+    check_options(parsers[command], command, rest)
     try:
-        arguments = _arguments(parser, given)
-        answer = arguments.command(arguments)
+        rest = expand(parsers[command], command, rest)
+        arguments = parsers[command].parse_args(rest)
+        if getattr(arguments, "file", None) == []:
+            parsers[command].error("the following arguments are required: FILE")
+        arguments.command = command
+        arguments.typed = shlex.join(["lightfair", command, *rest])
+        answer = getattr(commands, command)(arguments)
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        say(f"lightfair: error: {one_sentence(sentence(error, arguments))}")
+        say(f"lightfair: error: {sentence(error, command)}")
         return 2
+    say()
     try:
         print(answer.text.removesuffix("\n"), flush=True)
-    except BrokenPipeError:  # the reader may go; the exit code says what it says
+    except BrokenPipeError:  # nobody reads it; the exit code remains
         _silence()
     for note in answer.notes:
-        say(f"lightfair: note: {one_sentence(note)}")
-    for said in answer.errors:
-        say(f"lightfair: error: {one_sentence(said)}")
-    return 2 if answer.errors else int(answer.code)
+        say(f"lightfair: note: {note}")
+    for message in answer.errors:
+        say(f"lightfair: error: {message}")
+    return 2 if answer.errors else answer.code
 
 
-def _arguments(parser: Parser, given: list[str]) -> argparse.Namespace:
-    """Arguments of the command line, and of the file that it names."""
-    keys: dict[str, str] = {}
-    if any(one.partition("=")[0] == "--config" for one in given):
-        from .config import configure, keys_of, replaced, spelled
+def make_parsers() -> tuple[Parser, dict[str, Parser]]:
+    """Return the parser of the command line, and those of its commands."""
+    parser = Parser(prog="lightfair", usage="lightfair COMMAND ...", epilog=EPILOG)
+    subparsers = parser.add_subparsers(help=argparse.SUPPRESS, metavar="COMMAND", prog="lightfair")
+    lines = [DESCRIPTION]
+    for command in COMMANDS:
+        text = inspect.getdoc(getattr(commands, command)) or ""
+        about, _, examples = text.partition("\n\nexamples:")
+        summary, usage, *more = about.split("\n\n")
+        lines.append(f"  {command:11} {summary}")
+        one: Parser = subparsers.add_parser(
+            command,
+            usage=usage.removeprefix("usage: "),
+            description="\n\n".join([summary, *more]),
+            epilog=f"examples:{examples}",
+        )
+        if command not in ("sql", "demo"):
+            help_text = FILE + TABLE * (command in TABLES.split())
+            one.add_argument_group("files").add_argument(
+                "file", nargs="*", metavar="FILE", help=help_text
+            )
+        add_options(one, command)
+    parser.description = "\n".join(lines)
+    group = parser.add_argument_group("general")
+    group.add_argument("-h", "--help", action="help", help="show this help")
+    version = f"lightfair {__version__}"
+    group.add_argument("--version", action="version", version=version, help="show the version")
+    if "_ARGCOMPLETE" in os.environ:
+        import argcomplete
 
-        found = configure(parser, given)
-        arguments = replaced(parser.parse_args(given), found.values)
-        keys = keys_of(arguments, found)
-        if keys:  # the file may change; a report says what was in it
-            given = [given[0], *spelled(_parser().commands[given[0]], arguments)]
-    else:
-        arguments = parser.parse_args(given)
-    arguments.typed = shlex.join(["lightfair", *given])
-    arguments.written = {**parser.commands[given[0]].written, **keys}
-    return arguments
+        argcomplete.autocomplete(parser)
+    return parser, dict(subparsers.choices)
 
 
 def _silence() -> None:
-    """What standard output still holds is not written at exit."""
+    """Discard what standard output still holds, which would fail again at exit."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def _parser() -> Parser:
-    parser = Parser(
-        prog="lightfair",
-        usage="lightfair COMMAND ...",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-    )
-    commands = parser.add_subparsers(
-        title="commands", prog="lightfair", required=True, metavar="COMMAND", parser_class=Parser
-    )
-    assess_command.add_parser(commands)
-    plan_command.add_parser(commands)
-    compare_command.add_parser(commands)
-    threshold_command.add_parser(commands)
-    summarize_command.add_parser(commands)
-    sql_command.add_parser(commands)
-    assess_command.add_demo_parser(commands)
-    general = parser.add_argument_group("general")
-    general.add_argument("-h", "--help", action="help", help="show this help")
-    general.add_argument(
-        "--version",
-        action="version",
-        version=f"lightfair {__version__}",
-        help="show the version",
-    )
-    return parser

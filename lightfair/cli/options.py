@@ -1,361 +1,270 @@
-"""Options: those that several commands of the command line share, and how they are described.
+"""Options: one table, from which the parsers, the keys of config files and the arguments follow.
 
-What they mean is in arguments.py; where results go is in outputs.py.
-
-Completion: names on the command line completed by the shell, where argcomplete is installed.
-
-    pip install argcomplete
-    eval "$(register-python-argcomplete lightfair)"        # in ~/.bashrc or ~/.zshrc
-
-Commands, options and their choices are completed, names of metrics, and the columns of the FILEs
-that stand before them.
+An option names the commands that have it and, where it differs from its own name, the argument of
+the library that it sets. Parsed arguments go by the library's names: `y_true` for `--label`. An
+option without a default here leaves the default to the library.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
-import sys
-from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from collections.abc import Sequence
+from typing import Any, NamedTuple, NoReturn
 
 from ..core.data.messages import hint
-from .terminal import understands
+from .terminal import say
 
+COMMANDS = ("assess", "plan", "compare", "threshold", "summarize", "sql", "demo")
+
+
+class Option(NamedTuple):
+    """An option of one or more commands.
+
+    Attributes
+    ----------
+    name : str
+        The long option without its hyphens, as in a config file.
+    metavar : str
+        The value as the help shows it: its kind, a key of `KINDS` or text, or "raise|drop|group",
+        the choices. "COL ..." is an option that is repeated, "N [N ...]" one that also takes
+        several values at once, "" a flag.
+    commands : str
+        Names of the commands, separated by spaces.
+    help : str
+    argument : str
+        The argument of the library; "" if it has the name of the option.
+    default
+        Value if the option is absent.
+    const
+        Value that a flag sets.
+    """
+
+    name: str
+    metavar: str
+    commands: str
+    help: str
+    argument: str = ""
+    default: Any = None
+    const: Any = True
+    required: bool = False
+
+    @property
+    def dest(self) -> str:
+        """Name of the parsed argument."""
+        return self.argument or self.name.replace("-", "_")
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """Keywords of `argparse.ArgumentParser.add_argument`."""
+        found: dict[str, Any] = {"dest": self.dest, "help": self.help, "default": self.default}
+        if not self.metavar:
+            return {**found, "action": "store_const", "const": self.const}
+        kind, *more = self.metavar.split()
+        found |= {"metavar": kind, "type": KINDS.get(kind, str), "required": self.required}
+        if "|" in kind:
+            found["choices"] = kind.split("|")
+        if more == ["..."]:
+            return {**found, "action": "append"}
+        return {**found, "action": "extend", "nargs": "+"} if more else found
+
+
+def number(text: str) -> float:
+    """Parse a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number; got {text!r}") from None
+
+
+def whole(text: str) -> int:
+    """Parse a whole number of at least 0."""
+    if not text.isdecimal() or len(text) > 18:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 0; got {text!r}")
+    return int(text)
+
+
+def cut(text: str) -> Any:
+    """Parse a threshold: "all", a number, or (NAME, number) from NAME=NUMBER."""
+    name, equals, value = text.rpartition("=")
+    if text == "all":
+        return text
+    return (name, number(value)) if equals else number(text)
+
+
+KINDS = {"N": whole, "X": number, "NUMBER": cut}
+TABLES = "assess plan threshold summarize"  # their FILE may be a table
+READS = f"{TABLES} sql"
+ROWS = f"{READS} compare"
+FITS = "assess plan compare threshold demo"
+CUT = "scores from it on are positive (0.5); repeat GROUP=NUMBER to set one per group"
+MODEL_CUT = "scores from it on are positive (0.5); repeat COL=NUMBER to set one per model"
+CUTS = f"{CUT}, NUMBER to compare several; all compares a grid"
 METRICS = (
-    "one or more of accuracy, tpr, fpr, selection_rate (these four where none is named), tnr, fnr, "
+    "one or more of accuracy, tpr, fpr, selection_rate (the default is these four), tnr, fnr, "
     "ppv, npv, false_discovery_rate, false_omission_rate, base_rate, f1, balanced_accuracy, "
     "treatment_equality, auc, brier, ece, calibration_in_the_large, balance_positive, "
     "balance_negative, average_score, cost(fp=NUMBER,fn=NUMBER)"
 )
+CHECK = (
+    'limit on gaps between groups, such as "tpr<=0.05", "equalized_odds<=0.1" or "selection_rate '
+    'ratio>=0.8"; the exit code is 0 if all pass, 1 if one fails, 3 if the data are insufficient'
+)
+SUBSAMPLE = (
+    "hide all labels but N random ones and print the truth from all labels beside the estimates; "
+    "holds all rows in memory"
+)
+TARGET = (
+    "metrics of these rows, if all were labeled (sample, the default), their expected values, or "
+    "metrics of the population"
+)
+DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
 
-COMPARED = "; several are compared"
+OPTIONS = {  # by their headings in the help
+    "database": (
+        Option("dialect", "duckdb|spark|postgres|bigquery", "sql", "of the query", required=True),
+        Option("table", "NAME", "sql", "table or view, as catalog.schema.name", required=True),
+    ),
+    "columns and rows": (
+        Option("label", "COL", ROWS, "labels; empty, NA, NULL = unlabeled", "y_true"),
+        Option("score", "COL", READS, "scores in [0, 1]", "y_score"),
+        Option("score", "COL ...", "compare", "scores of a model in [0, 1]; repeat it", "y_score"),
+        Option(
+            "group", "COL ...", ROWS, "attribute; repeat it to cross several", "sensitive_features"
+        ),
+        Option("pred", "COL", READS, "decisions, 0 or 1, instead of a threshold", "y_pred"),
+        Option("threshold", "NUMBER ...", "assess", CUTS),
+        Option("threshold", "NUMBER ...", "summarize sql", f"{CUT}, NUMBER for several"),
+        Option("threshold", "NUMBER ...", "plan threshold", CUT),
+        Option("threshold", "NUMBER ...", "compare", MODEL_CUT),
+        Option("weight", "COL", ROWS, "row weights", "sample_weight"),
+        Option("label-prob", "COL", ROWS, "probability that a row was chosen for labeling"),
+        Option("positive-label", "VALUE", ROWS, "label of the positive class"),
+        Option("unlabeled", "VALUE", ROWS, "label that means unlabeled"),
+        Option("missing", "raise|drop|group", ROWS, "what to do with rows without a group (raise)"),
+        Option("subsample-labels", "N", "assess", SUBSAMPLE),
+        Option("rows", "N", "demo", "simulated rows (10000)", default=10_000),
+        Option("labeled", "N", "demo", "labeled rows (200)", default=200),
+        Option(
+            "clip", "X", f"{ROWS} demo", "clip scores to [X, 1 - X] (0.01, or that of the tables)"
+        ),
+    ),
+    "the plan": (
+        Option("width", "X", "plan", "width of the interval to reach (0.05)", default=0.05),
+        Option("within", "X", "plan", "difference that counts as small (the value of --epsilon)"),
+        Option("difference", "NAME", "plan", "group to plan for (all but the reference)", "group"),
+        Option("extra", "N [N ...]", "plan", "numbers of additional labels to forecast for"),
+        Option("refits", "N", "plan", "fits for each; 0: quick forecast (12)", default=12),
+    ),
+    "rows to label next": (
+        Option("choose", "N", "plan", "choose N rows", "n"),
+        Option("output", "CSV", "plan", "file for their row numbers, from 0, and probabilities"),
+        Option(
+            "method", "greedy|thompson|random", "plan", "rule of choice (greedy)", default="greedy"
+        ),
+        Option("explore", "X", "plan", "share of purely random choice (0.1)", default=0.1),
+    ),
+    "the search": (
+        Option("group-to-move", "NAME ...", "threshold", "group to adjust (all others)", "group"),
+        Option(
+            "reach", "X", "threshold", "value of the metric to reach, instead of the reference's"
+        ),
+    ),
+    "what to report": (
+        Option("metric", "NAME [NAME ...]", "assess demo", METRICS, "metrics"),
+        Option("metric", "NAME [NAME ...]", "compare", DECISIONS, "metrics"),
+        Option("metric", "NAME", "plan threshold", "metric of decisions (tpr)", "metrics", "tpr"),
+        Option("reference", "NAME", FITS, "group to compare with (the largest)"),
+        Option("target", "sample|expected|population", FITS, TARGET),
+        Option("prob", "X", FITS, "credible level of intervals (0.95)"),
+        Option("epsilon", "X", FITS, "difference that counts as small (0.05)"),
+        Option("simultaneous", "", "assess demo", "add simultaneous intervals of all differences"),
+        Option("check", "CHECK ...", "assess demo", CHECK, "checks"),
+    ),
+    "model and sampler": (
+        Option("family", "beta|llo|temperature", FITS, "calibration curve (beta)"),
+        Option("no-hierarchical", "", FITS, "separate priors", "hierarchical", const=False),
+        Option(
+            "nested",
+            "",
+            "assess plan threshold demo",
+            "several --group: groups with a common level share its effects",
+            "hierarchical",
+            const="nested",
+        ),
+        Option("no-nested", "", "compare", "groups and models share a prior", "hierarchical"),
+        Option("no-trust", "", FITS, "no deviations from the curve", "trust", const=False),
+        Option("alpha", "X", FITS, "factor on the six scales of the prior (1)", default=1.0),
+        Option("chains", "N", FITS, "chains (16 for small fits, 4 for large ones)"),
+        Option("draws", "N", FITS, "draws of each chain, more where needed (3200 / chains)"),
+        Option("warmup", "N", FITS, "sweeps of warm-up (80 or 200)"),
+        Option("seed", "N", FITS, "seed (0)", "rng", 0),
+    ),
+    "output": (
+        Option("json", "", FITS, "print JSON"),
+        Option("html", "FILE", FITS, "write a page with plots, for people; - prints it"),
+        Option("markdown", "FILE", FITS, "write Markdown, for a model card; - prints it"),
+        Option("csv", "FILE", FITS, "write every number in a row of its own; - prints them"),
+        Option(
+            "color", "auto|always|never", FITS, "auto (default): terminals, unless NO_COLOR is set"
+        ),
+        Option("output", "TABLE", "summarize", "file to write; - prints it", required=True),
+    ),
+    "general": (
+        Option("config", "TOML", " ".join(COMMANDS), "file of options; the command line wins"),
+    ),
+}
 
-WIDTH = 80  # columns of the help, or fewer on a narrow terminal
+
+def options_of(command: str) -> dict[str, Option]:
+    """Return the options of a command by their names."""
+    table = (option for options in OPTIONS.values() for option in options)
+    return {option.name: option for option in table if command in option.commands.split()}
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
-    """Help in at most 80 columns; texts around the options stay as they are written."""
+    """Help of at most 80 columns; texts around the options keep their line breaks."""
 
-    def __init__(self, prog: str, **options: Any) -> None:
-        width = min(shutil.get_terminal_size().columns, WIDTH)
-        super().__init__(prog, **{"max_help_position": 26, "width": width, **options})
-
-    def _format_action(self, action: argparse.Action) -> str:
-        """Commands stand as options do, without a line of their own above them."""
-        if isinstance(action, argparse._SubParsersAction):
-            return "".join(map(super()._format_action, action._get_subactions()))
-        return super()._format_action(action)
+    def __init__(self, prog: str, **keywords: Any) -> None:
+        width = min(shutil.get_terminal_size().columns, 80)
+        super().__init__(prog, **{**keywords, "max_help_position": 26, "width": width})
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence, with exit code 2, and name what was likely meant.
+    """A parser whose errors are one sentence and whose options may not be shortened.
 
-    Options may not be shortened: one that is added later must not change what a script means.
-    `add_general` adds --help, so that it stands below the others.
+    An option added later must not change the meaning of a script.
     """
 
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        options = {"formatter_class": Help, "allow_abbrev": False, "add_help": False, **options}
-        super().__init__(*arguments, **options)
-
-    @property
-    def commands(self) -> dict[str, Parser]:
-        """Parsers of the commands, by name."""
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                return dict(action.choices)
-        return {}
-
-    @property
-    def options(self) -> dict[str, argparse.Action]:
-        """Long options with their two hyphens, and what they do."""
-        return {
-            name: action
-            for action in self._actions
-            for name in action.option_strings
-            if name.startswith("--")
-        }
-
-    @property
-    def written(self) -> dict[str, str]:
-        """How arguments that take a value are called, by their names."""
-        return {action.dest: name for name, action in self.options.items() if action.nargs != 0}
-
-    def parse_known_args(  # type: ignore[override]
-        self, args: Sequence[str] | None = None, namespace: Any = None
-    ) -> tuple[Any, list[str]]:
-        """Refuse unknown options before anything that they may have caused is complained of."""
-        given = sys.argv[1:] if args is None else list(args)
-        own = given[: given.index("--")] if "--" in given else given
-        commands = self.commands
-        if commands:
-            at = next((i for i, one in enumerate(own) if not one.startswith("-")), len(own))
-            if own[at:] and own[at] in commands:
-                commands[own[at]]._refuse_unknown(own[at + 1 :], commands)
-            own = own[:at]
-        self._refuse_unknown(own, {})
-        return super().parse_known_args(given, namespace)
-
-    def _refuse_unknown(self, given: Sequence[str], commands: Mapping[str, Parser]) -> None:
-        """Refuse options that this command does not have; others may."""
-        for name in (one.partition("=")[0] for one in given):
-            if not name.startswith("--") or " " in name or name in self.options:
-                continue
-            of = [command for command, parser in commands.items() if name in parser.options]
-            if of:
-                self.error(f"unrecognized arguments: {name} is an option of {' and '.join(of)}")
-            self.error(f"unrecognized arguments: {name}{hint(name, self.options)}")
-
-    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        """Say what a number is that is none, without names of types."""
-        try:
-            return super()._get_value(action, arg_string)
-        except argparse.ArgumentError as error:
-            if action.type not in (int, float):
-                raise
-            kind = "a whole number" if action.type is int else "a number"
-            raise argparse.ArgumentError(action, f"must be {kind}; got {arg_string!r}") from error
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        if action.choices is not None and value not in action.choices:
-            choices = [str(choice) for choice in action.choices]
-            raise argparse.ArgumentError(
-                action,
-                f"invalid choice: {value!r}{hint(str(value), choices)}; there are "
-                f"{', '.join(choices)}",
-            )
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(formatter_class=Help, allow_abbrev=False, add_help=False, **keywords)
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one sentence, without the usage."""
-        say(f"lightfair: error: {one_sentence(message)}; see {self.prog} --help")
+        """Print the message on standard error and exit with code 2."""
+        say(f"lightfair: error: {message}; see {self.prog} --help")
         raise SystemExit(2)
 
 
-def say(line: str) -> None:
-    """Say it on standard error, in place of a line of progress, where anybody listens."""
-    if sys.stderr is None:
-        return
-    clear = "\r\x1b[K" if understands(sys.stderr) else ""
-    try:
-        print(f"{clear}{line}", file=sys.stderr, flush=True)
-    except OSError:  # the exit code says it, too; what is not written is not tried again at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-
-
-def one_sentence(text: str) -> str:
-    """A message in one line; characters that are no print, as of file names, are escapes."""
-    text = " ".join(text.split())
-    if not text.isprintable():
-        from ..core.data.messages import one_line
-
-        text = one_line(text)
-    return text
-
-
-def add_files(parser: argparse.ArgumentParser, *, tables: bool = True) -> None:
-    """Add the files; without `tables` they hold rows, and are read more than once."""
-    also = "; or a table that summarize wrote; - is standard input" if tables else ""
-    parser.add_argument_group("files").add_argument(
-        "file",
-        nargs="+",
-        metavar="FILE",
-        help="rows: CSV with a header, gzipped or not, Parquet, Arrow" + also + "; several are "
-        "added up",
-    )
-
-
-def add_rows(parser: argparse.ArgumentParser, compared: str = "") -> Any:
-    """Add files and how their rows are read; return the group of the latter."""
-    add_files(parser)
-    rows = parser.add_argument_group("columns and rows, where a FILE holds rows")
-    add_columns(rows, "empty, NA = unlabeled", compared)
-    return rows
-
-
-def add_columns(rows: Any, unlabeled: str, compared: str = "") -> None:
-    """Add the columns of rows, and what is in them.
-
-    `unlabeled` says which labels are none, `compared` what more than one threshold does.
-    """
-    rows.add_argument("--label", metavar="COL", help=f"labels; {unlabeled}")
-    rows.add_argument("--score", metavar="COL", help="scores in [0, 1]")
-    rows.add_argument("--group", action="append", metavar="COL", help="attribute; more are crossed")
-    add_decisions(rows, compared)
-    add_details(rows)
-
-
-def add_decisions(rows: Any, compared: str = "") -> None:
-    """Add what decides."""
-    rows.add_argument("--pred", metavar="COL", help="decisions, 0 or 1, instead of a threshold")
-    rows.add_argument(
-        "--threshold",
-        action="append",
-        metavar="NUMBER",
-        help="positive from here on (0.5); GROUP=NUMBER, repeated, sets one per group" + compared,
-    )
-
-
-def add_details(rows: Any) -> None:
-    """Add what else may be said of rows."""
-    rows.add_argument("--weight", metavar="COL", help="row weights")
-    rows.add_argument(
-        "--label-prob", metavar="COL", help="probability with which a row was chosen for labeling"
-    )
-    rows.add_argument("--positive-label", metavar="VALUE", help="label of the positive class")
-    rows.add_argument("--unlabeled", metavar="VALUE", help="label that means unlabeled")
-    rows.add_argument(
-        "--missing",
-        choices=("raise", "drop", "group"),
-        metavar="HOW",
-        help="rows without a group: raise (default), drop, group",
-    )
-
-
-def add_clip(group: Any) -> None:
-    """Add the clip, that of tables where none is given."""
-    group.add_argument(
-        "--clip", type=float, metavar="X", help="clip scores (0.01; of tables, theirs)"
-    )
-
-
-def add_general(parser: argparse.ArgumentParser) -> None:
-    """Add the file of options, and the help."""
-    group = parser.add_argument_group("general")
-    group.add_argument(
-        "--config",
-        metavar="TOML",
-        help="file of options, for runs that are repeated; the command line wins",
-    )
+def add_options(parser: Parser, command: str) -> None:
+    """Add the options of a command, under their headings."""
+    for heading, options in OPTIONS.items():
+        group = parser.add_argument_group(heading)
+        prior = group.add_mutually_exclusive_group()
+        for option in options:
+            if command in option.commands.split():
+                short = ["-o"] if (command, option.name) == ("summarize", "output") else []
+                place = prior if option.dest == "hierarchical" else group
+                place.add_argument(*short, f"--{option.name}", **option.keywords)
     group.add_argument("-h", "--help", action="help", help="show this help")
 
 
-def add_common(
-    parser: argparse.ArgumentParser, *, judged: bool = True, metrics: str = METRICS
-) -> None:
-    """Add what to report, and the model and sampler.
-
-    Without `judged`, no options that a report alone has: limits, and intervals that hold at once.
-    `metrics` says what --metric takes.
-    """
-    what = add_what(parser, metrics=metrics)
-    if judged:
-        what.add_argument(
-            "--simultaneous", action="store_true", help="add intervals that hold all at once"
-        )
-        what.add_argument(
-            "--check",
-            action="append",
-            metavar="CHECK",
-            help='limit on gaps between groups, such as "tpr<=0.05", "equalized_odds<=0.1" or '
-            '"selection_rate ratio>=0.8"; the exit code is 0 where all pass, 1 where one fails, 3 '
-            "where evidence is lacking",
-        )
-    add_model(parser)
-
-
-def add_what(parser: argparse.ArgumentParser, *, metrics: str) -> Any:
-    """Add what to report; return its group."""
-    what = parser.add_argument_group("what to report")
-    what.add_argument("--metric", nargs="+", action="extend", metavar="NAME", help=metrics)
-    what.add_argument("--reference", metavar="NAME", help="group to compare with (the largest)")
-    what.add_argument(
-        "--target", default="sample", metavar="WHAT", help="sample (default), expected, population"
-    )
-    what.add_argument(
-        "--prob", type=float, default=0.95, metavar="P", help="mass of intervals (0.95)"
-    )
-    what.add_argument(
-        "--epsilon", type=float, default=0.05, metavar="X", help="a small difference (0.05)"
-    )
-    return what
-
-
-def add_model(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """Add the model and sampler; with `nested` effects are shared unless an option says no."""
-    how = parser.add_argument_group("model and sampler")
-    how.add_argument(
-        "--family", default="beta", metavar="NAME", help="beta (default), llo, temperature"
-    )
-    usual: bool | str = "nested" if nested else True
-    prior = how.add_mutually_exclusive_group()
-    prior.add_argument(
-        "--no-hierarchical",
-        dest="hierarchical",
-        action="store_const",
-        const=False,
-        default=usual,
-        help="share no prior",
-    )
-    prior.add_argument(
-        "--no-nested" if nested else "--nested",
-        dest="hierarchical",
-        action="store_const",
-        const=True if nested else "nested",
-        default=usual,
-        help="groups and decisions share a prior as equals"
-        if nested
-        else "several --group: groups of a level share its effects",
-    )
-    how.add_argument(
-        "--no-trust", dest="trust", action="store_false", help="the curve alone, as in the paper"
-    )
-    how.add_argument(
-        "--alpha",
-        type=float,
-        default=1.0,
-        metavar="X",
-        help="factor on the six scales of the curve's prior (1)",
-    )
-    add_clip(how)
-    how.add_argument(
-        "--chains", type=int, metavar="N", help="chains (16 for small fits, 4 for large ones)"
-    )
-    how.add_argument(
-        "--draws",
-        type=int,
-        metavar="N",
-        help="draws of each chain, more where needed (3200 / chains)",
-    )
-    how.add_argument("--warmup", type=int, metavar="N", help="sweeps of warm-up (80 or 200)")
-    how.add_argument("--seed", type=int, default=0, metavar="N", help="seed (0)")
-
-
-OF_COLUMNS = ("label", "score", "group", "pred", "weight", "label_prob")
-
-
-def complete(parser: Parser) -> None:
-    """Answer the shell and exit, where it is the shell that asks; else do nothing."""
-    if "_ARGCOMPLETE" not in os.environ:
-        return
-    try:
-        import argcomplete
-    except ImportError:
-        return
-    for command in parser.commands.values():
-        for action in command._actions:
-            if action.dest in OF_COLUMNS:
-                action.completer = _columns  # type: ignore[attr-defined]
-            elif action.dest == "metric":
-                action.completer = _metrics  # type: ignore[attr-defined]
-    argcomplete.autocomplete(parser)
-
-
-def _columns(parsed_args: Any, **_: Any) -> list[str]:
-    """Names of columns of the files so far."""
-    from ..io.files import header
-
-    found: dict[str, None] = {}
-    for path in parsed_args.file or ():
-        try:
-            found |= dict.fromkeys(header(path))
-        except (OSError, ValueError, ImportError):  # it holds no rows
+def check_options(parser: Parser, command: str, words: Sequence[str]) -> None:
+    """Refuse options that a command does not have, with a suggestion, before all other errors."""
+    known = {f"--{name}" for name in (*options_of(command), "help")}
+    for word in words[: words.index("--") if "--" in words else None]:
+        name = word.partition("=")[0]
+        if not name.startswith("--") or " " in name or name in known:
             continue
-    return list(found)
-
-
-def _metrics(**_: Any) -> list[str]:
-    from ..core.metrics.definitions import METRICS
-
-    return list(METRICS)
+        others = [other for other in COMMANDS if name[2:] in options_of(other)]
+        also = f", an option of {' and '.join(others)}" if others else hint(name, known)
+        parser.error(f"{command} has no option {name}{also}")

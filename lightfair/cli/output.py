@@ -1,9 +1,8 @@
-"""Outputs: what a command gives to people and programs, on standard output and in files.
+"""Output: results on standard output and in files.
 
-A result is printed as text, or as JSON with `--json`. `--html FILE`, `--markdown FILE` and `--csv
-FILE` write it to files, too; `-` puts one of them on standard output, in place of the text. Whether
-files can be written is checked before the work begins. Should one fail nevertheless, the text is
-printed all the same.
+A result is printed as text, or as JSON with `--json`. `--html`, `--markdown` and `--csv` also write
+it to files; `-` prints it in place of the text. Files are checked before the work begins. If
+writing one fails all the same, the text is printed nevertheless.
 """
 
 from __future__ import annotations
@@ -14,26 +13,25 @@ import os
 import sys
 from typing import TYPE_CHECKING, NamedTuple
 
-from .arguments import check_output, sentence
-from .terminal import CHOICES, STYLE, in_color
+from .arguments import sentence
+from .terminal import STYLE, in_color
 
 if TYPE_CHECKING:
     from ..api import Result
 
 FORMATS = {"html": "HTML", "markdown": "Markdown", "csv": "CSV"}
-
-NO_PLOTS = (
-    "the page has no plots, because matplotlib is not installed; install it with the extra plot, "
-    "as in pip install 'lightfair[plot]'"
-)
-
-BEGINS = {"html": b"<!doctype html", "markdown": b"# ", "csv": b"quantity,metric,"}  # of ours
-
-KINDS = {"html": "HTML page", "markdown": "Markdown report", "csv": "table of results"}
+OURS = {  # by option and command: what a file that is overwritten must be, and how it begins
+    "html": ("an HTML page", b"<!doctype html"),
+    "markdown": ("a Markdown report", b"# "),
+    "csv": ("a table of results", b"quantity,metric,"),
+    "plan": ("a list of rows", b"row,label_prob"),
+    "summarize": ("a table", b"{"),
+}
+NO_PLOTS = "the page has no plots; they need matplotlib: pip install 'lightfair[plot]'"
 
 
 class Answer(NamedTuple):
-    """What a command printed, its exit code, and notes and errors for standard error."""
+    """What a command prints, its exit code, and notes and errors for standard error."""
 
     text: str
     code: int = 0
@@ -41,121 +39,62 @@ class Answer(NamedTuple):
     errors: tuple[str, ...] = ()
 
 
-def add_outputs(parser: argparse.ArgumentParser) -> None:
-    """Add where results go."""
-    group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="print JSON")
-    group.add_argument(
-        "--html", metavar="FILE", help="write a page with plots, for people; - prints it"
-    )
-    group.add_argument(
-        "--markdown", metavar="FILE", help="write Markdown, for a model card; - prints it"
-    )
-    group.add_argument(
-        "--csv", metavar="FILE", help="write every number in a row of its own; - prints them"
-    )
-    group.add_argument(
-        "--color",
-        choices=CHOICES,
-        default="auto",
-        metavar="WHEN",
-        help="auto (default), always, never; auto is on a terminal, and respects NO_COLOR",
-    )
-
-
 def check_outputs(arguments: argparse.Namespace) -> None:
-    """Check that every file can be written, and that one thing alone is printed.
-
-    Raises
-    ------
-    ValueError, OSError
-        If not; the message names the option or the file.
-    """
-    given = _given(arguments)
-    printed = ["--json"] * arguments.json + [f"--{name} -" for name in given if given[name] == "-"]
+    """Raise ValueError or OSError if an output cannot be written, or would overwrite other data."""
+    given = vars(arguments)
+    paths = {name: given[name] for name in (*FORMATS, "output") if given.get(name) is not None}
+    printed = ["--json"] * bool(given.get("json"))
+    printed += [f"--{name} -" for name, path in paths.items() if path == "-"]
     if len(printed) > 1:
         raise ValueError(f"standard output takes one of {' and '.join(printed)}; name files")
-    read = {os.path.realpath(path) for path in getattr(arguments, "file", ()) if path != "-"}
-    written: dict[str, str] = {}
-    if getattr(arguments, "output", None) is not None:  # its command says what it may overwrite
-        written[os.path.realpath(arguments.output)] = "--output"
-    for name, path in given.items():
+    files = [path for path in given.get("file", ()) if path != "-"]
+    taken = {os.path.realpath(path): "a FILE that is read" for path in files}
+    for name, path in paths.items():
         if path == "-":
             continue
-        if os.path.realpath(path) in read:
-            raise ValueError(f"--{name} {path} is a FILE that is read; it would be overwritten")
-        target = check_output(f"--{name}", path, BEGINS[name], KINDS[name])
-        if target in written and (os.path.isfile(target) or not os.path.exists(target)):
-            raise ValueError(f"--{name} and {written[target]} must be different files; got {path}")
-        written[target] = f"--{name}"
+        target = os.path.realpath(path)
+        if target in taken:
+            raise ValueError(f"--{name} must differ from {taken[target]}; got {path}")
+        taken[target] = f"--{name}"
+        _check_file(name, path, *OURS[arguments.command if name == "output" else name])
 
 
-def deliver(
-    arguments: argparse.Namespace,
-    result: Result,
-    *,
-    code: int = 0,
-    also: str = "",
-) -> Answer:
-    """Write the files that are asked for, and say what is to be printed.
+def _check_file(option: str, path: str, kind: str, begin: bytes) -> None:
+    from ..io.writing import check_target
 
-    Parameters
-    ----------
-    arguments
-    result
-    code
-        Exit code.
-    also
-        A line below the text.
-    """
+    try:
+        target = check_target(path)
+        if os.path.isfile(target) and not path.startswith("/dev/"):
+            with open(target, "rb") as file:
+                if file.read(len(begin)).lower() not in (b"", begin):
+                    raise ValueError(f"{path} exists and is not {kind}; it would be overwritten")
+    except (OSError, ValueError) as error:
+        raise ValueError(f"--{option}: {sentence(error)}") from error
+
+
+def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: str = "") -> Answer:
+    """Write the files of a result and return what to print; `also` is a line below its text."""
     from ..io.writing import write_text
-
-    text = ""
-    errors: list[str] = []
-    given = _given(arguments)
-    lines = [also] if also else []
-    for name, path in given.items():
-        made = _made(name, result, arguments.typed)
-        if path == "-":
-            text = made
-            continue
-        try:
-            write_text(path, made)
-            lines.append(f"{path}: {FORMATS[name]}")
-        except (OSError, ValueError) as error:
-            said = sentence(error)
-            errors.append(sentence(ValueError(f"--{name}: {said}"), arguments))
-    if arguments.json:
-        text = json.dumps(result.to_dict(), indent=2, allow_nan=False)
-    elif "-" not in given.values():
-        text = "\n".join([_text(arguments, result), *[""] * bool(lines), *lines])
-    return Answer(text, code, _notes(given), tuple(errors))
-
-
-def _given(arguments: argparse.Namespace) -> dict[str, str]:
-    """The formats that are asked for, and their files."""
-    found = {name: getattr(arguments, name, None) for name in FORMATS}
-    return {name: path for name, path in found.items() if path is not None}
-
-
-def _notes(given: dict[str, str]) -> tuple[str, ...]:
-    if "html" not in given:
-        return ()
     from ..report.figures import available
-
-    return () if available() else (NO_PLOTS,)
-
-
-def _made(name: str, result: Result, command: str) -> str:
-    if name == "csv":
-        return result.to_csv()
-    made = result.to_html if name == "html" else result.to_markdown
-    return made(command=command)
-
-
-def _text(arguments: argparse.Namespace, result: Result) -> str:
-    if not in_color(arguments.color, sys.stdout):
-        return str(result)
     from ..report.text import render
 
-    return render(result._document(), STYLE)
+    style = STYLE if in_color(arguments.color, sys.stdout) else None
+    lines, errors = [also] * bool(also), []
+    text = json.dumps(result.to_dict(), indent=2, allow_nan=False) if arguments.json else ""
+    for name, label in FORMATS.items():
+        path = getattr(arguments, name)
+        if path is None:
+            continue
+        command = {} if name == "csv" else {"command": arguments.typed}
+        content = getattr(result, f"to_{name}")(**command)
+        if path == "-":
+            text = content
+            continue
+        try:
+            write_text(path, content)
+            lines.append(f"{path}: {label}")
+        except (OSError, ValueError) as error:
+            errors.append(f"--{name}: {sentence(error)}")
+    notes = (NO_PLOTS,) if arguments.html is not None and not available() else ()
+    text = text or "\n".join([render(result._document(), style), *[""] * bool(lines), *lines])
+    return Answer(text, code, notes, tuple(errors))

@@ -1,0 +1,300 @@
+"""Commands: functions of the parsed arguments that return an Answer.
+
+The docstring of a command is its help: what it does, its usage, and examples.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import stat
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .arguments import columns_of, one_threshold, rows_of, settings_of, table_of, threshold_of
+from .output import Answer, check_outputs, deliver
+from .terminal import progress_line
+
+if TYPE_CHECKING:
+    from ..api import Assessment
+    from ..core.data.rows import ScoreData
+    from ..core.data.table import ScoreTable
+    from ..core.settings import Settings
+
+
+def assess(arguments: argparse.Namespace) -> Answer:
+    r"""Report metrics of groups and the differences between them.
+
+    usage: lightfair assess FILE ... --label COL --score COL --group COL [options]
+           lightfair assess TABLE ... [options]
+
+    Every number has a credible interval. Rows without a label count, too: an
+    empty label means unlabeled.
+
+    examples:
+      lightfair assess scores.csv --label label --score score --group race
+      lightfair assess scores.csv --label label --score score --group race \
+          --metric tpr fpr --reference White --html report.html
+      lightfair assess scores.csv --label label --score score --group sex \
+          --group age --nested --check "tpr<=0.05"
+      lightfair assess january.json february.json --metric tpr --json
+      lightfair assess --config lightfair.toml
+
+    exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
+    input; 3 no check fails, and one is inconclusive.
+    """
+    check_outputs(arguments)
+    settings = settings_of(arguments)
+    if arguments.subsample_labels is not None:
+        data = rows_of(arguments, settings.clip)
+        return _hidden(arguments, settings, data, "subsample-labels")
+    return _report(arguments, _assessed(arguments, settings, table_of(arguments)))
+
+
+def demo(arguments: argparse.Namespace) -> Answer:
+    """Assess simulated rows whose truth is known.
+
+    usage: lightfair demo [options]
+
+    Simulates rows of two groups, hides all but some labels, and prints the
+    truth beside the estimates.
+
+    examples:
+      lightfair demo
+      lightfair demo --labeled 50 --metric tpr --check "tpr<=0.1"
+      lightfair demo --html report.html
+    """
+    from ..core.data.rows import score_data
+    from ..core.simulation import simulate
+
+    check_outputs(arguments)
+    settings = settings_of(arguments)
+    rows = simulate(arguments.rows, arguments.rows, arguments.rng)
+    data = score_data(rows.y_all, rows.y_score, sensitive_features={"group": rows.group})
+    return _hidden(arguments, settings, data, "labeled")
+
+
+def plan(arguments: argparse.Namespace) -> Answer:
+    r"""Forecast the labels a narrow interval takes; choose rows to label.
+
+    usage: lightfair plan FILE ... --label COL --score COL --group COL [options]
+           lightfair plan TABLE ... [options]
+
+    With --choose, FILE must hold rows; all of them are held in memory.
+
+    examples:
+      lightfair plan scores.csv --label label --score score --group sex \
+          --metric tpr --width 0.05
+      lightfair plan scores.csv --label label --score score --group sex \
+          --choose 100 --output next.csv
+      lightfair plan scores.csv --label label --score score --group sex \
+          --extra 100 500 1000 --refits 0
+    """
+    from .. import api
+
+    check_outputs(arguments)
+    if (arguments.n is None) != (arguments.output is None):
+        raise ValueError("--choose and --output belong together: rows to label, and their file")
+    if arguments.n is not None and arguments.missing == "drop":
+        raise ValueError("--choose needs the numbers of rows; drop rows first, or --missing group")
+    one_threshold(arguments)
+    settings = settings_of(arguments)
+    if arguments.n is None:
+        data, table = None, table_of(arguments)
+    else:
+        data = rows_of(arguments, settings.clip)
+        table = api.score_table(data, clip=settings.clip)
+    result = _assessed(arguments, settings, table)
+    also = "" if data is None else _choose(arguments, result, data)
+    given = vars(arguments)
+    options = {name: given[name] for name in ("group", "extra", "within", "refits", "rng")}
+    found = api.plan_labels(result, arguments.metrics, arguments.width, **options)
+    return deliver(arguments, found, also=also)
+
+
+def compare(arguments: argparse.Namespace) -> Answer:
+    r"""Compare the fairness of two to four models on the same rows.
+
+    usage: lightfair compare FILE ... --label COL --score COL --score COL
+                             --group COL [options]
+
+    Each model is a column of scores. The report shows which model has the
+    smaller gaps between groups, which is more accurate, and how certain that
+    is. Each FILE is read once for each model; all rows are held in memory.
+
+    examples:
+      lightfair compare scores.csv --label label --score old --score new \
+          --group race
+      lightfair compare scores.csv --label label --score old --score new \
+          --group race --threshold old=0.5 --threshold new=0.4 --metric tpr \
+          --reference White --html report.html
+    """
+    from ..api import ModelComparison, shown
+    from ..model_comparison import check_compared, check_models, compare_data
+
+    check_outputs(arguments)
+    columns_of(arguments)
+    if any(path == "-" or stat.S_ISFIFO(os.stat(path).st_mode) for path in arguments.file):
+        raise ValueError("compare reads each FILE once for each model; a pipe is read only once")
+    models = arguments.y_score
+    check_models(models)
+    if arguments.hierarchical is None:
+        arguments.hierarchical = "nested"
+    settings = settings_of(arguments)
+    check_compared(settings)
+    threshold = one_threshold(arguments)
+    cuts = threshold if isinstance(threshold, dict) else dict.fromkeys(models, threshold)
+    if {*cuts} != {*models}:
+        raise ValueError(f"--threshold must name {' and '.join(models)}; got {', '.join(cuts)}")
+    checked = {}
+    for model in models:
+        one = {**vars(arguments), "y_score": model, "threshold": [cuts[model]]}
+        checked[model] = rows_of(argparse.Namespace(**one), settings.clip)
+    found = compare_data(checked, settings, arguments.rng, progress_line())
+    return deliver(arguments, shown(found, ModelComparison))
+
+
+def threshold(arguments: argparse.Namespace) -> Answer:
+    r"""Find thresholds at which groups have the same value of a metric.
+
+    usage: lightfair threshold FILE ... --label COL --score COL --group COL
+                               [options]
+           lightfair threshold TABLE ... [options]
+
+    The value is that of the reference at its own threshold, or a number.
+
+    examples:
+      lightfair threshold scores.csv --label label --score score --group sex \
+          --metric tpr
+      lightfair threshold scores.csv --label label --score score --group sex \
+          --metric tpr --reference Male --group-to-move Female
+      lightfair threshold year.json --metric selection_rate --reach 0.2 \
+          --html thresholds.html
+    """
+    from .. import api
+
+    check_outputs(arguments)
+    one_threshold(arguments)
+    if arguments.reach is not None and arguments.reference is not None:
+        raise ValueError("--reach takes the place of --reference; give one of them")
+    result = _assessed(arguments, settings_of(arguments), table_of(arguments))
+    found = api.find_threshold(result, arguments.metrics, arguments.group, target=arguments.reach)
+    return deliver(arguments, found)
+
+
+def summarize(arguments: argparse.Namespace) -> Answer:
+    r"""Read rows into a small table; add up tables.
+
+    usage: lightfair summarize FILE ... --label COL --score COL --group COL
+                               -o TABLE [options]
+           lightfair summarize TABLE ... -o TABLE
+
+    Rows are read in chunks, so files may be of any size.
+
+    examples:
+      lightfair summarize january.csv.gz --label label --score score \
+          --group sex -o january.json
+      lightfair summarize january.json february.json -o year.json
+      lightfair assess year.json --metric tpr
+    """
+    from ..io.table import to_text
+    from ..report.format import rows_line
+
+    check_outputs(arguments)
+    if threshold_of(arguments) == "all":
+        raise ValueError("--threshold all is an option of assess; every table allows it")
+    table = table_of(arguments)
+    if arguments.output == "-":
+        return Answer(to_text(table))
+    table.save(arguments.output)
+    notes = [f"warning ({note.code}): {note.message}" for note in table.notes]
+    return Answer("\n".join([f"{arguments.output}: {rows_line(table)}", *notes]))
+
+
+def sql(arguments: argparse.Namespace) -> Answer:
+    r"""Print the query that makes a table where the rows are.
+
+    usage: lightfair sql --dialect NAME --table NAME --label COL --score COL
+                         --group COL [options]
+
+    The query is one SELECT. The Python method ScoreTable.from_rows takes its
+    result, row by row.
+
+    examples:
+      lightfair sql --dialect duckdb --table scores --label label \
+          --score score --group race
+      lightfair sql --dialect postgres --table public.scores --label repaid \
+          --positive-label yes --score score --group race --group sex \
+          --threshold 0.6 > query.sql
+    """
+    from ..io.sql import sql_query
+
+    if columns_of(arguments) is None:
+        raise ValueError("sql needs the names of columns; give --label, --score and --group")
+    if arguments.label_prob is not None:
+        raise ValueError(
+            "sql does not support --label-prob; summarize the labeled rows with it, and add the "
+            "table of the unlabeled ones that the query makes"
+        )
+    given = {**vars(arguments), "threshold": threshold_of(arguments)}
+    names = inspect.signature(sql_query).parameters
+    return Answer(sql_query(**{name: given[name] for name in names if given[name] is not None}))
+
+
+def _assessed(arguments: argparse.Namespace, settings: Settings, table: ScoreTable) -> Assessment:
+    """Assess a table, with the thresholds of the command line."""
+    from ..api import as_assessment
+    from ..core.pipeline import assess_table
+    from ..thresholds.curve import for_table
+
+    thresholds = for_table(threshold_of(arguments), table)
+    settings = replace(settings, clip=table.clip, thresholds=thresholds)
+    found = assess_table(table, settings, rng=arguments.rng, progress=progress_line())
+    return as_assessment(found)
+
+
+def _hidden(
+    arguments: argparse.Namespace, settings: Settings, data: ScoreData, option: str
+) -> Answer:
+    """Report rows with all but some labels hidden, beside the truth from all labels."""
+    import numpy as np
+
+    from ..api import as_assessment
+    from ..core.pipeline import assess_data
+    from ..core.simulation import hide_labels
+
+    labeled, known = getattr(arguments, option.replace("-", "_")), int((data.label >= 0).sum())
+    if labeled > known:
+        raise ValueError(f"--{option} must be at most {known}, the labels there are; got {labeled}")
+    shown = hide_labels(
+        data.label.astype(np.int64), labeled, np.random.default_rng([arguments.rng, 1])
+    )
+    label = np.where(np.isnan(shown), -1, shown).astype(np.int8)
+    found = assess_data(
+        replace(data, label=label),
+        settings,
+        rng=arguments.rng,
+        truth=data,
+        progress=progress_line(),
+    )
+    return _report(arguments, as_assessment(found))
+
+
+def _report(arguments: argparse.Namespace, result: Assessment) -> Answer:
+    from ..core.comparison.verdict import exit_code
+
+    return deliver(arguments, result, exit_code(result.checks))
+
+
+def _choose(arguments: argparse.Namespace, result: Assessment, data: ScoreData) -> str:
+    """Choose rows to label, write them, and return a line about them."""
+    from ..io.writing import write_text
+    from ..planning.choose import choose_rows
+
+    given = vars(arguments)
+    options = {name: given[name] for name in ("group", "method", "explore", "rng")}
+    chosen = choose_rows(result, arguments.n, data, metric=arguments.metrics, **options)
+    lines = [f"{row},{prob:.10g}" for row, prob in zip(chosen.rows, chosen.prob, strict=True)]
+    write_text(arguments.output, "\n".join(["row,label_prob", *lines, ""]))
+    return f"{arguments.output}: {len(chosen.rows):,} rows to label ({chosen.method})"
