@@ -28,7 +28,6 @@ from lightfair.core.data.table import ScoreTable
 from lightfair.core.mcmc.sampler import take_draws, warm_up
 from lightfair.core.metrics.definitions import successes_failures, theta
 from lightfair.core.metrics.imputation import confusion_counts
-from lightfair.core.metrics.labels_only import beta_draws
 from lightfair.core.model.curve import tie
 from lightfair.core.model.likelihood import table_evidence
 from lightfair.core.model.regions import Regions, no_regions, trusted_scales
@@ -156,7 +155,7 @@ def _labels_only(
             continue
         mean = (hits + prior) / (hits + misses + 2.0 * prior)
         drawn = [
-            beta_draws(h, m, draws=BETA_DRAWS, rng=rng, prior=(prior, prior))
+            rng.beta(prior + h, prior + m, size=(BETA_DRAWS, *np.shape(h)))
             for h, m, rng in zip(hits, misses, run_streams(configuration, runs, name), strict=True)
         ]
         low, high = np.quantile(delta(np.stack(drawn), data, defined), [TAIL, 1.0 - TAIL], axis=1)

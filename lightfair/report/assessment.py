@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..core import __version__
 from ..core.data.messages import interval, number, probability
 from ..core.data.nodes import CELL_WIDTH
 from ..core.metrics.estimate import direction_level
-from ..core.metrics.labels_only import worth_line
+from ..core.metrics.labels_only import MOST, Effective
 from ..core.values import (
     FOUR_FIFTHS,
     _ratio_entry,
@@ -417,3 +419,24 @@ def marginal_table(result: Assessment, metric: str) -> Table:
                 row += [chance(delta[key], delta) for key in ("prob_positive", "prob_within")]
             rows.append(tuple(row))
     return Table(head, tuple(rows))
+
+
+MOST_GROUPS = 6  # groups whose effective labels are listed
+
+
+def worth_line(found: Effective, groups: tuple[str, ...]) -> str | None:
+    """Return the effective numbers of labels in one line; None if all are undefined."""
+    at = np.flatnonzero(~np.isnan(found.labels))
+    if not at.size:
+        return None
+    if at.size <= MOST_GROUPS:
+        shown = [f"{n:,.0f}" if n < MOST else f"more than {MOST:,.0f}" for n in found.labels[at]]
+        worth = ", ".join(f"{text} ({groups[i]})" for text, i in zip(shown, at, strict=True))
+        have = ", ".join(f"{n:,.0f}" for n in found.own[at])
+        return f"worth {worth} labels, where labels alone have {have}"
+    times = found.labels[at] / np.maximum(found.own[at], 1.0)
+    low, middle, high = np.quantile(times, [0.0, 0.5, 1.0])
+    return (
+        f"worth {middle:.1f} times the labels that there are (median of {at.size} groups; "
+        f"{low:.1f} to {high:.1f})"
+    )

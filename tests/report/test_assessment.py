@@ -13,7 +13,8 @@ import lightfair as lf
 from lightfair.core.data.messages import number, probability
 from lightfair.core.metrics.definitions import METRICS
 from lightfair.core.metrics.imputation import TARGETS
-from lightfair.report.assessment import document, sentence
+from lightfair.core.metrics.labels_only import Effective
+from lightfair.report.assessment import document, sentence, worth_line
 from lightfair.report.text import render
 
 
@@ -269,3 +270,12 @@ def test_an_interval_beyond_the_range_has_a_reason():
     many = np.where(np.arange(200) < 150, rng.random(200) < score, np.nan)
     text = flat(lf.assess(many, score, sensitive_features=group, metrics=["accuracy"], rng=1))
     assert "asymptotic" not in text
+
+
+def test_effective_labels_of_many_groups_are_one_line():
+    labels = np.array([20.0, 40.0, 60.0, np.nan, *[40.0] * 5])
+    line = worth_line(Effective(labels, np.full(9, 10.0), np.full(9, 0.5)), tuple("abcdefghi"))
+    assert line == "worth 4.0 times the labels that there are (median of 8 groups; 2.0 to 6.0)"
+    few = Effective(np.array([2e6, 12.4]), np.array([5.0, 6.0]), np.ones(2))
+    assert worth_line(few, ("a", "b")).startswith("worth more than 1,000,000 (a), 12 (b) labels")
+    assert worth_line(Effective(np.full(2, np.nan), np.zeros(2), np.zeros(2)), ("a", "b")) is None

@@ -1,39 +1,34 @@
-"""What the labels alone say about each metric: the answer without the model, to stand beside it.
+"""Labels-only estimates, for comparison with the posterior, and effective numbers of labels.
 
-Shares have the closed form of `conjugate`. f1 is a share in disguise: with q = tp / (tp + fp +
-fn) it is 2 q / (1 + q), which rises with q, so its quantiles are exact too; so is treatment
-equality, q / (1 - q) with q = fn / (fn + fp). Balanced accuracy is the mean of two independent
-shares and is simulated. Any other metric of counts is simulated from the posterior of the four
-cells of the confusion table under the prior Dirichlet(1, 1, 1, 1), scaled to the rows of the group.
+A share with s successes and f failures has the posterior Beta(a + s, b + f) under the prior Beta(a,
+b) (Ji, Smyth and Steyvers 2020, section 2). The prior is Beta(1, 1) as in the text of the paper;
+the authors' program uses Beta(2, 2) for accuracy. f1 is 2 q / (1 + q) of a share q = tp / (tp + fp
++ fn), and treatment equality q / (1 - q) of q = fn / (fn + fp), so their quantiles are exact too.
+Balanced accuracy is the mean of two independent shares and is simulated. Any other metric of counts
+is simulated from the posterior of the four cells of the confusion table under the prior
+Dirichlet(1, 1, 1, 1), scaled to the rows of the group.
 
-Metrics of nodes have the Bayesian bootstrap (Rubin 1981) over labeled rows. It takes what was seen
-for all there is, so it needs rows: with fewer than 5 of a class, or where all draws agree, there is
-no answer. Of the expected calibration error there is none: in a bin of few labels their mean is far
-from the scores by chance, and of simulated groups with 20 to 40 labels 37 % had the truth in an
-interval of 95 %. More labels do not help where the scores are nearly calibrated.
+Metrics of nodes have the Bayesian bootstrap (Rubin 1981) over labeled rows. It takes the sample for
+the population, so with fewer than 5 rows of a class, or if all draws agree, there is no estimate.
+There is none of the expected calibration error either: in a bin of few labels their mean is far
+from the scores by chance, and 37 % of simulated groups with 20 to 40 labels had the truth in a 95 %
+interval. More labels do not help if the scores are nearly calibrated.
 
-The beta-binomial: what labels alone say about a share, in closed form.
-
-With s successes and f failures under the prior Beta(a, b) the posterior is Beta(a + s, b + f)
-(Ji, Smyth and Steyvers 2020, section 2). The prior is Beta(1, 1) as the paper's text has it; the
-authors' program uses Beta(2, 2) for accuracy.
-
-What a posterior is worth in labels: how many labels alone would need to be as sure.
-
-A share p of n labeled rows has, under a Beta(a, b) prior, a posterior variance of about
-p (1 - p) / (n + a + b + 1). So a posterior of mean p and standard deviation sd knows as much as
+The effective number of labels is the number of labels of which the labels-only estimate would be as
+precise as the posterior. A share p of n labeled rows has, under a Beta(a, b) prior, a posterior
+variance of about p (1 - p) / (n + a + b + 1). So a posterior of mean p and standard deviation sd
+corresponds to
 
     n = p (1 - p) / sd^2 - (a + b + 1)
 
-labeled rows in its denominator would tell. It may be far more than there are: scores, the curve,
-and what groups share tell the rest, 1 - own / n of what is known if there are `own` rows. It may be
-less than there are where labels alone take a lucky sample at its word. f1 is 2 q / (1 + q) of a
-share q, and is worth what q is. For any other metric n is what there is, times the ratio of the
-variances, labels alone over posterior.
+labeled rows in the denominator. It is larger than the actual number if scores, curve and other
+groups contribute, a part 1 - own / n of the information. It can be smaller than the actual count if
+the labeled sample happens to look unusually certain. For f1 it is that of q. For any other metric
+it is the actual number times the ratio of the variances, labels-only over posterior.
 
-Of these very rows ("sample", "expected") nothing is open when all are labeled: n labels of a
-denominator of N rows leave the variance p (1 - p) / n (1 - n / N). So there the number is n / (1 +
-n / N), which is below N.
+For the targets "sample" and "expected" no uncertainty is left if all rows are labeled: n labels
+among N rows of a denominator leave the variance p (1 - p) / n (1 - n / N). So there the number is
+n / (1 + n / N), which is below N.
 """
 
 from __future__ import annotations
@@ -60,16 +55,25 @@ DRAWS = 10_000
 
 BOOTSTRAP_DRAWS = 4_000
 
+CLASS_ROWS = 5  # labeled rows of each class that a bootstrap needs
+
+MOST = 1e6  # largest effective number of labels
+
 OVERSTATED = {"ece": "labels alone overstate it: their noise counts as an error"}
 
-CLASS_ROWS = 5  # labeled rows of each class that a bootstrap needs
+CLASSES = {  # cells (tn, fn, fp, tp) that metrics of scores divide by, by what they lack
+    "positive labels": [(0, 1, 0, 1)],
+    "negative labels": [(1, 0, 1, 0)],
+    "both labels": [(0, 1, 0, 1), (1, 0, 1, 0)],
+    "rows": [(1, 1, 1, 1)],
+}
 
 
 class LabelsOnly(NamedTuple):
-    """What labels say of a metric.
+    """Labels-only estimates of a metric.
 
-    mean, sd, low, high: float64 (group,), NaN where there is none; draws: float64 (draw, group);
-    reason: why there is no answer, or no mean; None where there is one.
+    mean, sd, low, high: float64 (group,), NaN if undefined; draws: float64 (draw, group); reason:
+    by group, why there is no estimate, or no mean; else None.
     """
 
     mean: Floats
@@ -78,6 +82,80 @@ class LabelsOnly(NamedTuple):
     high: Floats
     draws: Floats
     reason: tuple[str | None, ...]
+
+
+class BetaSummary(NamedTuple):
+    """Exact mean, standard deviation and central interval of beta posteriors, float64 arrays."""
+
+    mean: Floats
+    sd: Floats
+    low: Floats
+    high: Floats
+
+
+def beta_binomial(
+    successes: Floats,
+    failures: Floats,
+    *,
+    prior: tuple[float, float] = (1.0, 1.0),
+    prob: float = 0.95,
+) -> BetaSummary:
+    """Summarize the posterior of shares.
+
+    Parameters
+    ----------
+    successes, failures
+        Counts, at least 0, whole or not; float64 of one shape.
+    prior
+        Parameters of the beta prior.
+    prob
+        Credible level of the central interval, in (0, 1).
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> eight_of_ten = lf.beta_binomial(8.0, 2.0)
+    >>> print(f"{eight_of_ten.mean:.2f} [{eight_of_ten.low:.2f}, {eight_of_ten.high:.2f}]")
+    0.75 [0.48, 0.94]
+    """
+    from scipy.special import betaincinv
+
+    a, b = prior[0] + np.asarray(successes), prior[1] + np.asarray(failures)
+    total, tail = a + b, 0.5 * (1.0 - prob)
+    sd = np.sqrt(a * b / (total * total * (total + 1.0)))
+    return BetaSummary(a / total, sd, betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail))
+
+
+def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
+    """Return the parameters of a beta prior; raise ValueError unless both are above 0."""
+    pair = tuple(prior) if isinstance(prior, (tuple, list, np.ndarray)) else ()
+    if len(pair) != 2 or not all(lies_in(value, 0.0, np.inf) for value in pair):
+        raise ValueError(f"a beta prior needs two finite numbers above 0; got {prior!r}")
+    return float(pair[0]), float(pair[1])
+
+
+def labels_answers(
+    metrics: Sequence[Metric],
+    table: ScoreTable,
+    slots: tuple[Slots, ...],
+    *,
+    prior: tuple[float, float],
+    prob: float,
+    rng: np.random.Generator,
+) -> dict[str, LabelsOnly]:
+    """Return the labels-only estimates of metrics; slots: those of the table, by group."""
+    weight, weight_sq = table.labeled_sums()
+    size = table.sums("weight").sum(axis=(1, 2))
+    found = {}
+    for metric in metrics:
+        if metric.of == "counts":
+            found[metric.name] = labels_only(
+                metric, weight, weight_sq, prior=prior, prob=prob, rng=rng, size=size
+            )
+    of_nodes = [metric for metric in metrics if metric.of == "nodes"]
+    if of_nodes:
+        found |= _bootstrap(of_nodes, table, slots, prob, rng)
+    return {metric.name: found[metric.name] for metric in metrics}
 
 
 def labels_only(
@@ -90,143 +168,62 @@ def labels_only(
     rng: np.random.Generator,
     size: Floats | None = None,
 ) -> LabelsOnly:
-    """Summarise a metric of counts from labeled rows.
+    """Return the labels-only estimate of a metric of counts.
 
     Parameters
     ----------
     metric
         A name or a Metric, of counts.
     weight, weight_sq
-        float64 (group, predicted, label), sums of row weights and of their squares.
+        float64 (group, predicted, label), sums of the weights of labeled rows and of their squares.
     prior
         Beta prior of shares.
+    prob
+        Credible level, in (0, 1).
     size
-        float64 (group,), weight of all rows of a group, labeled or not. Default: the labeled
-        ones.
+        float64 (group,), weight of all rows of a group, labeled or not. Default: the labeled ones.
     """
     metric = as_metric(metric)
-    name = metric.name
-    if name == "balanced_accuracy":
-        pair = [
+    if metric.name == "balanced_accuracy":
+        tpr, tnr = (
             labels_only(part, weight, weight_sq, prior=prior, prob=prob, rng=rng)
             for part in ("tpr", "tnr")
-        ]
-        draws = 0.5 * (pair[0].draws + pair[1].draws)
-        low, high = np.quantile(draws, tails(prob), axis=0)
-        sd = 0.5 * np.hypot(pair[0].sd, pair[1].sd)
-        mean = 0.5 * (pair[0].mean + pair[1].mean)
-        return LabelsOnly(mean, sd, low, high, draws, (None,) * len(mean))
-    if name not in SHARES and name != "treatment_equality":
-        return _simulated(metric, weight, weight_sq, size, prob, rng)
-    success, failure = successes_failures(name, weight)
-    # weighted rows count as many as they are effectively (Kish): squared sum over sum of squares
-    total = success + failure
-    squares = sum(successes_failures(name, weight_sq))
-    rows = np.divide(total, squares, out=np.ones_like(total), where=np.asarray(squares) > 0.0)
-    success, failure = success * rows, failure * rows
-    draws = beta_draws(success, failure, draws=DRAWS, rng=rng, prior=prior)
-    summary = beta_binomial(success, failure, prior=prior, prob=prob)
-    none = (None,) * len(success)
-    if name == "f1":
-        draws = 2.0 * draws / (1.0 + draws)
-        low, high = (2.0 * q / (1.0 + q) for q in (summary.low, summary.high))
-        return LabelsOnly(draws.mean(axis=0), draws.std(axis=0), low, high, draws, none)
-    if name == "treatment_equality":
-        mean, sd = _odds(prior[0] + success, prior[1] + failure)
-        reason = tuple("its mean is infinite" if np.isnan(m) else None for m in mean)
-        low, high, draws = (q / np.maximum(1.0 - q, 1e-300) for q in (*summary[2:], draws))
-        return LabelsOnly(mean, sd, low, high, draws, reason)
-    return LabelsOnly(*summary, draws, none)
-
-
-def labels_answers(
-    metrics: Sequence[Metric],
-    table: ScoreTable,
-    slots: tuple[Slots, ...],
-    *,
-    prior: tuple[float, float],
-    prob: float,
-    rng: np.random.Generator,
-) -> dict[str, LabelsOnly]:
-    """Summarise metrics from the labeled rows of a table; slots: its own, for metrics of nodes."""
-    weight, weight_sq = table.labeled_sums()
-    size = table.sums("weight").sum(axis=(1, 2))
-    answers = {
-        metric.name: labels_only(
-            metric, weight, weight_sq, prior=prior, prob=prob, rng=rng, size=size
         )
-        for metric in metrics
-        if metric.of == "counts"
-    }
-    of_nodes = [metric for metric in metrics if metric.of == "nodes"]
-    if of_nodes:
-        rows = table.sums("rows")[..., :UNLABELED].sum(axis=1)
-        chosen = ~equal_chances(table)
-        answers |= labels_only_of_nodes(of_nodes, slots, rows, chosen, prob=prob, rng=rng)
-    return {metric.name: answers[metric.name] for metric in metrics}
+        simulated = _summarize(0.5 * (tpr.draws + tnr.draws), prob, tpr.reason)
+        mean, sd = 0.5 * (tpr.mean + tnr.mean), 0.5 * np.hypot(tpr.sd, tnr.sd)
+        return simulated._replace(mean=mean, sd=sd)
+    if metric.name not in SHARES and metric.name != "treatment_equality":
+        return _dirichlet(metric, weight, weight_sq, size, prob, rng)
+    success, failure = successes_failures(metric.name, weight)
+    total, squares = success + failure, sum(successes_failures(metric.name, weight_sq))
+    per_weight = _per_weight(total, np.asarray(squares))
+    a, b = prior[0] + success * per_weight, prior[1] + failure * per_weight
+    draws = rng.beta(a, b, size=(DRAWS, *a.shape))
+    mean, sd, low, high = beta_binomial(a, b, prior=(0.0, 0.0), prob=prob)
+    if metric.name == "f1":
+        draws, low, high = (2.0 * q / (1.0 + q) for q in (draws, low, high))
+        mean, sd = draws.mean(axis=0), draws.std(axis=0)
+    elif metric.name == "treatment_equality":
+        draws, low, high = (q / np.maximum(1.0 - q, 1e-300) for q in (draws, low, high))
+        mean, sd = _odds_moments(a, b)
+    reason = tuple("its mean is infinite" if np.isnan(m) else None for m in mean)
+    return LabelsOnly(mean, sd, low, high, draws, reason)
 
 
-def labels_only_of_nodes(
-    metrics: Sequence[Metric],
-    slots: tuple[Slots, ...],
-    rows: Floats,
-    chosen: npt.NDArray[np.bool_],
-    *,
-    prob: float,
-    rng: np.random.Generator,
-) -> dict[str, LabelsOnly]:
-    """Summarise metrics of nodes from labeled rows.
-
-    Parameters
-    ----------
-    slots
-        Of each group.
-    rows
-        float64 (group, label), labeled rows.
-    chosen
-        bool (group,), whether rows were chosen for labeling with unequal probabilities; a table
-        does not know them score by score, and there is no answer.
-    """
-    from .imputation import Imputed, slot_theta
-
-    size = (BOOTSTRAP_DRAWS, len(slots))
-    draws = {metric.name: np.full(size, np.nan) for metric in metrics}
-    reasons: dict[str, list[str | None]] = {metric.name: [] for metric in metrics}
-    for index, mine in enumerate(slots):
-        why = None
-        if chosen[index]:
-            why = "labels were chosen with unequal probabilities"
-        elif (rows[index] < CLASS_ROWS).any():
-            word = ("negative", "positive")[int(np.argmin(rows[index]))]
-            why = f"fewer than {CLASS_ROWS} {word} labels"
-        if why is None:
-            seen = mine.known.sum(axis=1) > 0.0
-            known, number = mine.known[seen], mine.known_rows[seen]
-            each = np.divide(known, number, out=np.ones_like(known), where=known > 0.0)
-            mass = rng.standard_gamma(number, (BOOTSTRAP_DRAWS, *number.shape)) * each
-            total = mass.sum(axis=2)
-            drawn = Imputed(total, mass[..., 1] / total)
-        for metric in metrics:
-            reason = why or OVERSTATED.get(metric.name)
-            if reason is None:
-                values = slot_theta(metric, mine.score[seen], *drawn)
-                if np.isnan(values).any():
-                    reason = f"no {metric.lack} in {np.isnan(values).mean():.0%} of the draws"
-                elif np.ptp(values) < 1e-12:
-                    reason = "all draws agree: too few labels for a bootstrap"
-                else:
-                    draws[metric.name][:, index] = values
-            reasons[metric.name].append(reason)
-    found = {}
-    for name, values in draws.items():
-        low, high = np.quantile(values, tails(prob), axis=0)
-        found[name] = LabelsOnly(
-            values.mean(axis=0), values.std(axis=0), low, high, values, tuple(reasons[name])
-        )
-    return found
+def _per_weight(total: Floats, squares: Floats) -> Floats:
+    """Effective rows (Kish) per weight: sum of weights over sum of squares; 1 without rows."""
+    return np.divide(total, squares, out=np.ones_like(total), where=squares > 0.0)
 
 
-def _simulated(
+def _odds_moments(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Mean and standard deviation of q / (1 - q), q ~ Beta(a, b); NaN if infinite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(b > 1.0, a / (b - 1.0), np.nan)
+        variance = a * (a + b - 1.0) / ((b - 1.0) * (b - 1.0) * (b - 2.0))
+    return mean, np.sqrt(np.where(b > 2.0, variance, np.nan))
+
+
+def _dirichlet(
     metric: Metric,
     weight: Floats,
     weight_sq: Floats,
@@ -235,117 +232,72 @@ def _simulated(
     rng: np.random.Generator,
 ) -> LabelsOnly:
     """Draw the cells of the confusion table, and evaluate the metric there."""
-    cells, squares = weight.reshape(-1, 4), weight_sq.reshape(-1, 4).sum(axis=1)
+    cells = weight.reshape(-1, 4)
     total = cells.sum(axis=1)
-    rows = np.divide(total, squares, out=np.ones_like(total), where=squares > 0.0)
-    mass = rng.standard_gamma(1.0 + cells * rows[:, None], (DRAWS, *cells.shape))
+    per_weight = _per_weight(total, weight_sq.reshape(-1, 4).sum(axis=1))
+    drawn = rng.standard_gamma(1.0 + cells * per_weight[:, None], (DRAWS, *cells.shape))
     scale = np.maximum(total if size is None else size, 1.0)
-    mass *= (scale / mass.sum(axis=2))[..., None]
-    draws = theta(metric, mass.reshape(DRAWS, len(cells), 2, 2))
-    undefined = np.isnan(draws).mean(axis=0)
-    # a draw has a part of a row in every cell, so what is undefined is so by the metric's own rule
-    reason = tuple(
-        f"no {metric.lack} in {share:.0%} of the draws" if share else None for share in undefined
-    )
+    drawn *= (scale / drawn.sum(axis=2))[..., None]
+    draws = theta(metric, drawn.reshape(DRAWS, len(cells), 2, 2))
+    # no drawn cell is empty, so undefined draws are so by the metric's own rule
+    return _summarize(draws, prob, tuple(_undefined(metric, column) for column in draws.T))
+
+
+def _bootstrap(
+    metrics: Sequence[Metric],
+    table: ScoreTable,
+    slots: tuple[Slots, ...],
+    prob: float,
+    rng: np.random.Generator,
+) -> dict[str, LabelsOnly]:
+    """Return the Bayesian bootstrap of metrics of nodes over labeled rows."""
+    from .imputation import slot_theta
+
+    draws = {metric.name: np.full((BOOTSTRAP_DRAWS, len(slots)), np.nan) for metric in metrics}
+    reasons: dict[str, list[str | None]] = {metric.name: [] for metric in metrics}
+    rows = table.sums("rows")[..., :UNLABELED].sum(axis=1)
+    alike = equal_chances(table)  # a table does not hold unequal probabilities by score
+    for group, bins in enumerate(slots):
+        obstacle = None if alike[group] else "labels were chosen with unequal probabilities"
+        if obstacle is None and (rows[group] < CLASS_ROWS).any():
+            word = ("negative", "positive")[int(np.argmin(rows[group]))]
+            obstacle = f"fewer than {CLASS_ROWS} {word} labels"
+        if obstacle is None:
+            at = bins.known.any(axis=1)
+            known, number = bins.known[at], bins.known_rows[at]
+            each = np.divide(known, number, out=np.ones_like(known), where=known > 0.0)
+            drawn = rng.standard_gamma(number, (BOOTSTRAP_DRAWS, *number.shape)) * each
+            total = drawn.sum(axis=2)
+            label = drawn[..., 1] / total
+        for metric in metrics:
+            reason = obstacle or OVERSTATED.get(metric.name)
+            if reason is None:
+                values = slot_theta(metric, bins.score[at], total, label)
+                reason = _undefined(metric, values)
+                if reason is None and np.ptp(values) < 1e-12:
+                    reason = "all draws agree: too few labels for a bootstrap"
+                if reason is None:
+                    draws[metric.name][:, group] = values
+            reasons[metric.name].append(reason)
+    return {name: _summarize(draws[name], prob, tuple(reasons[name])) for name in draws}
+
+
+def _undefined(metric: Metric, draws: Floats) -> str | None:
+    share = np.isnan(draws).mean()
+    return f"no {metric.lack} in {share:.0%} of the draws" if share else None
+
+
+def _summarize(draws: Floats, prob: float, reason: tuple[str | None, ...]) -> LabelsOnly:
     low, high = np.quantile(draws, tails(prob), axis=0)
     return LabelsOnly(draws.mean(axis=0), draws.std(axis=0), low, high, draws, reason)
 
 
-def _odds(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of q / (1 - q), q ~ Beta(a, b); NaN where infinite."""
-    nan = np.full_like(a, np.nan)
-    mean = np.divide(a, b - 1.0, out=nan.copy(), where=b > 1.0)
-    spread = np.where(b > 2.0, (b - 1.0) * (b - 1.0) * (b - 2.0), 1.0)
-    sd = np.where(b > 2.0, np.sqrt(a * (a + b - 1.0) / spread), nan)
-    return mean, np.asarray(sd)
-
-
-class BetaSummary(NamedTuple):
-    """Exact mean, standard deviation and central interval of beta posteriors, any one shape."""
-
-    mean: Floats
-    sd: Floats
-    low: Floats
-    high: Floats
-
-
-def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
-    """Return the parameters of a beta prior; raise ValueError unless both are above 0."""
-    pair = tuple(prior) if isinstance(prior, (tuple, list, np.ndarray)) else ()
-    if len(pair) != 2 or not all(lies_in(value, 0.0, np.inf) for value in pair):
-        raise ValueError(f"a beta prior needs two finite numbers above 0; got {prior!r}")
-    return float(pair[0]), float(pair[1])
-
-
-def beta_binomial(
-    successes: Floats,
-    failures: Floats,
-    *,
-    prior: tuple[float, float] = (1.0, 1.0),
-    prob: float = 0.95,
-) -> BetaSummary:
-    """Summarise the posterior of shares.
-
-    Parameters
-    ----------
-    successes, failures
-        Counts, at least 0, whole or not; float64 of one shape.
-    prior
-        Parameters of the beta prior.
-    prob
-        Mass of the central interval, in (0, 1).
-
-    Examples
-    --------
-    >>> import lightfair as lf
-    >>> eight_of_ten = lf.beta_binomial(8.0, 2.0)
-    >>> print(f"{eight_of_ten.mean:.2f} [{eight_of_ten.low:.2f}, {eight_of_ten.high:.2f}]")
-    0.75 [0.48, 0.94]
-    """
-    from scipy.special import betaincinv
-
-    a, b = prior[0] + np.asarray(successes), prior[1] + np.asarray(failures)
-    total = a + b
-    tail = 0.5 * (1.0 - prob)
-    return BetaSummary(
-        a / total,
-        np.sqrt(a * b / (total * total * (total + 1.0))),
-        betaincinv(a, b, tail),
-        betaincinv(a, b, 1.0 - tail),
-    )
-
-
-def beta_draws(
-    successes: Floats,
-    failures: Floats,
-    *,
-    draws: int,
-    rng: np.random.Generator,
-    prior: tuple[float, float] = (1.0, 1.0),
-) -> Floats:
-    """Draw from the posterior of shares: float64 (draw, *shape of the counts)."""
-    a, b = prior[0] + np.asarray(successes), prior[1] + np.asarray(failures)
-    return np.asarray(rng.beta(a, b, size=(draws, *np.shape(a))))
-
-
-LISTED = 6  # groups that the text lists
-
-MOST = 1e6  # labels; more are not told apart
-
-CLASSES = {  # cells (tn, fn, fp, tp) of what a metric of scores lacks
-    "positive labels": [(0, 1, 0, 1)],
-    "negative labels": [(1, 0, 1, 0)],
-    "both labels": [(0, 1, 0, 1), (1, 0, 1, 0)],
-    "rows": [(1, 1, 1, 1)],
-}
-
-
 class Effective(NamedTuple):
-    """Of a metric by group, float64 (group,), NaN where there is none.
+    """Effective numbers of labels of a metric, float64 (group,), NaN if undefined.
 
-    labels: the number of labeled rows that labels alone would need; own: those they have, which
-    rows of different weights reduce (Kish); width_ratio: width of the interval over that of labels
-    alone. reason: why one of them is NaN, by group; None where none is.
+    labels: the number of labeled rows that the labels-only estimate would need; own: the actual
+    number, of rows of different weight the effective one (Kish); width_ratio: width of the interval
+    over that of the labels-only estimate. reason: by group, why one of them is NaN, else None.
     """
 
     labels: Floats
@@ -365,10 +317,23 @@ def effective_labels(
     prob: float,
     target: str,
 ) -> Effective:
-    """Return what the posterior of a metric is worth in labels, by group.
+    """Return the effective number of labels of a metric's posterior, by group.
 
-    NaN where the metric is a fact of the rows or undefined, where the interval has no width, and,
-    for metrics that are no share, where labels alone have no answer.
+    Parameters
+    ----------
+    estimates
+        Of each group.
+    alone
+        Labels-only estimates.
+    counts
+        float64 (chain, draw, group, predicted, label), draws of the confusion counts.
+    prior, prob, target
+        As in `assess`.
+
+    Returns
+    -------
+    Effective. NaN if the metric is known exactly or undefined, if its interval has no width, and,
+    for metrics other than shares, without a labels-only estimate.
     """
     own = own_labels(metric, table)
     labels, ratio = np.full(len(own), np.nan), np.full(len(own), np.nan)
@@ -376,33 +341,50 @@ def effective_labels(
         return Effective(labels, own, ratio, ("no label is needed to know it",) * len(own))
     rows = denominator_rows(metric, table, counts, target)
     reasons: list[str | None] = []
-    for index, estimate in enumerate(estimates):
-        why = "every row is labeled" if estimate.exact else estimate.reason
-        if why is None and not estimate.sd > 0.0:
-            why = "it is the same in all draws"
-        reasons.append(why)
-        if why is not None:
-            continue
-        low, high = estimate.interval(prob)
-        width = alone.high[index] - alone.low[index]
-        if width > 0.0:
-            ratio[index] = (high - low) / width
-        size = float(rows[index])
-        worth = share_labels(metric, estimate.mean, estimate.sd, prior, size)
-        if worth is None:
-            worth = _bounded(float(own[index] * (alone.sd[index] / estimate.sd) ** 2), size)
-        labels[index] = worth
-        if np.isnan(labels[index]) or np.isnan(ratio[index]):
-            nothing = "labels alone have no standard deviation"
-            reasons[index] = alone.reason[index] or nothing
+    for group, estimate in enumerate(estimates):
+        reason = "every row is labeled" if estimate.exact else estimate.reason
+        if reason is None and not estimate.sd > 0.0:
+            reason = "it is the same in all draws"
+        if reason is None:
+            low, high = estimate.interval(prob)
+            width = alone.high[group] - alone.low[group]
+            ratio[group] = (high - low) / width if width > 0.0 else np.nan
+            size = float(rows[group])
+            number = share_labels(metric, estimate.mean, estimate.sd, prior, size)
+            if number is None:
+                number = _bounded(float(own[group] * (alone.sd[group] / estimate.sd) ** 2), size)
+            labels[group] = number
+            if np.isnan(labels[group] + ratio[group]):
+                reason = alone.reason[group] or "labels alone have no standard deviation"
+        reasons.append(reason)
     return Effective(labels, own, ratio, tuple(reasons))
 
 
-def denominator_rows(metric: Metric, table: ScoreTable, counts: Floats, target: str) -> Floats:
-    """Rows in the denominator of a metric, labeled and not: the posterior mean, float64 (group,).
+def share_labels(
+    metric: Metric, mean: float, sd: float, prior: tuple[float, float], rows: float
+) -> float | None:
+    """Return the effective number of labels of a share with this posterior mean and sd.
 
-    counts: draws (chain, draw, group, predicted, label). Of a metric that is no share all rows of
-    the group. Infinite for the target "population".
+    None if the metric is not a share. rows: those in its denominator, may be infinite.
+    """
+    if metric.name == "f1":  # of q = f1 / (2 - f1)
+        mean, sd = mean / (2.0 - mean), 2.0 * sd / (2.0 - mean) ** 2
+    elif not is_share(metric):
+        return None
+    return _bounded(mean * (1.0 - mean) / (sd * sd) - (sum(prior) + 1.0), rows)
+
+
+def _bounded(number: float, rows: float) -> float:
+    """Labels among `rows` rows that leave as much variance as `number` labels among infinite."""
+    number = min(max(number, 0.0), MOST)
+    return number / (1.0 + number / rows) if rows > 0.0 else 0.0
+
+
+def denominator_rows(metric: Metric, table: ScoreTable, counts: Floats, target: str) -> Floats:
+    """Return the posterior mean number of rows in the denominator of a metric, float64 (group,).
+
+    counts: draws (chain, draw, group, predicted, label). All rows of the group if the metric is not
+    a share; infinite for the target "population".
     """
     weight, rows = (table.sums(column).sum(axis=(1, 2)) for column in ("weight", "rows"))
     if target == "population":
@@ -413,97 +395,43 @@ def denominator_rows(metric: Metric, table: ScoreTable, counts: Floats, target: 
     return np.asarray(means[:, denominators(metric)[0]].sum(axis=1) / weight * rows)
 
 
-def share_labels(
-    metric: Metric, mean: float, sd: float, prior: tuple[float, float], rows: float
-) -> float | None:
-    """Return the worth of a posterior of a share with some mean and sd, of `rows` rows in all.
-
-    None for what is no share. `rows` may be infinite.
-    """
-    if metric.name == "f1":  # of q = f1 / (2 - f1)
-        mean, sd = mean / (2.0 - mean), 2.0 * sd / (2.0 - mean) ** 2
-    elif not is_share(metric):
-        return None
-    return _bounded(mean * (1.0 - mean) / (sd * sd) - (sum(prior) + 1.0), rows)
-
-
-def _bounded(worth: float, rows: float) -> float:
-    """The number of labels that leaves as little open in `rows` rows as n do without an end."""
-    worth = min(max(worth, 0.0), MOST)
-    return worth / (1.0 + worth / rows) if rows > 0.0 else 0.0
-
-
 def own_labels(metric: Metric, table: ScoreTable) -> Floats:
-    """Return the labeled rows in the denominator of a metric, float64 (group,).
+    """Return the effective number (Kish) of labeled rows in the denominator, float64 (group,).
 
-    Of weighted rows the effective number (Kish). Of a metric that is no share all labeled rows of
-    the group.
+    All labeled rows of the group if the metric is not a share.
     """
-    weight, weight_sq = (c.reshape(-1, 4) for c in table.labeled_sums())
-    cells = np.ones(4, dtype=bool)
-    if metric.name == "f1" or is_share(metric):
-        cells = denominators(metric)[0]
-    total, squares = weight[:, cells].sum(axis=1), weight_sq[:, cells].sum(axis=1)
-    return np.asarray(
-        np.divide(total * total, squares, out=np.zeros_like(total), where=squares > 0.0)
-    )
+    share = metric.name == "f1" or is_share(metric)
+    cells = denominators(metric)[0] if share else np.ones(4, dtype=bool)
+    total, squares = (sums.reshape(-1, 4)[:, cells].sum(axis=1) for sums in table.labeled_sums())
+    return total * _per_weight(total, squares)
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:
     """Return the counts (group, predicted, label) in the denominator of a metric, float64 (group,).
 
-    Of several denominators the least; None where it is not known to have one.
+    The least of several denominators; None if the metric has no known one.
     """
-    cells = denominators(metric)
-    if not cells:
-        return None
     flat = counts.reshape(-1, 4)
-    return np.asarray(np.min([flat[:, mine].sum(axis=1) for mine in cells], axis=0))
+    sums = [flat[:, cells].sum(axis=1) for cells in denominators(metric)]
+    return np.asarray(np.min(sums, axis=0)) if sums else None
 
 
 def denominators(metric: Metric) -> list[npt.NDArray[np.bool_]]:
-    """Return the cells (tn, fn, fp, tp) that a metric divides by, bool (4,), one of each share.
+    """Return the cells (tn, fn, fp, tp) that a metric divides by, bool (4,), one for each share.
 
-    A ratio of two counts divides by both, as `labels_only` takes it; metrics of scores by the
-    classes that they lack where they are undefined.
+    Treatment equality, a ratio of two counts, divides by both, as its labels-only estimate does;
+    metrics of scores by the classes without which they are undefined.
     """
-    found = shares(metric)
-    if len(found) == 1 and not is_share(metric) and metric.lack == "false positives":
-        return [np.asarray(found[0].bottom) + np.asarray(found[0].top) > 0.0]
-    if found:
-        return [np.asarray(share.bottom) > 0.0 for share in found]
+    if metric.name == "treatment_equality":
+        return [np.array([0, 1, 1, 0], dtype=bool)]
+    if parts := shares(metric):
+        return [np.array(part.bottom) > 0.0 for part in parts]
     return [np.array(cells, dtype=bool) for cells in CLASSES.get(metric.lack, [])]
 
 
 def is_share(metric: Metric) -> bool:
-    """Whether a metric is a number of rows over a number of rows that they are among."""
-    found = shares(metric)
-    if len(found) != 1:
+    """Whether a metric is a number of rows over a number of rows that include them."""
+    parts = shares(metric)
+    if len(parts) != 1:
         return False
-    top, bottom = np.asarray(found[0].top), np.asarray(found[0].bottom)
-    return bool(
-        ((bottom == 0.0) | (bottom == 1.0)).all() and ((top == 0.0) | (top == bottom)).all()
-    )
-
-
-def worth_line(found: Effective, groups: tuple[str, ...]) -> str | None:
-    """Say what a posterior is worth in labels in one line; None where nothing is to be said."""
-    some = np.flatnonzero(~np.isnan(found.labels))
-    if not some.size:
-        return None
-    if some.size <= LISTED:
-        worth = ", ".join(f"{_count(found.labels[i])} ({groups[i]})" for i in some)
-        have = ", ".join(f"{found.own[i]:,.0f}" for i in some)
-        return f"worth {worth} labels, where labels alone have {have}"
-    times = found.labels[some] / np.maximum(found.own[some], 1.0)
-    low, middle, high = np.quantile(times, [0.0, 0.5, 1.0])
-    return (
-        f"worth {middle:.1f} times the labels that there are (median of {some.size} groups; "
-        f"{low:.1f} to {high:.1f})"
-    )
-
-
-def _count(labels: float) -> str:
-    if labels >= MOST:
-        return f"more than {MOST:,.0f}"
-    return f"{labels:,.0f}"
+    return all(b in (0.0, 1.0) and t in (0.0, b) for t, b in zip(*parts[0][:2], strict=True))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from lightfair.core.metrics.estimate import Ratio, closeness, ratio
+from lightfair.core.metrics.estimate import Ratio, ratio
 
 NAN, INF = float("nan"), float("inf")
 
@@ -109,10 +109,6 @@ def test_below_is_strict_up_to_rounding():
     one = of([0.24, 0.2], [0.3, 0.3])
     assert one.prob_below(0.8) == 0.5
     assert one.prob_above(0.8) == 0.0
-
-
-def test_closeness():
-    np.testing.assert_allclose(closeness(np.array([0.0, 0.5, 1.0, 4.0, INF])), [0, 0.5, 1, 0.25, 0])
 
 
 @pytest.mark.parametrize("limit", [0.0, -0.1, 1.01, NAN, "0.8", True])
