@@ -1,10 +1,10 @@
-"""An estimator of scikit-learn, assessed as it is: its scores, its decisions, labels with gaps.
+"""Assess a fitted scikit-learn classifier on rows with few labels.
 
-    model, X  ->  scores: the probability of the positive class;  decisions: what it predicts
-    y         ->  labels of some rows
+    model, X  ->  y_score, the probability of the positive class, and y_pred, the predicted class
+    y         ->  y_true, the labels of some rows
 
-Nothing of scikit-learn is imported: a model is what has `classes_` and `predict_proba`, as its
-classifiers, searches and pipelines have, and those of other libraries that follow it.
+scikit-learn is not imported: a model is anything with `classes_` and `predict_proba`, such as its
+classifiers, searches and pipelines, and those of other libraries that follow its interface.
 """
 
 from __future__ import annotations
@@ -25,13 +25,11 @@ from ..core.data.columns import (
     number_of,
     same,
 )
-from ..core.data.messages import Note, hint, list_values, show
+from ..core.data.messages import Note, counted, hint, list_values, show
 from ..core.pipeline import assess
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
-
-USUAL = 0.5  # the score from which a classifier commonly decides for the positive class
 
 
 def assess_estimator(
@@ -45,24 +43,24 @@ def assess_estimator(
     unlabeled: Any = None,
     **options: Any,
 ) -> Assessment:
-    """Assess a fitted binary classifier or pipeline on rows of which few are labeled.
+    """Assess a fitted binary classifier or pipeline on rows, few of them labeled.
 
     Parameters
     ----------
     model
-        It has `classes_` and `predict_proba`, and usually `predict`.
+        Has `classes_` and `predict_proba`, and usually `predict`.
     X
-        The rows, as the model takes them; not those that it was fitted on.
+        Rows as the model takes them, other than its training rows.
     y : column, shape (n,)
-        Classes of the model; NaN, None, pd.NA, or -1 where it is no class, for unlabeled rows.
+        Classes of the model; NaN, None, pd.NA, or -1 if it is not a class, for unlabeled rows.
     sensitive_features
-        As in `assess`; or the name of a column of X, or a list of names. A column that is named
-        here and that the model was not fitted on is not given to it.
+        As in `assess`; or the name of a column of X, or a list of names. A named column that the
+        model was not fitted on is not passed to it.
     threshold
-        Default: what the model predicts, which is said in a warning where it is not the class that
-        scores 0.5 or more. Otherwise as in `assess`: decisions are then made from the scores.
+        Default: the predictions of the model, with a warning if they differ from scores of 0.5 or
+        more. Otherwise as in `assess`: decisions are made from the scores.
     positive_label
-        A class of the model; by default 1 or True of two numbers.
+        A class of the model; default 1 or True if the classes are numbers.
     unlabeled
         Values of y that mean unlabeled, as in `score_data`.
     **options
@@ -75,15 +73,15 @@ def assess_estimator(
     Raises
     ------
     TypeError
-        If the model has no probabilities, or an option is given that the model decides.
+        If the model has no `predict_proba`, or y_true, y_score or y_pred is given.
     ValueError
-        If it has more than two classes, or the rows break a rule. What the model itself raises, as
-        where it is not fitted or X lacks columns, is passed on.
+        If the model does not have two classes, or the rows are invalid. Errors of the model itself,
+        for instance if it is not fitted or X lacks columns, are passed on.
 
     Examples
     --------
     >>> import lightfair as lf
-    >>> class Model:  # stands in for one that was fitted
+    >>> class Model:  # stands in for a fitted one
     ...     classes_ = ["no", "yes"]
     ...     def predict_proba(self, X):
     ...         return [[1 - x, x] for x in X]
@@ -94,163 +92,106 @@ def assess_estimator(
     >>> result.table.labeled, result.table.threshold
     (100, 0.5)
     """
-    given = sorted({"y_true", "y_score", "y_pred"} & set(options))
-    if given:
-        raise TypeError(
-            f"{given[0]} is what the model and y say; leave it out, or call assess with y_score"
-        )
+    for name in ("y_true", "y_score", "y_pred"):
+        if name in options:
+            raise TypeError(f"{name} follows from model, X and y; leave it out, or call assess")
     features, rows = _features(model, X, sensitive_features)
-    beside = [(where, values) for _, where, values in attribute_columns(features)]
-    check_indexes([("X", X), ("y", y), *beside])
+    columns = [(where, values) for _, where, values in attribute_columns(features)]
+    check_indexes([("X", X), ("y", y), *columns])
     classes, proba = _probabilities(model, rows)
-    negative, positive = _ordered(classes, positive_label)
+    positive = _positive(classes, positive_label)
     score = proba[:, positive]
-    label = _labels(y, classes[negative], classes[positive], unlabeled)
-    if len(label) != len(score):
+    labels = _labels(y, classes[1 - positive], classes[positive], unlabeled)
+    if len(labels) != len(score):
         raise ValueError(
-            f"X and y must have the same length; got {len(score)} and {len(label)} rows"
+            f"X and y must have the same length; got {len(score)} and {len(labels)} rows"
         )
     notes: tuple[Note, ...] = ()
     if threshold is not None:
         options["threshold"] = threshold
-    else:
-        decided = _decided(model, rows, classes[positive], len(score))
-        apart = None if decided is None else decided != (score >= USUAL)
-        if apart is not None and apart.any():
+    elif hasattr(model, "predict"):
+        codes, values = factorize("predict(X)", column("predict(X)", model.predict(rows)))
+        decided = np.array([same(value, classes[positive]) for value in values])[codes]
+        differ = int((decided != (score >= 0.5)).sum())
+        if differ:
             options["y_pred"] = decided
-            notes = _note(apart, score)
-    found = assess(label, score, sensitive_features=features, **options)
-    return replace(found, warnings=(*notes, *found.warnings)) if notes else found
-
-
-def _features(model: Any, X: Any, named: Any) -> tuple[Any, Any]:
-    """The sensitive features where they are named, and the columns of X that the model takes."""
-    columns = frame_columns(X)
-    if isinstance(named, str):
-        if columns is None:
-            raise ValueError(
-                f"sensitive_features names the column {named!r}, but X is of type "
-                f"{type(X).__name__} and has no names; pass the column itself"
+            message = (
+                f"the predictions of the model differ from its scores at 0.5 in "
+                f"{counted(differ, 'row')}; the predictions are assessed; pass threshold=0.5 to "
+                "assess decisions by score"
             )
-        named = [named]
-    listed = isinstance(named, (list, tuple)) and len(named) > 0
-    if columns is None or not listed or not all(isinstance(name, str) for name in named):
-        return named, X
-    known = dict(columns)
-    unknown = [name for name in named if name not in known]
-    if unknown and len(named) == len(columns[0][1] if columns else ()):
-        return named, X  # a level for each row
+            notes = (Note("own_decisions", message),)
+    result = assess(labels, score, sensitive_features=features, **options)
+    return replace(result, warnings=(*notes, *result.warnings))
+
+
+def _features(model: Any, X: Any, features: Any) -> tuple[Any, Any]:
+    """The sensitive features, by name if they are columns of X, and the rows for the model."""
+    columns = dict(frame_columns(X) or {})
+    names = [features] if isinstance(features, str) else features
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        return features, X
+    unknown = [name for name in names if name not in columns]
+    if unknown and not isinstance(features, str) and len(names) == np.shape(X)[0]:
+        return features, X  # a level for each row
     if unknown:
         raise ValueError(
-            f"sensitive_features names {unknown[0]!r}, which is no column of X"
-            f"{hint(unknown[0], known)}; it has {list_values(tuple(known))}"
+            f"sensitive_features names {unknown[0]!r}, which is not a column of X"
+            f"{hint(unknown[0], columns)}; X has {list_values(tuple(columns)) or 'no column names'}"
         )
-    taken = getattr(model, "feature_names_in_", None)
-    features = {name: known[name] for name in named}
-    left = [name for name in known if taken is None or name in taken or name not in features]
-    return features, X if len(left) == len(known) else X[left]
+    fitted = getattr(model, "feature_names_in_", columns)
+    kept = [name for name in columns if name in fitted or name not in names]
+    return {name: columns[name] for name in names}, X if len(kept) == len(columns) else X[kept]
 
 
 def _probabilities(model: Any, X: Any) -> tuple[list[Any], NDArray[np.floating[Any]]]:
-    """The classes of a model, and the probability of each, floats as they come: (n, class)."""
+    """The classes of a model, and their probabilities, float (n, 2) in the precision given."""
     name = type(model).__name__
     if not hasattr(model, "predict_proba"):
-        if hasattr(model, "decision_function"):
-            raise TypeError(
-                f"model {name} has decision_function and no predict_proba, and scores must lie in "
-                "[0, 1]; fit sklearn.calibration.CalibratedClassifierCV(model), which has "
-                "probabilities, and pass that"
-            )
         raise TypeError(
-            f"model must be a classifier with predict_proba; {name} has none; call assess with "
-            "its scores as y_score"
+            f"model must be a classifier with predict_proba; {name} has none; wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV, or call assess with its scores in [0, 1]"
         )
     proba = model.predict_proba(X)
-    if isinstance(proba, list) and proba and getattr(proba[0], "ndim", 0) == 2:
-        raise ValueError(f"model must have one output; {name} has {len(proba)}; assess each")
-    if not hasattr(model, "classes_"):
-        raise TypeError(
-            f"model must have classes_; {name} has none; call assess with predict_proba(X)[:, 1] "
-            "as y_score"
-        )
-    classes = list(np.asarray(model.classes_).tolist())
-    if len(classes) != 2:
+    classes = np.asarray(model.classes_).tolist()
+    if len(classes) != 2 or np.ndim(proba) != 2:
         raise ValueError(
-            f"model must have two classes; {name} has {len(classes)}: "
-            f"{list_values(tuple(classes))}; assess one against the others: assess with "
-            "y_score=predict_proba(X)[:, j] and positive_label of that class"
+            f"model must have one output of two classes; {name} has {list_values(tuple(classes))}; "
+            "for one class against the others call assess with y_score=predict_proba(X)[:, j]"
         )
     values = np.asarray(proba)
-    values = values if values.dtype.kind == "f" else values.astype(np.float64)
-    if values.ndim != 2 or values.shape[1] != 2:
-        raise ValueError(
-            f"model must give a probability for each of its two classes; {name} gave shape "
-            f"{values.shape}"
-        )
-    return classes, values
+    return classes, values if values.dtype.kind == "f" else values.astype(np.float64)
 
 
-def _ordered(classes: list[Any], positive_label: Any) -> tuple[int, int]:
-    """Index of the negative class and of the positive one."""
-    if positive_label is None:
-        if {number_of(c) for c in classes} not in ({0.0, 1.0}, {-1.0, 1.0}):
-            raise ValueError(
-                f"positive_label must say which class is positive; the model has "
-                f"{list_values(tuple(classes))}"
-            )
+def _positive(classes: list[Any], positive_label: Any) -> int:
+    """Index of the positive class."""
+    if positive_label is None and {number_of(c) for c in classes} in ({0.0, 1.0}, {-1.0, 1.0}):
         positive_label = 1
-    found = [at for at, value in enumerate(classes) if same(value, positive_label)]
-    if not found:
-        raise ValueError(
-            f"positive_label must be a class of the model; got {show(positive_label)}; the model "
-            f"has {list_values(tuple(classes))}"
-        )
-    return 1 - found[0], found[0]
+    for index, value in enumerate(classes):
+        if positive_label is not None and same(value, positive_label):
+            return index
+    raise ValueError(
+        f"positive_label must be a class of the model, {list_values(tuple(classes))}; got "
+        f"{show(positive_label)}"
+    )
 
 
 def _labels(y: Any, negative: Any, positive: Any, unlabeled: Any) -> NDArray[np.float64]:
-    """1, 0, and NaN for unlabeled: float64 (n,)."""
+    """Labels as 1, 0, and NaN for unlabeled: float64 (n,)."""
     codes, values = factorize("y", column("y", y, few=True))
-    many = isinstance(unlabeled, (list, tuple, set, np.ndarray))
-    gaps = [value for value in (unlabeled if many else [unlabeled]) if not is_missing(value)]
-    for value in (negative, positive):
-        if any(same(value, gap) for gap in gaps):
-            raise ValueError(f"unlabeled must be no class of the model; got {show(value)}")
-    table = []
+    gaps = unlabeled if isinstance(unlabeled, (list, tuple, set, np.ndarray)) else [unlabeled]
+    table = [np.nan] * (len(values) + 1)  # the last one is for missing values
     for code, value in enumerate(values):
-        if any(same(value, gap) for gap in gaps):
-            table.append(np.nan)
-        elif same(value, positive) or same(value, negative):
-            table.append(float(same(value, positive)))
-        elif number_of(value) == -1:
-            table.append(np.nan)
-        else:
-            row = int(np.argmax(codes == code))
+        is_class = same(value, positive) or same(value, negative)
+        if any(same(value, gap) for gap in gaps if not is_missing(gap)):
+            if is_class:
+                raise ValueError(f"unlabeled must not be a class of the model; got {show(value)}")
+        elif is_class:
+            table[code] = float(same(value, positive))
+        elif number_of(value) != -1:
             raise ValueError(
                 f"y must hold classes of the model, {show(negative)} and {show(positive)}; got "
-                f"{show(value)} at row {row}; name what means unlabeled in unlabeled="
+                f"{show(value)} at row {int(np.argmax(codes == code))}; if it means unlabeled, "
+                "pass it as unlabeled="
             )
-    return np.array([*table, np.nan])[codes]
-
-
-def _decided(model: Any, X: Any, positive: Any, rows: int) -> NDArray[np.bool_] | None:
-    """The rows for which the model predicts the positive class; None where it predicts nothing."""
-    if not hasattr(model, "predict"):
-        return None
-    codes, values = factorize("predict(X)", column("predict(X)", model.predict(X)))
-    if len(codes) != rows:
-        raise ValueError(f"predict(X) must have {rows} rows, as predict_proba(X); got {len(codes)}")
-    return np.array([*(same(value, positive) for value in values), False])[codes]
-
-
-def _note(apart: NDArray[np.bool_], score: NDArray[np.floating[Any]]) -> tuple[Note, ...]:
-    rows, ties = int(apart.sum()), int((score[apart] == USUAL).sum())
-    also = f", {ties:,} of which score exactly that" if ties else ""
-    return (
-        Note(
-            "own_decisions",
-            f"the model decides otherwise than from its scores at {USUAL:g} in {rows:,} "
-            f"row{'' if rows == 1 else 's'}{also}; its own decisions are assessed; pass "
-            f"threshold={USUAL:g} for those of the scores",
-        ),
-    )
+    return np.array(table)[codes]
