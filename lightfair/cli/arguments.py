@@ -79,7 +79,7 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
 
 def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what reading needs: files, columns, checks of rows, and progress."""
-    from ..core.data.rows import Door
+    from ..core.data.rows import RowReader
 
     real = [os.path.realpath(path) for path in arguments.file]
     for path, name in zip(arguments.file, real, strict=True):
@@ -88,7 +88,7 @@ def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
     if "-" in arguments.file and sys.stdin is None:
         raise ValueError("standard input is closed; give the name of a file instead of -")
     threshold, progress = threshold_of(arguments), progress_line()
-    door = Door(
+    reader = RowReader(
         threshold=0.5 if threshold in (None, "all") else threshold,
         decided=getattr(arguments, "y_pred", None) is not None,
         positive_label=arguments.positive_label,
@@ -98,7 +98,7 @@ def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
     return {
         "source": [sys.stdin.buffer if path == "-" else path for path in arguments.file],
         "columns": columns_of(arguments),
-        "door": door,
+        "reader": reader,
         "progress": progress and partial(progress, "rows read"),
     }
 
@@ -110,7 +110,7 @@ def table_of(arguments: argparse.Namespace) -> ScoreTable:
 
     reading = _reading(arguments)
     table = gather_tables(**reading, clip=arguments.clip)
-    if not reading["door"].rows:
+    if not reading["reader"].rows:
         own, given = options_of(arguments.command), vars(arguments)
         heading = [o for o in OPTIONS["columns and rows"] if own.get(o.name) == o]
         heading = [o for o in heading if o.name not in ("threshold", "clip") and given[o.dest]]

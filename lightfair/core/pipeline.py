@@ -15,7 +15,6 @@ import numpy as np
 
 from .assessment import Assessment
 from .comparison.gaps import only_one
-from .data.bands import collapsed
 from .data.binning import score_table
 from .data.logit import Floats
 from .data.rows import ScoreData, score_data
@@ -225,7 +224,7 @@ def assess_table(
             f"clip must be that of the table, {table.clip:g}, or be left out; got "
             f"{settings.clip:g}; scores are clipped where the table is built"
         )
-    fine, table = table, collapsed(table)
+    fine, table = table, table.without_cuts()
     if fine.cuts and settings.thresholds is None:
         settings = replace(settings, thresholds=fine.cuts)
     settings = settings.resolved(table, rng)
@@ -274,7 +273,7 @@ def assess_table(
         counts=counts,
         label_seed=label_seed,
         fine=fine,
-        truth=None if truth is None else frequencies(collapsed(truth), metrics),
+        truth=None if truth is None else frequencies(truth.without_cuts(), metrics),
     )
 
 

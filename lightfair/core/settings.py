@@ -10,10 +10,10 @@ import numpy as np
 
 from .comparison.check import Check, check_range, of_check, parse_check
 from .comparison.gaps import CRITERIA
-from .data.bands import check_cuts
 from .data.groups import crossed
 from .data.messages import hint, level_name, lies_in, show
 from .data.nodes import check_clip
+from .data.rows import check_cuts
 from .data.table import ScoreTable
 from .mcmc.sampler import DRAWS, NESTED_RUN, usual, usual_warmup
 from .metrics.definitions import DEFAULT_METRICS, Metric, as_metric, is_built_in, resolve_metrics

@@ -178,7 +178,7 @@ def _positive(classes: list[Any], positive_label: Any) -> int:
 
 def _labels(y: Any, negative: Any, positive: Any, unlabeled: Any) -> NDArray[np.float64]:
     """Labels as 1, 0, and NaN for unlabeled: float64 (n,)."""
-    codes, values = factorize("y", column("y", y, few=True))
+    codes, values = factorize("y", y)
     gaps = unlabeled if isinstance(unlabeled, (list, tuple, set, np.ndarray)) else [unlabeled]
     table = [np.nan] * (len(values) + 1)  # the last one is for missing values
     for code, value in enumerate(values):

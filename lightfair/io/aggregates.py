@@ -17,13 +17,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..core.data.columns import column, is_missing, number_of
+from ..core.data.columns import is_missing, number_of
 from ..core.data.groups import Parts, absent, cross, drop_missing, levels_of, name_missing
-from ..core.data.labels import MINUS
 from ..core.data.logit import Floats, logit_of
 from ..core.data.messages import Counts, list_values, show
 from ..core.data.nodes import CELL_WIDTH, UNLABELED, Cells, Points, check_clip, clip_bounds, settled
-from ..core.data.rows import WEIGHTS, Door
+from ..core.data.rows import WEIGHTS, RowReader
 from ..core.data.table import ScoreTable
 from .sql import Terms
 
@@ -66,18 +65,18 @@ def table_from_rows(rows: Iterable[Any]) -> ScoreTable:
     _check_columns(records, terms)
     count = _numbers(records, "row_count", partial(_is_count, 1), "be whole numbers from 1")
     _check_total(records, count)
-    door = Door(
+    reader = RowReader(
         threshold=0.5 if terms.decided else terms.threshold,
         decided=terms.decided,
         positive_label=terms.positive_label,
         unlabeled=terms.unlabeled,
         missing=terms.missing,
     )
-    label = door.labels.take(column("y_true", [record["label"] for record in records]))
-    door.labels.minus()
+    label = reader.labels.read([record["label"] for record in records])
+    reader.labels.check()
     _refuse_faults(records, count)
     predicted = _predicted(records, count)
-    keep, group, parts = _groups(records, count, terms, door)
+    keep, group, parts = _groups(records, count, terms, reader)
     records = [record for record, kept in zip(records, keep, strict=True) if kept]
     count, label, predicted = count[keep], label[keep], predicted[keep]
 
@@ -85,15 +84,13 @@ def table_from_rows(rows: Iterable[Any]) -> ScoreTable:
     if terms.weighted:
         weight = _numbers(records, "weight_sum", _is_weight, "be finite and not negative")
         weight_sq = _numbers(records, "weight_sq_sum", _is_weight, "be finite and not negative")
-        door.weight = float(weight.sum())
     each = np.bincount(group, weight, minlength=len(parts)).astype(np.float64)
-    found = door.close(parts, each if terms.weighted else None)
+    threshold, counts = reader.finish(parts, each if terms.weighted else None)
     groups = tuple(", ".join(part) for part in parts)
     if not terms.decided:
-        _check_thresholds(records, group, groups, found.threshold)
+        _check_thresholds(records, group, groups, threshold)
         ties = _numbers(records, "ties", partial(_is_part, count), PART)
-        found = found._replace(counts=found.counts + Counts(ties=int(ties.sum())))
-    label[label == MINUS] = found.minus
+        counts += Counts(ties=int(ties.sum()))
     known = np.where(label < 0, UNLABELED, label).astype(np.int64)
     stratum = (group.astype(np.int64) * 2 + predicted) * 3 + known
     clipped = _numbers(records, "clipped", partial(_is_part, count), PART)
@@ -113,9 +110,9 @@ def table_from_rows(rows: Iterable[Any]) -> ScoreTable:
         cells,
         attributes=tuple(terms.attributes),
         parts=parts,
-        threshold=found.threshold,
+        threshold=threshold,
         weighted=terms.weighted,
-        counts=found.counts,
+        counts=counts,
     )
 
 
@@ -161,11 +158,11 @@ def _powers(records: list[Record], name: str, mass: Floats) -> list[Floats]:
 
 
 def _groups(
-    records: list[Record], count: Floats, terms: Terms, door: Door
+    records: list[Record], count: Floats, terms: Terms, reader: RowReader
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32], Parts]:
     """Which rows to keep, the group of each of them, the levels of each group."""
     levels = [
-        levels_of(name, column(name, [record[f"level_{j}"] for record in records]))
+        levels_of(name, [record[f"level_{j}"] for record in records])
         for j, name in enumerate(terms.attributes, 1)
     ]
     gone = absent(levels)
@@ -178,13 +175,13 @@ def _groups(
                 'missing="drop" or missing="group" to the query'
             )
         dropped = terms.missing == "drop"
-        door.counts += Counts(dropped=rows) if dropped else Counts(missing_as_group=rows)
-    door.note_names(levels)
+        reader.counts += Counts(dropped=rows) if dropped else Counts(missing_as_group=rows)
+    reader.note_names(levels)
     keep = np.ones(len(records), dtype=bool)
     if gone is not None and terms.missing == "drop":
         levels, keep = drop_missing(levels, gone), ~gone
-    door.kept = int(count[keep].sum())
-    if not door.kept:
+    reader.kept = int(count[keep].sum())
+    if not reader.kept:
         return keep, np.zeros(0, np.int32), ()
     return keep, *cross([name_missing(level) for level in levels])
 

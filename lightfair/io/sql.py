@@ -40,7 +40,7 @@ import numpy as np
 
 from ..core.data.messages import MISSING_LEVEL, level_name, show
 from ..core.data.nodes import CELL_WIDTH, EXACT_LIMIT, check_clip
-from ..core.data.rows import WEIGHTS, Door
+from ..core.data.rows import WEIGHTS, RowReader
 
 LARGEST = 1.7976931348623157e308  # weights above are infinite
 
@@ -208,16 +208,16 @@ def sql_query(
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}; got {show(dialect)}")
     say = DIALECTS[dialect]
-    door = Door(  # checks what it is given
+    reader = RowReader(  # checks its arguments
         threshold=threshold,
         decided=y_pred is not None,
         positive_label=positive_label,
         unlabeled=unlabeled,
         missing=missing,
     )
-    if door.several:
+    if reader.several:
         raise ValueError(
-            f"threshold must be one number, or one for each group; got {len(door.several)}; "
+            f"threshold must be one number, or one for each group; got {len(reader.several)}; "
             "assess takes a list for the table that the query makes, of edges of its cells"
         )
     check_clip(clip)
@@ -226,12 +226,12 @@ def sql_query(
     features = [sensitive_features] if isinstance(sensitive_features, str) else sensitive_features
     terms = Terms(
         clip=float(clip),
-        threshold=door.cuts,
+        threshold=None if reader.decided else reader.cuts,
         attributes=tuple(features),
         positive_label=_plain("positive_label", positive_label),
         unlabeled=None
         if unlabeled is None
-        else [_plain("unlabeled", v) for v in door.labels.named],
+        else [_plain("unlabeled", v) for v in reader.labels.unlabeled],
         missing=missing,
         weighted=sample_weight is not None,
     )

@@ -1,10 +1,9 @@
 """Summaries: files of any size become a table, chunk by chunk, in memory that does not grow.
 
-    chunks of rows -> Door -> ScoreData -> ScoreTable, added up
+    chunks of rows -> RowReader -> ScoreData -> ScoreTable, added up
 
-The table is that of all rows in one piece, and so are the rules: what depends on all rows, such as
-that there are two classes, or what -1 means where only 1 stands beside it, is judged at the end.
-Rows whose label is -1 are kept apart until then. Of several faults the first in the file is named.
+The table is that of all rows in one piece. Rules on all rows, such as that every group has a
+positive weight, are checked at the end. Of several faults the first in the file is named.
 
 On the command line a FILE is CSV, gzipped or not, Parquet or Arrow, told apart by its content, or a
 table. Files of any size are read, each where it lies, and added up::
@@ -40,14 +39,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..core.data import table as core
-from ..core.data.bands import collapsed
-from ..core.data.binning import gather
+from ..core.data.binning import score_table
 from ..core.data.groups import group_names
 from ..core.data.nodes import check_clip, check_edges
-from ..core.data.rows import Chunk, Door, ScoreData, finished
+from ..core.data.rows import Chunk, RowReader, ScoreData
 from .files import CHUNK_ROWS, Columns, Piece, pieces
 from .table import ScoreTable, from_text, storable
 
@@ -121,7 +118,7 @@ def summarize(
         sensitive_features = (sensitive_features,)
     columns = Columns(y_true, y_score, tuple(sensitive_features), y_pred, sample_weight, label_prob)
     _check_columns(columns)
-    door = Door(
+    reader = RowReader(
         threshold=threshold,
         decided=y_pred is not None,
         positive_label=positive_label,
@@ -129,14 +126,14 @@ def summarize(
         missing=missing,
     )
     return gather_tables(
-        source, columns, door, clip=clip, chunk_rows=chunk_rows, progress=progress, tables=False
+        source, columns, reader, clip=clip, chunk_rows=chunk_rows, progress=progress, tables=False
     )
 
 
 def gather_tables(
     source: Any,
     columns: Columns | None,
-    door: Door,
+    reader: RowReader,
     *,
     clip: float | None = None,
     chunk_rows: int = CHUNK_ROWS,
@@ -147,7 +144,7 @@ def gather_tables(
 
     Parameters
     ----------
-    columns, door
+    columns, reader
         What is read of rows, and how; columns is None where rows are an error.
     clip
         Of the rows, and required of the tables. None: 0.01 for rows, and whatever tables have.
@@ -156,32 +153,23 @@ def gather_tables(
     if clip is not None:
         check_clip(clip)
     total: core.ScoreTable | None = None
-    rows: dict[str, core.ScoreTable | None] = {"known": None, "unlabeled": None, "class": None}
-    # -1 is a class only where the positive label is named
-    apart = door.labels.positive_label is not None
+    rows: core.ScoreTable | None = None
     cut = 0.01 if clip is None else clip
-    for where, read in _read(source, columns, door, chunk_rows, cut, progress, tables):
+    for where, read in _read(source, columns, reader, chunk_rows, cut, progress, tables):
         if isinstance(read, core.ScoreTable):
             total = read if total is None else _sum(total, read, where)
-            continue
-        data, minus, _ = read
-        kinds = {"known": data}
-        if apart and minus.any():
-            kinds = {"known": _those(data, ~minus), "unlabeled": _those(data, minus)}
-            kinds["class"] = replace(kinds["unlabeled"], label=np.zeros(minus.sum(), np.int8))
-        for kind, part in kinds.items():
-            if len(part.label):
-                table, before = gather(part, cut, before=door.rows - len(data.label)), rows[kind]
-                rows[kind] = table = table if before is None else before + table
-                if len(table.groups) > MOST_GROUPS * (len(table.cuts) + 1):
-                    raise ValueError(
-                        f"sensitive_features makes more than {MOST_GROUPS:,} groups in "
-                        f"{door.rows:,} rows; name columns of few values, cut real-valued ones "
-                        "into bands"
-                    )
-    if door.rows:
-        ours = _judged(door, rows)
-        total = ours if total is None else _sum(total, ours, "the rows")
+        elif len(read.data.label):
+            table = score_table(read.data, clip=cut)
+            rows = table if rows is None else rows + table
+            if len(rows.groups) > MOST_GROUPS:
+                raise ValueError(
+                    f"sensitive_features makes more than {MOST_GROUPS:,} groups in "
+                    f"{reader.rows:,} rows; name columns of few values, cut real-valued ones "
+                    "into bands"
+                )
+    if reader.rows:
+        rows = _checked(reader, rows)
+        total = rows if total is None else _sum(total, rows, "the rows")
     if total is None:
         raise ValueError("source must hold at least one row; got none")
     if clip is not None and total.clip != clip:
@@ -193,10 +181,12 @@ def gather_tables(
 
 
 def read_rows(
-    source: Any, columns: Columns, door: Door, *, clip: float, progress: Told | None = None
+    source: Any, columns: Columns, reader: RowReader, *, clip: float, progress: Told | None = None
 ) -> ScoreData:
     """Read all rows into memory, checked, where labels are to be hidden row by row."""
-    chunks = [chunk for _, chunk in _read(source, columns, door, CHUNK_ROWS, clip, progress, False)]
+    chunks = [
+        chunk for _, chunk in _read(source, columns, reader, CHUNK_ROWS, clip, progress, False)
+    ]
     if not chunks:
         raise ValueError("source must hold at least one row; got none")
     datas = [chunk.data for chunk in chunks]
@@ -223,13 +213,13 @@ def read_rows(
         label_prob=np.concatenate(probs) if probs else None,
         band=np.concatenate(bands) if bands else None,
     )
-    return finished(door, data, np.concatenate([chunk.minus for chunk in chunks]))
+    return reader.complete(data)
 
 
 def _read(
     source: Any,
     columns: Columns | None,
-    door: Door,
+    reader: RowReader,
     chunk_rows: int,
     clip: float,
     progress: Told | None,
@@ -243,7 +233,7 @@ def _read(
     file, start = -1, 0
     for piece, more in _with_next(pieces(source, columns, chunk_rows)):
         if piece.file != file:
-            file, start = piece.file, door.rows
+            file, start = piece.file, reader.rows
         try:
             if piece.columns is None:
                 if not tables:
@@ -251,17 +241,17 @@ def _read(
                 yield piece.where, _table(piece)
                 continue
             assert columns is not None
-            chunk = _chunk(door, columns, piece.columns, door.rows - start, last=more is None)
+            chunk = _chunk(reader, columns, piece.columns, reader.rows - start)
             check_edges(chunk.data.score, clip, chunk.row)
         except ValueError as error:
             where = f"{piece.where}: " if several and piece.columns and piece.where else ""
             unseen = ""
             if more is not None and more.file == piece.file:
-                unseen = f"; rows from {door.rows - start} on were not looked at"
+                unseen = f"; rows from {reader.rows - start} on were not looked at"
             raise ValueError(f"{where}{error}{unseen}") from error
         yield piece.where, chunk
         if progress is not None:
-            progress(door.rows)
+            progress(reader.rows)
 
 
 def _with_next(every: Iterator[Piece]) -> Iterator[tuple[Piece, Piece | None]]:
@@ -287,45 +277,25 @@ def _table(piece: Piece) -> core.ScoreTable:
         raise ValueError(f"{piece.where}: {error}") from error
 
 
-def _chunk(door: Door, columns: Columns, found: dict[str, Any], first: int, *, last: bool) -> Chunk:
+def _chunk(reader: RowReader, columns: Columns, found: dict[str, Any], first: int) -> Chunk:
     pred, weight, prob = columns.y_pred, columns.sample_weight, columns.label_prob
-    return door.take(
+    return reader.read(
         found[columns.y_true],
         found[columns.y_score],
         {name: found[name] for name in columns.sensitive_features},
         None if pred is None else found[pred],
         None if weight is None else found[weight],
         first,
-        last=last,
         label_prob=None if prob is None else found[prob],
     )
 
 
-def _judged(door: Door, rows: dict[str, core.ScoreTable | None]) -> core.ScoreTable:
-    """The table of all rows, by the rules on all rows."""
-    minus = "unlabeled" if door.labels.minus() < 0 else "class"
-    tables = [table for table in (rows["known"], rows[minus]) if table is not None]
-    if not tables:
-        door.close(())  # raises: no row is left
-    table = tables[0] if len(tables) == 1 else tables[0] + tables[1]
-    plain = collapsed(table)
-    weight = plain.sums("weight").sum(axis=(1, 2)) if door.weight is not None else None
-    found = door.close(plain.parts, weight)
-    return replace(table, threshold=found.threshold, counts=found.counts)
-
-
-def _those(data: ScoreData, mask: npt.NDArray[np.bool_]) -> ScoreData:
-    """Some of the rows; all groups are kept."""
-    return replace(
-        data,
-        label=data.label[mask],
-        score=data.score[mask],
-        group=data.group[mask],
-        predicted=data.predicted[mask],
-        weight=None if data.weight is None else data.weight[mask],
-        label_prob=None if data.label_prob is None else data.label_prob[mask],
-        band=None if data.band is None else data.band[mask],
-    )
+def _checked(reader: RowReader, table: core.ScoreTable | None) -> core.ScoreTable:
+    """Check the rules on all rows, and complete their table."""
+    weight = table.sums("weight").sum(axis=(1, 2)) if table and table.weighted else None
+    threshold, counts = reader.finish(table.parts if table else (), weight)
+    assert table is not None  # without rows there was an error
+    return replace(table, threshold=threshold, counts=counts)
 
 
 def _check_columns(columns: Columns) -> None:

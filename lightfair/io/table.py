@@ -47,10 +47,11 @@ from typing import Any
 import numpy as np
 
 from ..core.data import table as core
-from ..core.data.bands import check_cuts
 from ..core.data.groups import group_names
 from ..core.data.messages import Counts, lies_in, show
 from ..core.data.nodes import CELL_WIDTH, Cells, Points, check_clip
+from ..core.data.rows import check_cuts
+from .intervals import from_attribute, to_attribute
 from .writing import write_text
 
 FORMAT = "lightfair.table"
@@ -130,23 +131,24 @@ class ScoreTable(core.ScoreTable):
         >>> values["format"], values["groups"]
         ('lightfair.table', [['a'], ['b']])
         """
-        optional = {} if self.design is None else {"design": self.design.tolist()}
+        stored = to_attribute(self)
+        optional = {} if stored.design is None else {"design": stored.design.tolist()}
         optional |= {"cuts": list(self.cuts)} if self.cuts else {}
         counts = {name: getattr(self.counts, name) for name in COUNTS}
         merged = {name: list(levels) for name, levels in self.counts.merged_levels}
         return {
             "format": FORMAT,
             "version": VERSION,
-            "attributes": list(self.attributes),
-            "groups": [list(part) for part in self.parts],
+            "attributes": list(stored.attributes),
+            "groups": [list(part) for part in stored.parts],
             "clip": self.clip,
             "clipped": self.clipped,
             "threshold": self.threshold,
             "weighted": self.weighted,
             "counts": {**counts, "merged_levels": merged},
             "cell_width": CELL_WIDTH,
-            "points": _columns(self.points),
-            "cells": _columns(self.cells),
+            "points": _columns(stored.points),
+            "cells": _columns(stored.cells),
             **optional,
         }
 
@@ -180,7 +182,7 @@ class ScoreTable(core.ScoreTable):
                 "again, or remove the key if the change was intended"
             )
         try:
-            table = _table(values)
+            table = from_attribute(_table(values))
         except KeyError as error:
             raise ValueError(f"a table must have the key {error}") from error
         except (ArithmeticError, AttributeError, TypeError, ValueError) as error:

@@ -36,7 +36,7 @@ import numpy as np
 from ..core.data.logit import Floats, logit_of
 from ..core.data.messages import list_values, show
 from ..core.data.nodes import Ints
-from ..core.data.rows import Door, ScoreData
+from ..core.data.rows import RowReader, ScoreData
 from ..core.settings import check_rng
 from .forecast import BIN_CELLS, Bins, Outlook, noise, outlook
 from .places import cell_of, region_of
@@ -163,7 +163,7 @@ def choose_labels(
     """
     if result.table.threshold is None and y_pred is None:
         raise ValueError("y_pred must be given: the assessment was given decisions, no threshold")
-    door = Door(
+    reader = RowReader(
         threshold=0.5 if y_pred is not None else result.table.threshold,
         decided=y_pred is not None,
         positive_label=positive_label,
@@ -171,7 +171,7 @@ def choose_labels(
         missing=missing,
     )
     given = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
-    chunk = door.take(given, y_score, sensitive_features, y_pred)
+    chunk = reader.read(given, y_score, sensitive_features, y_pred)
     chosen = choose_rows(
         result,
         n,
@@ -184,7 +184,7 @@ def choose_labels(
         explore=explore,
         rng=rng,
     )
-    every = np.zeros(door.rows)
+    every = np.zeros(reader.rows)
     every[chunk.row] = chosen.every_prob
     return replace(chosen, rows=chunk.row[chosen.rows], every_prob=every)
 

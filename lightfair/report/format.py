@@ -6,7 +6,6 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ..core.data.bands import collapsed
 from ..core.data.messages import counted, interval, number, one_line, probability
 from ..core.values import plain, summary
 from .document import Cell
@@ -27,7 +26,6 @@ STATUS = {"pass": "Pass", "fail": "Fail", "insufficient": "Insufficient evidence
 def rows_line(table: ScoreTable) -> str:
     """Say what rows a table is of."""
     threshold, cuts = table.threshold, table.cuts
-    table = collapsed(table)
     if cuts:
         decided = "thresholds " + ", ".join(f"{cut:g}" for cut in cuts)
     elif threshold is None:

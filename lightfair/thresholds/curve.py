@@ -38,10 +38,10 @@ import numpy as np
 
 from ..core.comparison.gaps import Cell
 from ..core.comparison.gaps import simultaneous as joint_intervals
-from ..core.data.bands import check_cuts, collapsed, is_several, parents
 from ..core.data.logit import Floats, logit_of, sigmoid
 from ..core.data.messages import hint, level_name, show
 from ..core.data.nodes import CELL_WIDTH, UNLABELED, Ints, clip_bounds
+from ..core.data.rows import check_cuts, is_several
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, theta
 from ..core.metrics.estimate import ROUNDING, Estimate
@@ -374,7 +374,7 @@ def grid(table: ScoreTable, most: int = MOST) -> Floats:
     At most `most` of them, and where decisions were made by one threshold it is among them. No two
     have the same rows above them.
     """
-    plain = collapsed(table)
+    plain = table.without_cuts()
     _, logit, rows = rows_on_axis(plain)
     first, last = plain.bounds()
     inside = (logit > first) & (logit < last)
@@ -448,7 +448,7 @@ def known_range(slots: Slots, table: ScoreTable, group: int) -> tuple[Floats, Fl
         sides.append(np.stack([edges[slots.band], edges[slots.band + 1]]))
     main = table.threshold
     if main is not None:
-        cut = main[parents(table).names[group]] if isinstance(main, dict) else main
+        cut = main[table.groups[group]] if isinstance(main, dict) else main
         at = float(logit_of(cut, 0.0))
         positive = slots.predicted == 1
         sides.append(np.stack([np.where(positive, at, -np.inf), np.where(positive, np.inf, at)]))

@@ -10,7 +10,6 @@ import pytest
 
 import lightfair as lf
 from lightfair.cli.main import main
-from lightfair.core.data.bands import collapsed
 from lightfair.core.data.nodes import CELL_WIDTH
 from lightfair.core.metrics.definitions import theta
 from lightfair.core.metrics.imputation import score_slots
@@ -508,4 +507,4 @@ def test_a_banded_table_and_an_ordinary_one_do_not_add(path, tmp_path, capsys):
     data = {"sensitive_features": group}
     one = lf.score_table(lf.score_data(label, score, threshold=CUTS, **data))
     with pytest.raises(ValueError, match="apart by the same thresholds"):
-        one + collapsed(one)
+        one + one.without_cuts()

@@ -1,14 +1,13 @@
 """Columns: any container becomes one array, through the array protocols.
 
 Lists, NumPy, pandas, polars and Arrow are read without importing any of those libraries. Missing
-values stay what they are; `factorize` finds the distinct values and which rows miss theirs.
+values are kept; `factorize` finds the distinct values, and the rows without one.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-import sys
 from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from typing import Any
@@ -16,46 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .distinct import Coded, arrow_numbers, coded, few_numbers, few_objects, few_texts, in_use
 from .messages import list_values, missing_rows, show
 
 
-def column(name: str, values: Any, *, few: bool = False) -> Any:
-    """One column as a 1-D array; missing values stay what they are.
-
-    With `few`, where a container holds the codes of its values or finds them fast, they are taken:
-    Coded. `factorize` reads both.
-    """
-    frame = frame_columns(values)
-    if frame is not None and len(frame) == 1:
-        values, frame = frame[0][1], None
-    found = coded(values) if few and frame is None else None
-    if found is not None:
-        return found
-    array = _array(name, values) if frame is None else np.empty(values.shape)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim == 2 and array.shape[1] == 2 and name == "y_score":
-        raise ValueError(
-            f"y_score must be one column; got shape {array.shape}, a column for each class; pass "
-            "the one of the positive class, y_score[:, 1]"
-        )
-    if array.ndim != 1:
-        got = f"shape {array.shape}" if array.ndim else show(values)
-        raise ValueError(f"{name} must be one column, with a value for each row; got {got}")
-    return array
-
-
 def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
-    """Each sensitive attribute as (name, how errors call it, column)."""
+    """Return each sensitive attribute as (name, its name in errors, column)."""
     pairs: list[tuple[Any, Any]] | None = frame_columns(values)
     if pairs is None and isinstance(values, Mapping):
         pairs = list(values.items())
     elif isinstance(values, (list, tuple)) and values and all(map(_is_column, values)):
         pairs = [(getattr(column, "name", None), column) for column in values]
     elif pairs is None:
-        whole = hasattr(values, "iloc") or hasattr(values, "dictionary_encode")
-        array = values if whole else _array("sensitive_features", values)
+        coded = hasattr(values, "iloc") or hasattr(values, "dictionary_encode")
+        array = values if coded else _array("sensitive_features", values)
         pairs = [(getattr(values, "name", None), array)]
         if getattr(array, "ndim", 1) == 2:
             pairs = [(None, array[:, j]) for j in range(array.shape[1])]
@@ -70,30 +42,44 @@ def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
     if len(set(names)) < len(names):
         raise ValueError(f"sensitive_features must have distinct names; got {list_values(names)}")
     return [
-        (name, f"sensitive_features[{show(name)}]", pair[1])
-        for name, pair in zip(names, pairs, strict=True)
+        (name, f"sensitive_features[{show(name)}]", column)
+        for name, (_, column) in zip(names, pairs, strict=True)
     ]
 
 
-def check_lengths(columns: dict[str, Any], features: Any) -> None:
-    n = len(columns["y_true"])
-    for name, column in columns.items():
-        if len(column) != n:
-            rowwise = name.startswith("sensitive") and isinstance(features, (list, tuple))
-            rowwise = rowwise and len(features) == n
-            hint = "; a list of lists is read as columns: pass list(zip(*rows))" if rowwise else ""
+def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
+    """Return names and columns of a frame of pandas, polars or Arrow; None for anything else."""
+    if hasattr(values, "num_columns") and hasattr(values, "schema"):
+        return [(str(name), values.column(j)) for j, name in enumerate(values.schema.names)]
+    if isinstance(values, np.ndarray) or len(getattr(values, "shape", ())) != 2:
+        return None
+    if hasattr(values, "iloc"):
+        return [(str(name), values.iloc[:, j]) for j, name in enumerate(values.columns)]
+    if hasattr(values, "get_columns"):
+        return [(str(column.name), column) for column in values.get_columns()]
+    return None
+
+
+def check_lengths(lengths: dict[str, int], features: Any) -> None:
+    """Raise ValueError unless all columns have the length of y_true, which is not 0."""
+    n = lengths["y_true"]
+    for name, length in lengths.items():
+        if length != n:
+            by_row = name.startswith("sensitive") and isinstance(features, (list, tuple))
+            by_row = by_row and len(features) == n
+            hint = "; a list of lists is read as columns: pass list(zip(*rows))" if by_row else ""
             raise ValueError(
-                f"y_true and {name} must have the same length; got {n} and {len(column)} rows{hint}"
+                f"y_true and {name} must have the same length; got {n} and {length} rows{hint}"
             )
     if n == 0:
         raise ValueError("y_true and y_score must hold at least one row; got 0 rows")
 
 
-def check_indexes(given: list[tuple[str, Any]], first: int = 0) -> None:
-    """Rows are paired by position, in pandas by index; where the two differ, neither is safe."""
+def check_indexes(columns: list[tuple[str, Any]], first: int = 0) -> None:
+    """Raise ValueError if pandas would pair the rows of (name, column) in another order."""
     indexed = [
         (name, values.index)
-        for name, values in given
+        for name, values in columns
         if hasattr(values, "iloc") and hasattr(getattr(values, "index", None), "equals")
     ]
     for name, index in indexed[1:]:
@@ -108,38 +94,44 @@ def check_indexes(given: list[tuple[str, Any]], first: int = 0) -> None:
             )
 
 
-def factorize(name: str, array: Any, first: int = 0) -> tuple[NDArray[np.int64], list[Any]]:
-    """Codes into the distinct values; -1 for NaN, None, pd.NA, NaT and the empty string.
+def factorize(name: str, values: Any, first: int = 0) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return codes int64 (n,) into the distinct values, -1 for missing ones, and the values.
 
-    Errors number rows from `first`.
+    Missing are NaN, None, pd.NA, NaT and the empty string. Numbers are sorted, other values are in
+    the order of their first rows. Errors number rows from `first`.
     """
-    if isinstance(array, Coded):
-        place, found = factorize(name, _array(name, array.values))
-        used = in_use(place[in_use(array.codes, len(place))], len(found))
+    coded = _coded(values)
+    if coded is not None:
+        place, distinct = _by_dict(name, coded[1], first)
+        codes = np.append(place, -1)[coded[0]]
+        used = np.bincount(codes + 1, minlength=len(distinct) + 1)[1:] > 0
         rank = np.append(np.cumsum(used) - 1, -1)
-        table = np.append(rank[place], -1)
-        codes = table[array.codes.astype(np.intp, copy=False)]
-        return codes, [value for value, some in zip(found, used, strict=True) if some]
-    kind = array.dtype.kind
-    if kind in "biufmM":
-        numbers = few_numbers(array)
-        if numbers is not None:
-            return numbers[0], list(numbers[1])
+        return rank[codes], [value for value, kept in zip(distinct, used, strict=True) if kept]
+    array = column(name, values)
+    if array.dtype.kind in "biufmM":
         sorted_values, codes = np.unique(array, return_inverse=True)
         present = sorted_values == sorted_values  # NaN and NaT sort last
         return np.where(present[codes], codes, -1), list(sorted_values[present])
-    few = few_texts(array) if kind == "U" else few_objects(array) if kind == "O" else None
-    if few is not None:
-        try:
-            place, found = _by_dict(name, few[1], first)
-            return np.append(place, -1)[few[0]], found
-        except ValueError:  # raised again, with the number of the row
-            pass
     return _by_dict(name, array.tolist(), first)
 
 
+def _coded(values: Any) -> tuple[Any, list[Any]] | None:
+    """Return the codes and values of a categorical of pandas, or of a column of Arrow."""
+    frame = frame_columns(values)
+    if frame is not None and len(frame) == 1:
+        values = frame[0][1]
+    array = getattr(values, "array", values)
+    if hasattr(array, "codes") and hasattr(array, "categories"):
+        return np.asarray(array.codes), list(array.categories)
+    if not hasattr(values, "dictionary_encode"):
+        return None
+    encoded = values if hasattr(values.type, "index_type") else values.dictionary_encode()
+    encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
+    codes = encoded.indices.cast("int64").fill_null(-1)
+    return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
+
+
 def _by_dict(name: str, values: list[Any], first: int) -> tuple[NDArray[np.int64], list[Any]]:
-    """Codes of values of any type, in the order of their first rows."""
     keys: list[Any] = values
     types = set(map(type, values))
     apart = len(types) > 1 and bool(types & {bool, np.bool_})
@@ -149,8 +141,8 @@ def _by_dict(name: str, values: list[Any], first: int) -> tuple[NDArray[np.int64
         code = dict.fromkeys(keys, -1)
     except TypeError:
         row = next((i for i, value in enumerate(values) if not isinstance(value, Hashable)), 0)
-        got = show(values[row])
-        raise ValueError(f"{name} must hold plain values; got {got} at row {first + row}") from None
+        got = f"{show(values[row])} at row {first + row}"
+        raise ValueError(f"{name} must hold plain values; got {got}") from None
     distinct: list[Any] = []
     for key in code:
         value = key[1] if apart else key
@@ -162,38 +154,56 @@ def _by_dict(name: str, values: list[Any], first: int) -> tuple[NDArray[np.int64
 
 
 def numeric(
-    name: str, array: NDArray[Any], rule: str, way_out: str, first: int = 0, *, gaps: bool = False
+    name: str, values: Any, rule: str, way_out: str, first: int = 0, *, gaps: bool = False
 ) -> NDArray[np.float64]:
-    """A numeric column as a new float64 array; booleans and text are refused.
+    """Return a numeric column as a new float64 array (n,); booleans and text are errors.
 
-    Missing values are refused, too, or NaN with `gaps`.
+    Missing values are errors, too, or NaN with `gaps`.
     """
+    array = column(name, values)
     if array.dtype.kind in "iuf":
         result = array.astype(np.float64)
     else:
-        values = array.tolist()
-        real = (numbers.Real, Decimal)
-        types = set(map(type, values))
-        odd = {kind for kind in types if not issubclass(kind, real) or issubclass(kind, bool)}
-        for row, value in enumerate(values) if odd else ():
+        items = array.tolist()
+        odd = {kind for kind in set(map(type, items)) if not _is_number(kind)}
+        for row, value in enumerate(items) if odd else ():
             if type(value) in odd and not is_missing(value):
                 raise ValueError(
                     f"{name} must hold {rule}; got {show(value)} at row {first + row}; {way_out}"
                 )
-        result = np.array([math.nan if type(v) in odd else float(v) for v in values])
+        result = np.array([math.nan if type(item) in odd else float(item) for item in items])
     absent = np.isnan(result)
     if absent.any() and not gaps:
         raise ValueError(f"{name} has {missing_rows(absent, first)}; drop these rows or fill them")
     return result
 
 
+def column(name: str, values: Any) -> NDArray[Any]:
+    """Return one column as a 1-D array; missing values are kept."""
+    frame = frame_columns(values)
+    if frame is not None and len(frame) == 1:
+        values, frame = frame[0][1], None
+    array = _array(name, values) if frame is None else np.empty(values.shape)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim == 2 and array.shape[1] == 2 and name == "y_score":
+        raise ValueError(
+            f"y_score must be one column; got shape {array.shape}, a column for each class; pass "
+            "the one of the positive class, y_score[:, 1]"
+        )
+    if array.ndim != 1:
+        got = f"shape {array.shape}" if array.ndim else show(values)
+        raise ValueError(f"{name} must be one column, with a value for each row; got {got}")
+    return array
+
+
 def key_of(value: Any) -> tuple[bool, Any]:
-    """What tells values of a column apart: 1 and 1.0 are one value, True is another."""
+    """Return a key that is equal for 1 and 1.0, and another one for True."""
     return isinstance(value, (bool, np.bool_)), value
 
 
 def is_missing(value: Any) -> bool:
-    """None, pd.NA, the empty string, and what differs from itself: NaN, NaT, Decimal("NaN")."""
+    """Whether a value is None, pd.NA, the empty string, or differs from itself, as NaN and NaT."""
     if value is None or type(value).__name__ == "NAType" or (isinstance(value, str) and not value):
         return True
     differs = value != value
@@ -201,7 +211,7 @@ def is_missing(value: Any) -> bool:
 
 
 def number_of(value: Any) -> float | None:
-    """A number, or a text that reads as a finite number; None for anything else."""
+    """Return a number, or a text that reads as a finite number, as float; None for others."""
     if isinstance(value, (numbers.Real, Decimal, np.bool_)):
         return float(value)
     try:
@@ -212,7 +222,7 @@ def number_of(value: Any) -> float | None:
 
 
 def same(value: Any, other: Any) -> bool:
-    """Equal as values, or as numbers: "2", 2 and 2.0 are the same label."""
+    """Whether two values are equal, also as numbers: "2", 2 and 2.0 are the same label."""
     if is_missing(value) or is_missing(other):
         return False
     number = number_of(value)
@@ -223,14 +233,10 @@ def _array(name: str, values: Any) -> NDArray[Any]:
     if isinstance(values, (str, bytes, Mapping, set, frozenset)):
         kind = type(values).__name__
         raise ValueError(f"{name} must be a list, array or column in row order; got {kind}")
-    ma = sys.modules.get("numpy.ma")  # asking NumPy for it would import it, at 50 ms
-    if ma is not None and isinstance(values, ma.MaskedArray):
+    if isinstance(values, np.ndarray) and hasattr(values, "mask"):
         masked = np.array(values.data, dtype=object)
-        masked[ma.getmaskarray(values)] = None
+        masked[values.mask] = None
         return masked
-    numbers = arrow_numbers(values)
-    if numbers is not None and numbers[1] is None:
-        return numbers[0]
     nulls = getattr(values, "null_count", 0)  # polars: a method; Arrow: a number
     nulls = nulls() if callable(nulls) else nulls
     if isinstance(nulls, int) and nulls:
@@ -238,53 +244,31 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
     if hasattr(values, "__array__"):
         array = np.asarray(values)
-    elif hasattr(values, "to_numpy"):
-        array = np.asarray(values.to_numpy())
-    else:
-        try:
-            items = list(values.tolist() if hasattr(values, "tolist") else values)
-        except TypeError:
-            kind = type(values).__name__
-            raise ValueError(f"{name} must be a list, array or column; got {kind}") from None
-        array = _from_list(items)
-    return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+        return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    try:
+        items = list(values)
+    except TypeError:
+        kind = type(values).__name__
+        raise ValueError(f"{name} must be a list, array or column; got {kind}") from None
+    return _from_list(items)
 
 
 def _from_list(items: list[Any]) -> NDArray[Any]:
-    """A list as an array that keeps its values: np.asarray([1, "a", None]) would rewrite them."""
+    """Return a list as an array that keeps its values: np.asarray([1, "a"]) would rewrite them."""
     types = set(map(type, items))
-    kind = types.pop() if len(types) == 1 else object
-    if issubclass(kind, (bool, float, np.generic)):
+    if len(types) == 1 and issubclass(next(iter(types)), (bool, float, np.generic)):
         return np.asarray(items)
-    shapes = {*map(_shape, items)} if issubclass(kind, (list, tuple, np.ndarray)) else {None}
-    if len(shapes) == 1 and None not in shapes:
-        return np.array(items, dtype=object)
-    array = np.fromiter(items, dtype=object, count=len(items))
-    if kind is int and min(items) >= -(2**63) and max(items) < 2**63:
-        return array.astype(np.int64)
+    array = np.array(items, dtype=object)
+    if types == {int}:
+        try:
+            return array.astype(np.int64)
+        except OverflowError:
+            pass
     return array
 
 
-def _shape(item: Any) -> tuple[int, ...] | None:
-    """The shape of an array or nested lists; None for lists of several lengths."""
-    try:
-        shape: tuple[int, ...] = np.shape(item)
-    except ValueError:
-        return None
-    return shape
-
-
-def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
-    """Names and columns of a frame of pandas, polars or Arrow; None for anything else."""
-    if hasattr(values, "num_columns") and hasattr(values, "schema"):
-        return [(str(name), values.column(j)) for j, name in enumerate(values.schema.names)]
-    if isinstance(values, np.ndarray) or len(getattr(values, "shape", ())) != 2:
-        return None
-    if hasattr(values, "iloc"):
-        return [(str(name), values.iloc[:, j]) for j, name in enumerate(values.columns)]
-    if hasattr(values, "get_columns"):
-        return [(str(column.name), column) for column in values.get_columns()]
-    return None
+def _is_number(kind: type) -> bool:
+    return issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, bool)
 
 
 def _is_column(value: Any) -> bool:

@@ -1,7 +1,7 @@
-"""Groups: names for the values of each attribute, what to do where one is missing, the crossing.
+"""Groups: names for the values of each attribute, missing values, crossed attributes.
 
-A crossed group is its levels, one of each attribute, and is called by them: "Female, Black". What
-there is to say of the groups of a data set, here, follows from their levels and numbers of rows.
+A crossed group is a combination of levels, one of each attribute, and named by them: "Female,
+Black".
 """
 
 from __future__ import annotations
@@ -15,15 +15,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import factorize
-from .distinct import in_use
-from .messages import MISSING_LEVEL, Note, level_name, list_values, missing_rows, row_list
+from .columns import factorize, number_of
+from .messages import (
+    MISSING_LEVEL,
+    Counts,
+    Note,
+    level_name,
+    list_values,
+    missing_rows,
+    row_list,
+)
 
 Parts = tuple[tuple[str, ...], ...]
 
 EMPTY_LIMIT = 10_000  # above this many combinations the empty ones are counted, not listed
 
-SINGLETON_LEVELS = 20  # a column with more levels than this, most of them single rows, is noted
+SINGLETON_LEVELS = 20  # more levels than this, most of them single rows, are a warning
 
 BLANK = ("", "na", "nan", "n/a", "null", "<na>", "nat")  # names that may mean a missing level
 
@@ -37,61 +44,59 @@ class Levels(NamedTuple):
     values: list[Any]
 
 
-def levels_of(name: str, array: Any, first: int = 0) -> Levels:
+def levels_of(name: str, column: Any, first: int = 0) -> Levels:
     """Name the values of a column; rows in errors are numbered from `first`."""
-    codes, values = factorize("sensitive_features", array, first)
+    codes, values = factorize("sensitive_features", column, first)
     named = [level_name(value) for value in values]
     names = sorted(set(named))
-    if named != names:
-        position = {level: code for code, level in enumerate(names)}
-        codes = np.array([*(position[level] for level in named), -1])[codes]
+    position = {level: code for code, level in enumerate(names)}
+    codes = np.array([*(position[level] for level in named), -1])[codes]
     return Levels(name, codes, names, values)
 
 
 def absent(levels: list[Levels]) -> NDArray[np.bool_] | None:
-    """Return which rows miss an attribute, None for no row."""
-    holes = [level.codes < 0 for level in levels if (level.codes < 0).any()]
-    return np.logical_or.reduce(holes) if holes else None
+    """Return the mask of rows that miss an attribute, None for no row."""
+    masks = [level.codes < 0 for level in levels if (level.codes < 0).any()]
+    return np.logical_or.reduce(masks) if masks else None
 
 
 def refuse_missing(levels: list[Levels], first: int) -> None:
     """Raise ValueError that names the rows where an attribute is missing."""
-    holes = [(level.name, level.codes < 0) for level in levels if (level.codes < 0).any()]
-    where = missing_rows(holes[0][1], first)
+    masks = [(level.name, level.codes < 0) for level in levels if (level.codes < 0).any()]
+    where = missing_rows(masks[0][1], first)
     if len(levels) > 1:
-        count = sum(int(np.count_nonzero(hole)) for _, hole in holes)
-        lists = (f"{name}: {row_list(first + np.flatnonzero(hole))}" for name, hole in holes)
+        count = sum(int(np.count_nonzero(mask)) for _, mask in masks)
+        lists = (f"{name}: {row_list(first + np.flatnonzero(mask))}" for name, mask in masks)
         where = f"{count} missing {'value' if count == 1 else 'values'} ({'; '.join(lists)})"
     raise ValueError(f'sensitive_features has {where}; pass missing="drop" or missing="group"')
 
 
 def drop_missing(levels: list[Levels], gone: NDArray[np.bool_]) -> list[Levels]:
-    """Leave out rows, and levels that then have none."""
+    """Leave out rows, and levels without any other row."""
     kept = []
     for level in levels:
-        codes, present = _compact(level.codes[~gone], len(level.names))
-        kept.append(level._replace(codes=codes, names=[level.names[code] for code in present]))
+        codes, used = _compact(level.codes[~gone], len(level.names))
+        kept.append(level._replace(codes=codes, names=[level.names[code] for code in used]))
     return kept
 
 
 def name_missing(level: Levels) -> Levels:
-    """Make what is missing a level, where something is."""
+    """Make missing values a level, if there are any."""
     if not (level.codes < 0).any():
         return level
     names = sorted([*level.names, MISSING_LEVEL])
-    table = np.array([names.index(name) for name in [*level.names, MISSING_LEVEL]])
-    return level._replace(codes=table[level.codes], names=names)
+    position = np.array([names.index(name) for name in [*level.names, MISSING_LEVEL]])
+    return level._replace(codes=position[level.codes], names=names)
 
 
 def cross(levels: list[Levels]) -> tuple[NDArray[np.int32], Parts]:
-    """Codes of the crossed groups that have rows, sorted by name, and the levels of each."""
-    codes: NDArray[np.int64] | None = None
+    """Return codes int32 (n,) of the groups that have rows, sorted by name, and their levels."""
+    codes = np.zeros(len(levels[0].codes), dtype=np.int64)
     parts: list[tuple[str, ...]] = [()]
     for level in levels:
         width = len(level.names)
-        pairs = level.codes if codes is None else codes * width + level.codes
-        codes, present = _compact(pairs, len(parts) * width)
-        parts = [(*parts[code // width], level.names[code % width]) for code in present]
+        codes, used = _compact(codes * width + level.codes, len(parts) * width)
+        parts = [(*parts[code // width], level.names[code % width]) for code in used]
     names = group_names(parts)
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(order), dtype=np.int32)
@@ -112,92 +117,105 @@ def group_names(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
 
 
 def crossed(parts: Parts) -> tuple[int, ...]:
-    """Return which attributes have two levels or more: those that cross others."""
+    """Return the indexes of attributes with two levels or more."""
     return tuple(k for k, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1)
 
 
 def empty_groups(parts: Parts) -> tuple[str, ...]:
-    """Combinations of levels that have no row, sorted; () where they are too many to list."""
+    """Return combinations of levels without rows, sorted; () if there are too many to list."""
     levels = [sorted(set(column)) for column in zip(*parts, strict=True)]
     if not len(parts) < math.prod(map(len, levels)) <= EMPTY_LIMIT:
         return ()
-    seen = set(parts)
-    every = itertools.product(*levels)
-    return tuple(sorted(", ".join(part) for part in every if part not in seen))
+    missing = set(itertools.product(*levels)) - set(parts)
+    return tuple(sorted(map(", ".join, missing)))
 
 
-def group_notes(
-    attributes: tuple[str, ...], parts: Parts, rows: NDArray[np.float64] | NDArray[np.int64]
-) -> list[Note]:
-    """Say which attribute looks real-valued, whose levels may be one, how many are not there.
+def data_notes(
+    counts: Counts,
+    attributes: tuple[str, ...],
+    parts: Parts,
+    rows: NDArray[np.float64] | NDArray[np.int64],
+    design: bool,
+    dropped: str = "",
+) -> tuple[Note, ...]:
+    """Return the warnings about the rows of a data set.
 
     Parameters
     ----------
-    attributes, parts
-        As in `ScoreData`.
+    counts, attributes, parts
+        As in `ScoreTable`.
     rows
         Number of rows of each group, (group,).
+    design
+        Whether labeled rows were chosen with known probabilities.
+    dropped
+        List of rows without an attribute, as far as their numbers are known.
     """
     notes = []
-    every: list[set[str]] = []
+    where = f" ({dropped})" if dropped else ""
+    for attribute, levels in counts.merged_levels:
+        message = f"{attribute}: values of different types share a name and are one level: "
+        message += f"{list_values(set(levels))}; if they are not, give them names of their own"
+        notes.append(Note("merged_levels", message))
+    if counts.dropped:
+        message = f"rows dropped, sensitive_features is missing: {counts.dropped}{where}"
+        notes.append(Note("dropped_rows", message))
+    if counts.missing_as_group:
+        message = f'rows put in the level "{MISSING_LEVEL}" of sensitive_features: '
+        notes.append(Note("missing_as_group", f"{message}{counts.missing_as_group}{where}"))
+    combinations = 1
     for attribute, column in zip(attributes, zip(*parts, strict=True), strict=False):
-        counts: dict[str, float] = {}
+        counts_of: Counter[str] = Counter()
         for level, count in zip(column, rows.tolist(), strict=True):
-            counts[level] = counts.get(level, 0) + count
-        every.append(set(counts))
-        single = sum(count == 1 for count in counts.values())
-        many = len(counts) > SINGLETON_LEVELS or any(map(_is_real, counts))
-        if 2 * single > len(counts) and many:
-            message = f"{attribute} has {len(counts)} levels, {single} of them with one row; cut a "
-            message += "real-valued column into bands"
-            notes.append(Note("real_valued_group", message))
-        notes += _name_notes(attribute, every[-1])
-    combinations = math.prod(map(len, every))
+            counts_of[level] += count
+        notes += _level_notes(attribute, counts_of)
+        combinations *= len(counts_of)
     if combinations > EMPTY_LIMIT and len(attributes) > 1:
         message = f"combinations without rows, too many to list: {combinations - len(parts)}; "
         message += "cross fewer attributes, or merge levels"
         notes.append(Note("empty_groups", message))
-    return notes
+    if counts.ties:
+        message = f"rows with a score equal to the threshold, counted as positive: {counts.ties}"
+        message += "; a threshold just above makes them negative"
+        notes.append(Note("ties_with_threshold", message))
+    if design:
+        message = "labels-only weights each label by 1 / label_prob; prediction-powered is left "
+        message += "out where it differs within a group; the posterior does not need it if rows "
+        message += "were chosen by their score and group alone"
+        notes.append(Note("label_prob", message))
+    return tuple(notes)
 
 
-def _name_notes(attribute: str, levels: set[str]) -> list[Note]:
-    """Say which levels may be one, or none: they are groups of their own, whatever they mean."""
-    alike: dict[str, list[str]] = {}
-    for level in sorted(levels):
-        alike.setdefault("".join(level.casefold().split()), []).append(level)
-    groups = [same for same in alike.values() if len(same) > 1]
+def _level_notes(attribute: str, rows: Counter[str]) -> list[Note]:
+    """Return warnings about the levels of an attribute, by their names and numbers of rows."""
     notes = []
-    if groups:
-        listed = "; ".join(list_values(tuple(same)) for same in groups[:5])
-        more = "; ..." if len(groups) > 5 else ""
-        message = f"{attribute} has levels that differ only in case or spaces: {listed}{more}; if "
-        notes.append(Note("alike_levels", f"{message}they are one, write them alike"))
-    blank = tuple(sorted(level for level in levels if level.casefold() in BLANK))
+    single = sum(count == 1 for count in rows.values())
+    real = [n for n in map(number_of, rows) if n is not None and not n.is_integer()]
+    if 2 * single > len(rows) and (len(rows) > SINGLETON_LEVELS or real):
+        message = f"{attribute} has {len(rows)} levels, {single} of them with one row; cut a "
+        notes.append(Note("real_valued_group", f"{message}real-valued column into bands"))
+    alike: dict[str, list[str]] = {}
+    for level in sorted(rows):
+        alike.setdefault("".join(level.casefold().split()), []).append(level)
+    listed = [list_values(tuple(levels)) for levels in alike.values() if len(levels) > 1]
+    if listed:
+        message = f"{attribute} has levels that differ only in case or spaces: "
+        message += "; ".join(listed[:5]) + ("; ..." if len(listed) > 5 else "")
+        notes.append(Note("alike_levels", f"{message}; if they are one, write them alike"))
+    blank = tuple(level for level in sorted(rows) if level.casefold() in BLANK)
     if blank:
         message = f"{attribute} has levels that read as missing: {list_values(blank)}; they are "
-        notes.append(
-            Note("blank_levels", f"{message}groups; if they are missing, leave them empty")
-        )
+        message += "groups; if they are missing, leave them empty"
+        notes.append(Note("blank_levels", message))
     return notes
-
-
-def _is_real(level: str) -> bool:
-    """Whether the name of a level reads as a number that is not whole."""
-    try:
-        number = float(level)
-    except ValueError:
-        return False
-    return math.isfinite(number) and not number.is_integer()
 
 
 def _compact(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], list[int]]:
-    """Renumber codes in range(size) without gaps; also the old codes in use."""
+    """Renumber codes in range(size) without gaps, and return the old codes in use."""
     if size > 4 * codes.size + 1000:
         used, inverse = np.unique(codes, return_inverse=True)
         return inverse, used.tolist()
-    used = np.flatnonzero(in_use(codes, size))
-    if used.size < size:
-        table = np.zeros(size, dtype=np.int64)
-        table[used] = np.arange(used.size)
-        codes = table[codes]
-    return codes, used.tolist()
+    used = np.flatnonzero(np.bincount(codes, minlength=size))
+    rank = np.zeros(size, dtype=np.int64)
+    rank[used] = np.arange(used.size)
+    return rank[codes], used.tolist()

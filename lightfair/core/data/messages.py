@@ -1,11 +1,7 @@
-"""Wording: how errors and notes name values, rows and groups.
+"""Messages: warnings, and how values, rows, names and numbers are written in text.
 
-Counts: what reading dropped, named or found unusual, as numbers that add.
-
-The rows of a data set do not travel on, and neither do their numbers: a table of many files says
-how many rows were dropped, not which. Notes on groups follow from the groups and are not counted.
-
-Hints: which known name was likely meant by one that is not known.
+Rows are numbered from 0. A table does not know the numbers of its rows: it reports how many were
+dropped, not which.
 """
 
 from __future__ import annotations
@@ -18,67 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+MISSING_LEVEL = "missing"  # the level that missing="group" makes
+
+SIMILAR = 0.6  # similarity, of 1, from which a name is suggested
+
 
 class Note(NamedTuple):
-    """What was dropped or is unusual: a stable code for programs, a sentence for people."""
+    """A warning: a stable code for programs, a message for people."""
 
     code: str
     message: str
 
 
-def level_name(value: Any) -> str:
-    """Return the name of a level, or of a crossed group given as a tuple of levels."""
-    if isinstance(value, tuple):
-        return ", ".join(level_name(part) for part in value)
-    if isinstance(value, np.datetime64):  # an int for nanoseconds, a date or datetime otherwise
-        item = value.item()
-        return str(value.astype("datetime64[us]").item() if isinstance(item, int) else item)
-    if isinstance(value, (float, np.floating)) and float(value).is_integer():
-        return str(int(value))
-    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
-
-
-def lies_in(value: Any, low: float, high: float) -> bool:
-    """Whether a value is a real number strictly between two bounds."""
-    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return bool(real and low < value < high)
-
-
-def show(value: Any) -> str:
-    text = repr(str(value)) if isinstance(value, str) else level_name(value)
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def visible(name: str) -> str:
-    """The name of a column or file: quoted where it could not be seen."""
-    return name if name.isprintable() and name.strip() == name != "" else show(name)
-
-
-def list_values(values: Iterable[Any]) -> str:
-    shown = [show(value) for value in values]
-    shown = shown if isinstance(values, tuple) else sorted(shown)
-    return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
-
-
-def row_list(rows: NDArray[np.int64]) -> str:
-    listed = ", ".join(str(row) for row in rows[:5]) + (", ..." if rows.size > 5 else "")
-    return f"row{'s' if rows.size > 1 else ''} {listed}"
-
-
-def missing_rows(mask: NDArray[np.bool_], first: int = 0) -> str:
-    count = int(np.count_nonzero(mask))
-    rows = row_list(first + np.flatnonzero(mask))
-    return f"{count} missing {'value' if count == 1 else 'values'} ({rows})"
-
-
-APART = "; if they are not, give them names of their own"
-
-MISSING_LEVEL = "missing"  # the level that missing="group" makes
-
-
 @dataclass(frozen=True)
 class Counts:
-    """What happened to rows on their way in.
+    """What happened to rows when they were read.
 
     Attributes
     ----------
@@ -109,51 +59,59 @@ class Counts:
         )
 
 
-def row_notes(counts: Counts, rows: str = "") -> list[Note]:
-    """Say what happened to rows; `rows` lists some of those where an attribute is missing."""
-    notes = []
-    for attribute, levels in counts.merged_levels:
-        message = f"{attribute}: values of different types share a name and are one level: "
-        notes.append(Note("merged_levels", f"{message}{list_values(set(levels))}{APART}"))
-    listed = f" ({rows})" if rows else ""
-    if counts.dropped:
-        message = f"rows dropped, sensitive_features is missing: {counts.dropped}{listed}"
-        notes.append(Note("dropped_rows", message))
-    if counts.missing_as_group:
-        message = f'rows put in the level "{MISSING_LEVEL}" of sensitive_features: '
-        notes.append(Note("missing_as_group", f"{message}{counts.missing_as_group}{listed}"))
-    return notes
+def level_name(value: Any) -> str:
+    """Return the name of a level, or of a crossed group given as a tuple of levels."""
+    if isinstance(value, tuple):
+        return ", ".join(map(level_name, value))
+    if isinstance(value, np.datetime64):  # an int for nanoseconds, a date or datetime otherwise
+        item = value.item()
+        return str(value.astype("datetime64[us]").item() if isinstance(item, int) else item)
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
 
 
-def design_notes(given: bool) -> list[Note]:
-    """Say what the probabilities of being labeled are used for, where they are given."""
-    if not given:
-        return []
-    message = (
-        "labels-only weights each label by 1 / label_prob; prediction-powered is left out where it "
-        "differs within a group; the posterior does not need it if rows were chosen by their score "
-        "and group alone"
-    )
-    return [Note("label_prob", message)]
+def lies_in(value: Any, low: float, high: float) -> bool:
+    """Whether a value is a real number strictly between two bounds."""
+    real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    return bool(real and low < value < high)
 
 
-def tie_notes(counts: Counts) -> list[Note]:
-    """Say how many rows are on the threshold."""
-    if not counts.ties:
-        return []
-    message = f"rows with a score equal to the threshold, counted as positive: {counts.ties}"
-    message += "; a threshold just above makes them negative"
-    return [Note("ties_with_threshold", message)]
+def show(value: Any) -> str:
+    """Return a value as errors show it: text in quotes, at most 60 characters."""
+    text = repr(str(value)) if isinstance(value, str) else level_name(value)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
-LIKE = 0.6  # similarity from which a name is likely the one that was meant, of 1
+def visible(name: str) -> str:
+    """Return the name of a column or file, in quotes if it could not be seen without."""
+    return name if name.isprintable() and name.strip() == name != "" else show(name)
 
 
-def hint(given: str, known: Iterable[str], also: Mapping[str, str] | None = None) -> str:
-    """Return " (did you mean 'label'?)", or nothing where no known name is like the given one.
+def list_values(values: Iterable[Any]) -> str:
+    """List at most five values; those of a tuple in their order, others sorted."""
+    shown = [show(value) for value in values]
+    shown = shown if isinstance(values, tuple) else sorted(shown)
+    return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
 
-    Case does not count, nor whether words are joined by hyphens, underscores or blanks. `also` are
-    other words for known names.
+
+def row_list(rows: NDArray[np.int64]) -> str:
+    """List at most five numbers of rows: "rows 3, 8"."""
+    listed = ", ".join(str(row) for row in rows[:5]) + (", ..." if rows.size > 5 else "")
+    return f"row{'s' if rows.size > 1 else ''} {listed}"
+
+
+def missing_rows(mask: NDArray[np.bool_], first: int = 0) -> str:
+    """Return "2 missing values (rows 3, 8)" for a mask (n,) of rows numbered from `first`."""
+    rows = first + np.flatnonzero(mask)
+    return f"{rows.size} missing {'value' if rows.size == 1 else 'values'} ({row_list(rows)})"
+
+
+def hint(name: str, known: Iterable[str], also: Mapping[str, str] | None = None) -> str:
+    """Return the suggestion " (did you mean 'label'?)", or "" if no known name is similar.
+
+    Case does not matter, nor whether words are joined by hyphens, underscores or blanks. `also`
+    maps other words to known names.
 
     Examples
     --------
@@ -164,10 +122,9 @@ def hint(given: str, known: Iterable[str], also: Mapping[str, str] | None = None
     """
     from difflib import get_close_matches
 
-    names: dict[str, str] = {}
-    for word, name in [*((name, name) for name in known), *(also or {}).items()]:
-        names.setdefault(_plain(word), name)
-    close = get_close_matches(_plain(given), names, 1, LIKE)
+    names = {_plain(word): known_name for word, known_name in (also or {}).items()}
+    names |= {_plain(known_name): known_name for known_name in known}
+    close = get_close_matches(_plain(name), names, 1, SIMILAR)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
 
 
@@ -176,22 +133,19 @@ def _plain(name: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Write characters that are no print, as names from data may hold, as escapes."""
-    if text.isprintable():
-        return text
+    """Write characters that cannot be printed, as names in data may hold, as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def number(value: float | None, digits: int = 3) -> str:
-    """Show a number, or a dash for an undefined one; never -0.000."""
+    """Format a number, or a dash for an undefined one; never -0.000."""
     if value is None or not math.isfinite(value):
         return "-"
-    text = f"{value:.{digits}f}"
-    return text[1:] if text.startswith("-") and not any(c in "123456789" for c in text) else text
+    return f"{round(float(value), digits) + 0.0:.{digits}f}"
 
 
 def probability(value: float | None, *, exact: bool = False) -> str:
-    """Show a probability; one from draws never as 0 or 1, which draws cannot show."""
+    """Format a probability; one from draws never as 0 or 1, which draws cannot show."""
     if value is None or not math.isfinite(value):
         return "-"
     if exact:
@@ -202,10 +156,10 @@ def probability(value: float | None, *, exact: bool = False) -> str:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """Show an interval."""
+    """Format an interval."""
     return f"[{number(low)}, {number(high)}]"
 
 
 def counted(n: int, noun: str) -> str:
-    """Show a count with its noun: 1 row, 2,056 rows."""
+    """Format a count with its noun: 1 row, 2,056 rows."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"

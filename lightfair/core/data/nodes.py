@@ -1,8 +1,20 @@
-"""core.data.nodes."""
+"""Points, cells and nodes: rows of a stratum, summed on the logit axis.
+
+A stratum is a group, a predicted class and a label, and where a table has several thresholds
+(`cuts`) also the interval of the score between them. Its code, with G groups, is
+
+    ((interval * G + group) * 2 + predicted) * 3 + label        label: 0, 1, 2 for unlabeled
+
+A stratum with few distinct scores keeps them as points. Any other is cut into cells of fixed width;
+a cell keeps the count and the first three power sums of the logit, relative to its center. The
+two-point Gauss rule with these moments stands in for its rows: for slopes in exp(-1.2 .. 1.2) and
+shifts in -5 .. 5 the error of a sum over rows is below 1e-8 per row.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,11 +32,10 @@ UNLABELED = 2  # labels in a stratum's code: 0, 1, unlabeled
 
 
 class Points(NamedTuple):
-    """Distinct scores of strata that have few, sorted by stratum and logit.
+    """Distinct scores of strata that have few, sorted by stratum and logit; arrays (point,).
 
-    stratum: int64, (group * 2 + predicted) * 3 + label; logit: float64, of the clipped score;
-    rows, weight, weight_sq: float64, the number of rows there, the sum of their weights and of
-    their squares.
+    stratum: int64; logit: float64, of the clipped score; rows, weight, weight_sq: float64, the
+    number of rows there, the sum of their weights and of their squares.
     """
 
     stratum: Ints
@@ -35,10 +46,10 @@ class Points(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Cells of strata that have many distinct scores, sorted by stratum and cell.
+    """Cells of strata that have many distinct scores, sorted by stratum and cell; arrays (cell,).
 
     cell: int64, floor(logit / CELL_WIDTH); power1, power2, power3: float64, sums of powers of the
-    logit minus the centre of the cell, over rows for labeled strata, weighted for unlabeled ones.
+    logit minus the center of the cell, over rows for labeled strata, weighted for unlabeled ones.
     """
 
     stratum: Ints
@@ -51,12 +62,19 @@ class Cells(NamedTuple):
     power3: Floats
 
 
-class Nodes(NamedTuple):
-    """A sum over rows as a sum over nodes.
+NO_POINTS = Points(np.zeros(0, np.int64), *[np.zeros(0)] * 4)
 
-    stratum: int64 (node,); logit: float64; weight: float64, rows (labeled strata) or sum of
-    weights (unlabeled strata) that the node stands for; scale: float64, sum of squared weights
-    over sum of weights, 1 where rows are not weighted.
+NO_CELLS = Cells(np.zeros(0, np.int64), np.zeros(0, np.int64), *[np.zeros(0)] * 6)
+
+Part = TypeVar("Part", Points, Cells)
+
+
+class Nodes(NamedTuple):
+    """A sum over rows as a sum over nodes; arrays (node,).
+
+    stratum: int64; logit: float64; weight: float64, rows (labeled strata) or sum of weights
+    (unlabeled strata) that the node stands for; scale: float64, sum of squared weights over sum of
+    weights, 1 where rows are not weighted.
     """
 
     stratum: Ints
@@ -72,7 +90,7 @@ def check_clip(clip: Any) -> None:
 
 
 def check_edges(score: Floats, clip: float, row: Ints | None = None) -> None:
-    """Raise ValueError where clip is 0 and a score is 0 or 1; `row` (n,) are numbers of rows."""
+    """Raise ValueError if clip is 0 and a score is 0 or 1; `row` (n,) are numbers of rows."""
     if 1.0 - clip < 1.0:
         return
     edge = np.flatnonzero((score == 0.0) | (score == 1.0))
@@ -85,26 +103,45 @@ def check_edges(score: Floats, clip: float, row: Ints | None = None) -> None:
 
 
 def clip_bounds(clip: float) -> Floats:
-    """Return the logits of clip and 1 - clip, float64 (2,); infinite where nothing is clipped."""
+    """Return the logits of clip and 1 - clip, float64 (2,); infinite if nothing is clipped."""
     return np.array([-np.inf, np.inf]) if 1.0 - clip == 1.0 else logit_of([0.0, 1.0], clip)
 
 
-def to_cells(points: Points) -> Cells:
-    """Move points into cells; the points of a cell are merged."""
-    cell = np.floor(points.logit / CELL_WIDTH).astype(np.int64)
-    away = points.logit - (cell + 0.5) * CELL_WIDTH
-    mass = np.where(points.stratum % 3 != UNLABELED, points.rows, points.weight)
-    powers = [mass * away, mass * away * away, mass * away * away * away]
-    return _merged_cells(
-        Cells(points.stratum, cell, points.rows, points.weight, points.weight_sq, *powers)
-    )
+def settled(groups: int, clip: float, points: Points, cells: Cells) -> tuple[Points, Cells]:
+    """Merge equal points and equal cells; move strata with too many points into cells.
+
+    Scores at a clipping bound are always points. Strata that have cells keep no other points.
+
+    Parameters
+    ----------
+    groups
+        Number of groups, times that of intervals.
+    clip
+        As in `ScoreTable`.
+    points, cells
+        In any order.
+    """
+    points = _merged(points)
+    low, high = clip_bounds(clip)
+    inside = (points.logit > low) & (points.logit < high)
+    many = np.bincount(points.stratum[inside], minlength=groups * 6) > EXACT_LIMIT
+    many[cells.stratum] = True
+    moves = many[points.stratum] & inside
+    moved = _to_cells(Points._make(column[moves] for column in points))
+    points = Points._make(column[~moves] for column in points)
+    return points, _merged(joined([cells, moved]))
+
+
+def joined(parts: Sequence[Part]) -> Part:
+    """Concatenate points, or cells."""
+    columns: list[Any] = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    return type(parts[0])(*columns)
 
 
 def gauss_rule(cells: Cells) -> Nodes:
     """Return the two nodes of each cell that have its count and first three moments."""
     mass = np.where(cells.stratum % 3 != UNLABELED, cells.rows, cells.weight)
-    some = mass > 0.0
-    safe = np.where(some, mass, 1.0)
+    safe = np.where(mass > 0.0, mass, 1.0)
     mean = cells.power1 / safe
     variance = cells.power2 / safe - mean * mean
     third = cells.power3 / safe - mean * (3.0 * cells.power2 / safe - 2.0 * mean * mean)
@@ -113,10 +150,10 @@ def gauss_rule(cells: Cells) -> Nodes:
     tilt = np.where(spread, third / (2.0 * variance), 0.0)
     root = np.sqrt(tilt * tilt + variance)
     share = np.where(spread, 0.5 * (1.0 + tilt / root), 0.0)  # of the lower node
-    centre = (cells.cell + 0.5) * CELL_WIDTH + mean
-    lower = np.where(spread, centre + tilt - root, centre)
-    upper = np.where(spread, centre + tilt + root, centre)
-    scale = _ratio(cells.weight_sq, cells.weight)
+    center = (cells.cell + 0.5) * CELL_WIDTH + mean
+    lower = np.where(spread, center + tilt - root, center)
+    upper = np.where(spread, center + tilt + root, center)
+    scale = scale_of(cells)
     return Nodes(
         np.concatenate([cells.stratum[spread], cells.stratum]),
         np.concatenate([lower[spread], upper]),
@@ -125,48 +162,28 @@ def gauss_rule(cells: Cells) -> Nodes:
     )
 
 
-def settled(groups: int, clip: float, points: Points, cells: Cells) -> tuple[Points, Cells]:
-    """Merge equal points and cells; move strata with too many points, or with cells, to cells."""
-    points = merged_points(points)
-    low, high = clip_bounds(clip)
-    inside = (points.logit > low) & (points.logit < high)
-    many = np.bincount(points.stratum[inside], minlength=groups * 6) > EXACT_LIMIT
-    many[cells.stratum] = True
-    moves = many[points.stratum] & inside
-    moved = to_cells(Points._make(column[moves] for column in points))
-    cells = Cells._make(np.concatenate(pair) for pair in zip(cells, moved, strict=True))
-    points = Points._make(column[~moves] for column in points)
-    return points, _merged_cells(cells)
+def scale_of(part: Points | Cells) -> Floats:
+    """Sum of squared weights over sum of weights, 1 where that is 0: float64 (n,)."""
+    one = np.ones_like(part.weight)
+    return np.divide(part.weight_sq, part.weight, out=one, where=part.weight > 0.0)
 
 
-def merged_points(points: Points) -> Points:
-    """Merge points of one stratum and logit; sums are in the order of the points."""
-    return Points(*_merged(points))
+def _to_cells(points: Points) -> Cells:
+    cell = np.floor(points.logit / CELL_WIDTH).astype(np.int64)
+    away = points.logit - (cell + 0.5) * CELL_WIDTH
+    mass = np.where(points.stratum % 3 != UNLABELED, points.rows, points.weight)
+    powers = [mass * away, mass * away * away, mass * away * away * away]
+    return Cells(points.stratum, cell, *points[2:], *powers)
 
 
-def _merged_cells(cells: Cells) -> Cells:
-    return Cells(*_merged(cells))
-
-
-def _merged(parts: Points | Cells) -> list[Any]:
+def _merged(part: Part) -> Part:
     """Sort by the first two columns, and sum the others where both are equal."""
-    first, order = _runs(parts[0], parts[1])
-    run = np.zeros(len(order), dtype=np.int64)
-    run[first[1:]] = 1
-    run = np.cumsum(run)
-    # float64 even where there is nothing to sum
-    sums = [np.bincount(run, column[order], len(first)).astype(float) for column in parts[2:]]
-    return [parts[0][order][first], parts[1][order][first], *sums]
-
-
-def _runs(major: Ints, minor: npt.NDArray[np.float64] | Ints) -> tuple[Ints, Ints]:
-    """Order by (major, minor), and where in that order each distinct pair begins."""
-    order = np.lexsort((minor, major)).astype(np.int64)
-    a, b = major[order], minor[order]
+    order = np.lexsort((part[1], part[0]))
+    major, minor = part[0][order], part[1][order]
     new = np.ones(len(order), dtype=bool)
-    new[1:] = (a[1:] != a[:-1]) | (b[1:] != b[:-1])
-    return np.flatnonzero(new).astype(np.int64), order
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    return np.divide(top, bottom, out=np.ones_like(top), where=bottom > 0.0)
+    new[1:] = (major[1:] != major[:-1]) | (minor[1:] != minor[:-1])
+    run = np.cumsum(new) - 1
+    columns: list[Any] = [major[new], minor[new]]
+    for column in part[2:]:
+        columns.append(np.bincount(run, column[order]).astype(np.float64))  # else int64 if empty
+    return type(part)(*columns)

@@ -1,19 +1,12 @@
-"""The table: rows replaced, once, by weighted nodes on the logit axis.
+"""ScoreTable: the sufficient summary of scored rows, of a size that does not grow with them.
 
 Every quantity of the method (log likelihood, imputed counts, frequencies) is a sum over rows of a
-smooth function of the score, within a stratum: a group, a predicted class and a label. A stratum
-with few distinct scores keeps them. Any other is cut into cells of fixed width on the logit axis;
-a cell keeps the count and the first three power sums of the logit, relative to its centre, and
-the two-point Gauss rule with these moments stands in for its rows. For slopes in exp(-1.2 .. 1.2)
-and shifts in -5 .. 5 the error of a sum is below 1e-8 per row.
+smooth function of the score, within a stratum; points and cells (`nodes`) hold these sums. Tables
+add: the sum of the tables of two parts of a data set is the table of the whole.
 
-Tables add: the sum of the tables of two chunks is the table of both. After the table nothing
-depends on the number of rows, and nothing asks for them: names of groups, thresholds and what was
-dropped are on the table.
-
-Row weights count in the metrics and not in the likelihood: the curve is a statement about labels
-given scores, and a survey weight of 500 is not 500 observations of it. So nodes of labeled
-strata count rows, those of unlabeled strata sum weights.
+Row weights count in the metrics and not in the likelihood: the curve describes labels given scores,
+and a survey weight of 500 is not 500 observations of it. So nodes of labeled strata count rows, and
+those of unlabeled strata sum weights.
 """
 
 from __future__ import annotations
@@ -24,10 +17,21 @@ from typing import Any
 
 import numpy as np
 
-from .groups import Parts, empty_groups, group_names, group_notes
+from .groups import Parts, data_notes, empty_groups, group_names
 from .logit import Floats
-from .messages import Counts, Note, design_notes, row_notes, tie_notes
-from .nodes import UNLABELED, Cells, Nodes, Points, _ratio, clip_bounds, gauss_rule, settled
+from .messages import Counts, Note
+from .nodes import (
+    UNLABELED,
+    Cells,
+    Nodes,
+    Part,
+    Points,
+    clip_bounds,
+    gauss_rule,
+    joined,
+    scale_of,
+    settled,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,30 +45,30 @@ class ScoreTable:
     clip : float
         Scores were clipped to [clip, 1 - clip] before the logit.
     clipped : int
-        Rows whose score was outside.
+        Number of rows whose score was outside.
     points, cells
-        The strata; each stratum is wholly in one of them, but for scores at a clipping bound, which
+        The strata; each stratum is entirely in one of them, except that scores at a clipping bound
         are always points.
     attributes : tuple of str
         Names of the sensitive attributes.
     parts : tuple of tuple of str
         For each group its level of each attribute. Default: its name, of one attribute.
     threshold : float, dict of str to float, or None
-        The threshold, or one for each of `groups`. None when decisions were given.
+        The threshold, or one for each of `groups`. None if decisions were given.
     weighted : bool
         Whether rows have weights.
     counts : Counts
-        What happened to the rows on their way in.
+        Rows dropped, merged levels and ties.
     design : float64 array, shape (group, predicted, 2, 2), or None
-        Where labeled rows were chosen with known probabilities: by label, 0 or 1, the sum of
+        If labeled rows were chosen with known probabilities: by label, 0 or 1, the sum of
         weight / probability over labeled rows, and of its square.
     cuts : tuple of float
-        Where rows are kept apart by several thresholds (`bands`), those, the first being
-        `threshold`; else (). Then the last attribute is hidden, the band of the score.
+        Several thresholds, the first being `threshold`: strata are divided by the interval between
+        them that the score lies in. Else ().
 
     Examples
     --------
-    The methods go on from these lines. Tables of parts add up to the table of all rows.
+    The examples of the methods use this table. Tables of parts add up to the table of all rows.
 
     >>> import lightfair as lf
     >>> january = {"y": [1, None], "s": [0.9, 0.2], "g": ["a", "b"]}
@@ -95,12 +99,10 @@ class ScoreTable:
             raise ValueError("a group must be named by its parts, joined by a comma and a space")
 
     def __repr__(self) -> str:
-        if self.cuts:
-            several = ", ".join(f"{cut:g}" for cut in self.cuts)
-            return f"{repr(self._plain)[:-1]}; thresholds {several}>"
+        thresholds = f"; thresholds {_listed(self.cuts)}" if self.cuts else ""
         return (
             f"<ScoreTable: {self.rows:,} rows, {self.labeled:,} labeled; {len(self.groups):,} "
-            f"groups by {', '.join(self.attributes)}; clip {self.clip:g}>"
+            f"groups by {', '.join(self.attributes)}; clip {self.clip:g}{thresholds}>"
         )
 
     @property
@@ -115,27 +117,15 @@ class ScoreTable:
 
     @property
     def empty_groups(self) -> tuple[str, ...]:
-        """Combinations of levels that have no row, sorted; () where they are too many to list."""
-        return empty_groups(self._plain.parts)
+        """Combinations of levels without rows, sorted; () if there are too many to list."""
+        return empty_groups(self.parts)
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """What was dropped, what is unusual."""
-        plain = self._plain
-        rows = plain.sums("rows").sum(axis=(1, 2))
-        return (
-            *row_notes(self.counts),
-            *group_notes(plain.attributes, plain.parts, rows),
-            *tie_notes(self.counts),
-            *design_notes(self.design is not None),
-        )
-
-    @property
-    def _plain(self) -> ScoreTable:
-        """The table without bands."""
-        from .bands import collapsed
-
-        return collapsed(self)
+        """Warnings about the data: what was dropped, what is unusual."""
+        rows = self.sums("rows").sum(axis=(1, 2))
+        design = self.design is not None
+        return data_notes(self.counts, self.attributes, self.parts, rows, design)
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
         """Merge two tables of different rows; groups are matched by name.
@@ -143,51 +133,51 @@ class ScoreTable:
         Raises
         ------
         ValueError
-            If their clip, attributes or thresholds differ, or only one of them knows with what
-            probabilities its labeled rows were chosen.
+            If their clip, attributes or thresholds differ, or if only one of them has the
+            probabilities with which its labeled rows were chosen.
         """
         if not isinstance(other, ScoreTable):
             return NotImplemented
         _check_same("clip", self.clip, other.clip, "one clip")
-        if self.cuts != other.cuts:
-            several = [
-                f"{_said(cuts)} in a list" if cuts else "none" for cuts in (self.cuts, other.cuts)
-            ]
-            raise ValueError(
-                "tables add only when they keep rows apart by the same thresholds; got "
-                f"{' and '.join(several)}; build both with one list"
-            )
+        _check_same("list of thresholds", self.cuts, other.cuts, "one list")
         _check_same("attributes", self.attributes, other.attributes, "the same in one order")
-        found = dict(zip(self.groups, self.parts, strict=True))
+        part_of = dict(zip(self.groups, self.parts, strict=True))
         for name, part in zip(other.groups, other.parts, strict=True):
-            if found.setdefault(name, part) != part:
-                group_names([part, found[name]])  # raises
-        groups = tuple(sorted(found))
-        points: list[Any] = []
-        cells: list[Any] = []
-        for table in (self, other):
-            index = np.searchsorted(groups, table.groups).astype(np.int64)
-            for parts, all_parts in ((table.points, points), (table.cells, cells)):
-                old = parts.stratum
-                all_parts.append(parts._replace(stratum=index[old // 6] * 6 + old % 6))
-        merged = settled(
-            len(groups),
+            if part_of.setdefault(name, part) != part:
+                group_names([part, part_of[name]])  # raises
+        groups = tuple(sorted(part_of))
+        points, cells = settled(
+            len(groups) * (len(self.cuts) + 1),
             self.clip,
-            Points._make(np.concatenate(column) for column in zip(*points, strict=True)),
-            Cells._make(np.concatenate(column) for column in zip(*cells, strict=True)),
+            joined([_renumbered(table.points, table.groups, groups) for table in (self, other)]),
+            joined([_renumbered(table.cells, table.groups, groups) for table in (self, other)]),
         )
         return replace(
             self,
             groups=groups,
             clipped=self.clipped + other.clipped,
-            points=merged[0],
-            cells=merged[1],
-            parts=tuple(found[name] for name in groups),
+            points=points,
+            cells=cells,
+            parts=tuple(part_of[name] for name in groups),
             threshold=_merged_thresholds(self.threshold, other.threshold),
             weighted=self.weighted or other.weighted,
             counts=self.counts + other.counts,
             design=_merged_designs(groups, (self, other)),
         )
+
+    def without_cuts(self) -> ScoreTable:
+        """Return the table of one threshold: strata are not divided by intervals.
+
+        The sums of a cell that several intervals share are those of its parts: they differ in the
+        last digit from sums over the rows in their order.
+        """
+        if not self.cuts:
+            return self
+        size = len(self.groups) * 6
+        points = self.points._replace(stratum=self.points.stratum % size)
+        cells = self.cells._replace(stratum=self.cells.stratum % size)
+        points, cells = settled(len(self.groups), self.clip, points, cells)
+        return replace(self, points=points, cells=cells, cuts=())
 
     def sums(self, column: str) -> Floats:
         """Sum rows, weight or weight_sq by stratum: float64 (group, predicted, label).
@@ -200,15 +190,15 @@ class ScoreTable:
         [[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]]]
         """
         total = np.zeros(len(self.groups) * 6)
-        for parts in (self.points, self.cells):
-            np.add.at(total, parts.stratum, getattr(parts, column))
+        for part in (self.points, self.cells):
+            np.add.at(total, part.stratum % len(total), getattr(part, column))
         return total.reshape(-1, 2, 3)
 
     def labeled_sums(self) -> tuple[Floats, Floats]:
         """Sum the weights of labeled rows, and their squares: two float64 (group, predicted, 2).
 
-        Where rows were chosen for labeling with known probabilities a row weighs as many as it
-        stands for, weight / probability; in a group with all rows labeled nothing was chosen.
+        If rows were chosen for labeling with known probabilities, each counts with
+        weight / probability; except in a group with all rows labeled, where nothing was chosen.
 
         Examples
         --------
@@ -242,51 +232,54 @@ class ScoreTable:
         >>> table.nodes().weight.tolist()
         [1.0, 1.0, 1.0, 1.0]
         """
-        labeled = self.points.stratum % 3 != UNLABELED
-        ratio = _ratio(self.points.weight_sq, self.points.weight)
-        exact = Nodes(
-            self.points.stratum,
-            self.points.logit,
-            np.where(labeled, self.points.rows, self.points.weight),
-            ratio,
-        )
-        ruled = gauss_rule(self.cells)
-        joined = Nodes._make(np.concatenate(pair) for pair in zip(exact, ruled, strict=True))
-        order = np.argsort(joined.stratum, kind="stable")
-        columns: list[Any] = [column[order] for column in joined]
-        return Nodes(*columns)
+        points = self.points
+        labeled = points.stratum % 3 != UNLABELED
+        weight = np.where(labeled, points.rows, points.weight)
+        exact = Nodes(points.stratum, points.logit, weight, scale_of(points))
+        nodes = zip(exact, gauss_rule(self.cells), strict=True)
+        columns: list[Any] = [np.concatenate(pair) for pair in nodes]
+        order = np.argsort(columns[0], kind="stable")
+        return Nodes(*(column[order] for column in columns))
 
 
-def _check_same(what: str, mine: Any, yours: Any, way_out: str) -> None:
-    if mine != yours:
+def _renumbered(part: Part, old: tuple[str, ...], new: tuple[str, ...]) -> Part:
+    """Write strata of the groups `old` as those of `new`, which has all of them."""
+    index = np.searchsorted(new, old).astype(np.int64)
+    interval, stratum = np.divmod(part.stratum, len(old) * 6)
+    group = interval * len(new) + index[stratum // 6]
+    return part._replace(stratum=group * 6 + stratum % 6)
+
+
+def _check_same(what: str, one: Any, other: Any, way_out: str) -> None:
+    if one != other:
         raise ValueError(
-            f"tables add only when their {what} is the same; got {_said(mine)} and {_said(yours)}; "
-            f"build both with {way_out}"
+            f"tables add only when their {what} is the same; got {_listed(one)} and "
+            f"{_listed(other)}; build both with {way_out}"
         )
 
 
-def _said(value: Any) -> str:
+def _listed(value: Any) -> str:
     if value is None:
         return "none (decisions were given)"
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {cut:g}" for name, cut in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return (", ".join(map(str, value)) or "none") if isinstance(value, tuple) else str(value)
 
 
 def _merged_thresholds(
-    mine: float | dict[str, float] | None, yours: float | dict[str, float] | None
+    one: float | dict[str, float] | None, other: float | dict[str, float] | None
 ) -> float | dict[str, float] | None:
-    """The thresholds of a sum: those of both, which must agree where both have one."""
-    if isinstance(mine, dict) and isinstance(yours, dict):
-        if any(yours.get(name, cut) != cut for name, cut in mine.items()):
-            _check_same("threshold", mine, yours, "one threshold of each group")
-        return dict(sorted({**mine, **yours}.items()))
-    _check_same("threshold", mine, yours, "one threshold")
-    return mine
+    """Return the thresholds of a sum: those of both, equal for groups that are in both."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        if any(other.get(name, cut) != cut for name, cut in one.items()):
+            _check_same("threshold", one, other, "one threshold of each group")
+        return dict(sorted({**one, **other}.items()))
+    _check_same("threshold", one, other, "one threshold")
+    return one
 
 
 def _merged_designs(groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) -> Floats | None:
-    """The designs of a sum of tables; one without must be without labels, or all must be."""
+    """Return the design of a sum: both tables have one, or have no labels, or neither has one."""
     if all(table.design is None for table in tables):
         return None
     total = np.zeros((len(groups), 2, 2, 2))

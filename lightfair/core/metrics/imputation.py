@@ -31,7 +31,6 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.bands import parents
 from ..data.logit import Floats, sigmoid
 from ..data.nodes import CELL_WIDTH, UNLABELED, gauss_rule
 from ..data.quadrature import merge
@@ -450,8 +449,8 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     high[~of_cell & (where >= bounds[1])] = np.inf
     rows = effective_rows(by_label, by_label_sq)
     rows = np.where(np.abs(rows - np.rint(rows)) < 1e-6, np.rint(rows), rows)
-    whose = parents(table)
-    group, band, predicted = whose.group[side // 2], whose.band[side // 2], side % 2
+    band, group = np.divmod(side // 2, len(table.groups))
+    predicted = side % 2
     rising = np.lexsort((predicted, band, mean, group))
     rank = np.empty(size, dtype=np.int64)
     rank[rising] = np.arange(size)
@@ -459,10 +458,10 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     at = rank[bin_of[entry[node]]]
     order = np.argsort(at, kind="stable")
     node, at = node[order], at[order]
-    edges = np.searchsorted(group[rising], np.arange(len(whose.names) + 1))
+    edges = np.searchsorted(group[rising], np.arange(len(table.groups) + 1))
     node_edges = np.searchsorted(at, edges)
     slots = []
-    for index in range(len(whose.names)):
+    for index in range(len(table.groups)):
         bins = rising[edges[index] : edges[index + 1]]
         part = slice(*node_edges[index : index + 2])
         opened, start = np.unique(at[part] - edges[index], return_index=True)
