@@ -38,8 +38,7 @@ Reference, one module a subject; python -m pydoc lightfair.metrics, and the like
     summary, sql, stored            large files, databases, the JSON of a table
     model, trust, sampler           the model, its priors, how it is fitted
     assessment          Assessment.to_dict has the keys of --json
-    recipes, tidy, plot             from and to Fairlearn, Aequitas, scikit-learn, pandas, ArviZ,
-                        pytest, a workflow; every number in a row of its own; pictures
+    tidy, plot          every number in a row of its own; plots
     cli, config         the command line, whose commands are in ..._command; a file of its options
 
 How data takes its way, each module importing only from those above it:
@@ -67,7 +66,7 @@ How data takes its way, each module importing only from those above it:
         |  cautions, provenance       warnings; what was assumed, how to reproduce it
         |  text, markdown, html, figures        show it; showing: how numbers are written
     values, tidy, frames, arviz_data            plain values, rows, data frames, draws
-    plot, estimator, recipes
+    plot, estimator
     cli finds the command, assess_command, plan_command, ...
         |  options, arguments, config, outputs, writing, colors, completion
 """

@@ -27,7 +27,7 @@ from lightfair.core.mcmc.jit import available
 MODULES = sorted(
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
     for path in PACKAGE.rglob("*.py")
-    if path.stem not in ("__main__", "recipes")
+    if path.stem != "__main__"
 )
 COMPILED = {f"lightfair.core.mcmc.{name}" for name in ("jit", "kernels", "compiled")}
 PUBLIC = sorted(set(lf.__all__) - {"__version__", "METRICS", "CRITERIA"})

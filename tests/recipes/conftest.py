@@ -1,0 +1,43 @@
+"""What the recipes start from: a data frame of scored rows, and its assessment."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+
+
+@pytest.fixture(scope="session")
+def frame():
+    """2,000 scored rows, 200 of them labeled; NaN means unlabeled."""
+    pandas = pytest.importorskip("pandas")
+    rows = lf.simulate(rows=2000, labeled=200, rng=1)
+    return pandas.DataFrame({"score": rows.y_score, "label": rows.y_true, "sex": rows.group})
+
+
+@pytest.fixture(scope="session")
+def result(frame):
+    return lf.assess(
+        frame["label"],
+        frame["score"],
+        sensitive_features=frame["sex"],
+        metrics=["tpr", "fpr"],
+        reference="A",
+        rng=1,
+    )
+
+
+@pytest.fixture(scope="session")
+def of_groups(result):
+    """The estimates of lightfair for groups, one row each."""
+    numbers = result.to_dataframe("pandas")
+    return numbers[(numbers.quantity == "metric") & (numbers.method == "lightfair")]
+
+
+@pytest.fixture(scope="session")
+def all_labeled():
+    """Scores, labels and groups of 300 rows, all of them labeled."""
+    rng = np.random.default_rng(0)
+    score, sex = rng.random(300), rng.choice(["f", "m"], 300)
+    return (rng.random(300) < score).astype(int), score, sex
