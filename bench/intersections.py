@@ -46,7 +46,7 @@ from lightfair.core.metrics.definitions import successes_failures, theta  # noqa
 from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
 from lightfair.core.metrics.labels_only import beta_binomial  # noqa: E402
 from lightfair.core.model.curve import calibrate  # noqa: E402
-from lightfair.core.model.likelihood import table_evidence  # noqa: E402
+from lightfair.core.model.likelihood import labeled_data  # noqa: E402
 from lightfair.core.model.regions import regions, trusted_scales  # noqa: E402
 from lightfair.core.settings import Settings  # noqa: E402
 
@@ -162,7 +162,7 @@ def _fitted(tables: list[ScoreTable], settings: Settings, rng: np.random.Generat
     """Draws of the confusion counts, (run, draw, group, predicted, label)."""
     where = regions(tables[0])
     chains = start_chains(
-        table_evidence(tables, family="beta", regions=where),
+        labeled_data(tables, family="beta", regions=where),
         trusted_scales(settings.prior, settings.trust, where),
         tables[0].parts if settings.nested else None,
         chains=CHAINS,

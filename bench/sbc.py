@@ -48,7 +48,7 @@ from lightfair.core.mcmc.sampler import Draws, take_draws, warm_up  # noqa: E402
 from lightfair.core.metrics.definitions import theta  # noqa: E402
 from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
 from lightfair.core.model.curve import FAMILIES, active, tie  # noqa: E402
-from lightfair.core.model.likelihood import loglik, table_evidence  # noqa: E402
+from lightfair.core.model.likelihood import labeled_data, loglik  # noqa: E402
 from lightfair.core.model.regions import Regions, no_regions, regions, trusted_scales  # noqa: E402
 from lightfair.core.model.scales import Scales  # noqa: E402
 from lightfair.core.settings import Settings  # noqa: E402
@@ -167,7 +167,7 @@ def simulate(
 ) -> Truth:
     """Draw parameters from the prior, and all labels given them.
 
-    Log odds are written out as `model` and `trust` print them, not taken from `evidence`.
+    Log odds are written out as `model` and `trust` print them, not taken from `likelihood`.
     """
     groups, size = len(data.groups), len(scales.own)
     sigma = np.abs(rng.standard_normal((sets, len(scales.sd)))) * scales.sd
@@ -249,9 +249,9 @@ def _batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics,
         score_table(replace(data, label=np.where(known, label, -1)), clip=settings.clip)
         for label in truth.label.astype(np.int8)
     ]
-    evidence = table_evidence(tables, family=case.family, regions=where)
+    labels = labeled_data(tables, family=case.family, regions=where)
     chains = warm_up(
-        evidence, scales, chains=settings.chains, warmup=settings.warmup, rng=rng.spawn(1)[0]
+        labels, scales, chains=settings.chains, warmup=settings.warmup, rng=rng.spawn(1)[0]
     )
     a_chain = -(-DRAWS // settings.chains)
     chains, drawn = take_draws(chains, a_chain * THIN)
@@ -264,8 +264,8 @@ def _batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics,
     counts = _counts(psi, tables, case.family, where, rng)
     names = ["log a", "log b", "c", *(f"{name} {j}" for j, name in enumerate(where.names))]
     size = len(names)
-    fit = loglik(psi, evidence).sum(-1)
-    of_truth = loglik(truth.psi[:, None, :, :size], evidence).sum(-1)[:, 0]
+    fit = loglik(psi, labels).sum(-1)
+    of_truth = loglik(truth.psi[:, None, :, :size], labels).sum(-1)[:, 0]
     complete = _complete(data, truth.label)
     mine = truth.sigma[:, : len(scales.sd)]
     true = statistics(case, names, scales, truth.psi, truth.mu, mine, complete, of_truth)

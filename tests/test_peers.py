@@ -12,7 +12,7 @@ import pytest
 import lightfair as lf
 from lightfair.core.metrics.definitions import theta
 from lightfair.core.metrics.imputation import confusion_counts
-from lightfair.core.model.likelihood import loglik, table_evidence
+from lightfair.core.model.likelihood import labeled_data, loglik
 
 FOLDER = Path(__file__).parents[1] / "bench" / "peers"
 
@@ -44,7 +44,7 @@ def table_of(case):
 
 def test_log_likelihood_is_that_of_lightfair(peers, case):
     rng = np.random.default_rng(1)
-    seen = table_evidence([table_of(case)], family="beta")
+    seen = labeled_data([table_of(case)], family="beta")
     data = (case.up, case.down, case.positive, case.total, case.group)
     for phi in curves(rng)[0]:
         ours = loglik(phi[None, None], seen).sum()

@@ -29,7 +29,7 @@ from lightfair.core.mcmc.sampler import take_draws, warm_up
 from lightfair.core.metrics.definitions import successes_failures, theta
 from lightfair.core.metrics.imputation import confusion_counts
 from lightfair.core.model.curve import tie
-from lightfair.core.model.likelihood import table_evidence
+from lightfair.core.model.likelihood import labeled_data
 from lightfair.core.model.regions import Regions, no_regions, trusted_scales
 
 METRICS = ("accuracy", "tpr", "fpr")
@@ -209,7 +209,7 @@ def fit(
     by_name = [run_streams(configuration, runs, name) for name in names]
     streams = [stream for of_run in zip(*by_name, strict=True) for stream in of_run]
     chains = warm_up(
-        table_evidence(tables, family=family, hierarchical=hierarchical, regions=where),
+        labeled_data(tables, family=family, hierarchical=hierarchical, regions=where),
         trusted_scales(prior.scaled(configuration.alpha), trust, where),
         chains=CHAINS,
         warmup=WARMUP,

@@ -46,7 +46,7 @@ def _sampler(case: Case, settings: Settings) -> Fit:
     from lightfair.core.mcmc.sampler import take_draws, warm_up
     from lightfair.core.metrics.definitions import theta
     from lightfair.core.metrics.imputation import confusion_counts
-    from lightfair.core.model.likelihood import table_evidence
+    from lightfair.core.model.likelihood import labeled_data
     from lightfair.core.model.scales import curve_scales
 
     data = lf.score_data(case.y_true, case.y_score, sensitive_features=case.names)
@@ -54,7 +54,7 @@ def _sampler(case: Case, settings: Settings) -> Fit:
 
     def fit(seed: int) -> Draws:
         chains = warm_up(
-            table_evidence([table], family="beta"),
+            labeled_data([table], family="beta"),
             curve_scales(lf.Prior()),
             chains=settings.chains,
             warmup=settings.warmup,

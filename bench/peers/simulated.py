@@ -15,7 +15,7 @@ from lightfair import score_data, score_table, simulate
 from lightfair.core.data.logit import logit_of
 from lightfair.core.metrics.imputation import unlabeled
 from lightfair.core.model.curve import features
-from lightfair.core.model.likelihood import table_evidence
+from lightfair.core.model.likelihood import labeled_data
 
 CLIP = 0.01
 
@@ -50,9 +50,9 @@ def build(size: Size) -> Case:
     table = score_table(data, clip=CLIP)
     known = table.sums("weight")[..., :2]
     if size.nodes:
-        seen, free = table_evidence([table], family="beta"), unlabeled(table)
-        columns = (seen.up, seen.down, seen.positive, seen.total, seen.segment, size.groups, True)
-        rest = (free.up, free.down, free.weight, free.start)
+        seen, free = labeled_data([table], family="beta"), unlabeled(table)
+        columns = (*seen.design[:2], seen.positive, seen.total, seen.segment, size.groups, True)
+        rest = (*free.design[:2], free.weight, free.start)
     else:
         group, label = data.group.astype(np.int64), data.label
         up, down, _ = features(logit_of(data.score, CLIP), "beta")

@@ -23,7 +23,7 @@ from .mcmc.posterior import Posterior
 from .metrics.definitions import Metric, free_of_labels, theta
 from .metrics.imputation import confusion, confusion_counts, impute_group, slot_theta
 from .model.curve import active, tie
-from .model.likelihood import table_evidence
+from .model.likelihood import labeled_data
 from .model.regions import Regions, no_regions, regions, trusted_scales
 from .settings import Settings
 
@@ -78,7 +78,7 @@ def draw_posterior(
         return None if progress is None else partial(progress, name)
 
     where = no_regions() if settings.trust is None else regions(table)
-    data = table_evidence(
+    data = labeled_data(
         [table],
         family=settings.family,
         hierarchical=settings.hierarchical is not False,

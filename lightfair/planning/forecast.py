@@ -29,6 +29,7 @@ from ..core.data.logit import Floats, sigmoid
 from ..core.data.nodes import UNLABELED, Ints
 from ..core.metrics.definitions import Metric, theta
 from ..core.model.curve import features
+from ..core.model.likelihood import gradient
 from ..core.model.regions import Regions
 from .places import Places, log_odds_of, places
 
@@ -230,18 +231,12 @@ def _directions(psi: Floats) -> Floats:
 def _seen(psi: Floats, bins: Bins, where: Regions, spread: Floats, inside: Sequence[int]) -> Floats:
     """Derivatives of the bins' log odds by psi, in units of the spread: float64 (K, B, r)."""
     k, _, size = psi.shape
-    seen = features(bins.logit, "beta")
-    holds = where.on_curve[bins.region]
+    design = where.design(features(bins.logit, "beta"), bins.region)
     found = np.zeros((k, len(bins.rows), spread.shape[1]))
     root = spread.reshape(len(inside), size, -1)
     for i, g in enumerate(inside):
         mine = bins.group == g
-        x = np.empty((k, int(mine.sum()), size))
-        curve = np.exp(psi[:, g, None, :2])
-        x[..., 0] = curve[..., 0] * (seen.up * holds)[mine]
-        x[..., 1] = curve[..., 1] * (seen.down * holds)[mine]
-        x[..., 2] = holds[mine]
-        x[..., 3:] = where.loadings[bins.region[mine]]
+        x = gradient(psi[:, g, None], design[:, mine])
         found[:, mine] = x @ root[i]
     return found
 

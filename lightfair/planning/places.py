@@ -15,6 +15,7 @@ from ..core.data.logit import Floats, sigmoid
 from ..core.data.nodes import CELL_WIDTH, UNLABELED, Cells, Ints, Points, settled
 from ..core.data.table import ScoreTable
 from ..core.model.curve import features
+from ..core.model.likelihood import log_odds
 from ..core.model.regions import Regions
 
 
@@ -62,18 +63,11 @@ def region_of(table: ScoreTable, where: Regions, stratum: Ints, logit: Floats, c
 
 def log_odds_of(psi: Floats, group: Ints, region: Ints, logit: Floats, where: Regions) -> Floats:
     """Log odds at scores: psi float64 (n, group, 3 + J), group, region, logit (k,) -> (n, k)."""
-    seen = features(logit, "beta")
-    holds = where.on_curve[region]
     odds = np.empty((len(psi), len(group)))
-    odds[:] = where.base[region]
     for g in np.unique(group):
         mine = group == g
-        curve = np.exp(psi[:, g, :2])
-        odds[:, mine] += curve[:, :1] * (seen.up * holds)[mine]
-        odds[:, mine] += curve[:, 1:] * (seen.down * holds)[mine]
-        odds[:, mine] += psi[:, g, 2:3] * holds[mine]
-        if where.loadings.shape[1]:
-            odds[:, mine] += psi[:, g, 3:] @ where.loadings[region[mine]].T
+        design = where.design(features(logit[mine], "beta"), region[mine])
+        odds[:, mine] = log_odds(psi[:, g], design, where.base[region[mine]])
     return odds
 
 

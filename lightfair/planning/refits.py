@@ -20,7 +20,7 @@ from ..core.metrics.definitions import theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, tails
 from ..core.metrics.imputation import confusion_counts
 from ..core.model.curve import tie
-from ..core.model.likelihood import table_evidence
+from ..core.model.likelihood import labeled_data
 from ..core.model.regions import trusted_scales
 from .forecast import counted
 from .places import labeled, places, rates_of
@@ -128,7 +128,7 @@ def fit_tables(
 ) -> tuple[Floats, bool]:
     """Draws of all curves, float64 (table, chain, draw, group, 3 + J), and whether compiled."""
     settings, where = result.settings, result.posterior.regions
-    evidence = table_evidence(
+    data = labeled_data(
         tables,
         family=settings.family,
         hierarchical=settings.hierarchical is not False,
@@ -137,7 +137,7 @@ def fit_tables(
     )
     scales = trusted_scales(settings.prior, settings.trust, where)
     parts = result.table.parts if settings.nested else None
-    chains = start_chains(evidence, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
+    chains = start_chains(data, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
     chains, block = more_draws(chains, DRAWS)
     psi = block.psi
     if settings.hierarchical is False:  # every group was a data set of one group

@@ -13,8 +13,8 @@ import numpy as np
 from ..core.data.logit import Floats, logit_of, sigmoid
 from ..core.data.nodes import CELL_WIDTH, UNLABELED, Ints
 from ..core.metrics.estimate import tails
-from ..core.metrics.imputation import curve_odds
 from ..core.model.curve import features
+from ..core.model.likelihood import log_odds
 from ..core.model.regions import LOW, Regions, regions
 from .canvas import (
     BANDED,
@@ -340,17 +340,9 @@ def wilson(hits: Floats, total: Floats, prob: float) -> tuple[Floats, Floats]:
 
 def _rates(psi: Floats, logit: Floats, region: int, where: Regions, cap: float) -> Floats:
     """f of a region at some logits, (draw, point), for psi (draw, 3 + J)."""
-    on_curve = where.on_curve[region]
-    seen = features(logit, "beta")
-    odds = curve_odds(
-        psi,
-        seen.up * on_curve,
-        seen.down * on_curve,
-        np.full(len(logit), region),
-        (where.on_curve, where.base, where.loadings),
-        cap,
-    )
-    return sigmoid(odds)
+    here = np.full(len(logit), region)
+    design = where.design(features(logit, "beta"), here)
+    return sigmoid(log_odds(psi, design, where.base[here], cap))
 
 
 def _cut(logit: Floats, rows: Floats, parts: int) -> Ints:

@@ -33,7 +33,7 @@ REGIONS = no_regions()._replace(
 
 
 def place(score, scales):
-    """The regions of scores, as `evidence` takes them; none without deviations."""
+    """The regions of scores, as `labeled_nodes` takes them; none without deviations."""
     if len(scales.own) == 3:
         return {}
     return {"region": np.digitize(score, EDGES), "regions": REGIONS}

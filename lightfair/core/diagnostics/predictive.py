@@ -31,7 +31,7 @@ from ..data.messages import Note
 from ..data.table import ScoreTable
 from ..mcmc.posterior import Posterior
 from ..metrics.estimate import tails
-from ..model.likelihood import Evidence, log_odds, table_evidence
+from ..model.likelihood import LabeledData, labeled_data, log_odds
 from ..model.regions import NOWHERE, Regions, regions, worth
 
 Ints = npt.NDArray[np.int64]
@@ -133,7 +133,7 @@ def misfit_check(
     rng = np.random.default_rng(rng)
     trusted = posterior.omega is not None
     where = posterior.regions if trusted else _without_deviations(regions(table))
-    known = table_evidence([table], family="beta", cap=cap, regions=where, merge=False)
+    known = labeled_data([table], family="beta", cap=cap, regions=where, merge=False)
     psi = _thinned(posterior.psi)
     parts = [_Group(*_nothing())]
     for group in range(len(table.groups)):
@@ -263,27 +263,32 @@ def _thinned(psi: Floats) -> Floats:
     return flat[np.linspace(0, len(flat) - 1, MAX_DRAWS).astype(np.int64)]
 
 
-def _of_group(known: Evidence, group: int) -> Evidence:
+def _of_group(known: LabeledData, group: int) -> LabeledData:
     """Take the nodes of one group with rows or positives, sorted by region and score."""
     part = np.arange(known.start[group], known.start[group + 1])
     part = part[known.total[part] + known.positive[part] > 0.0]
-    logit = known.up[part] + known.down[part]  # log s - log(1 - s)
-    part = part[np.lexsort((logit, known.region[part]))]
-    columns = ("up", "down", "positive", "total", "region")
+    part = part[np.lexsort((_logit(known)[part], known.region[part]))]
+    columns = ("base", "positive", "total", "region")
     return known._replace(
         **{name: getattr(known, name)[part] for name in columns},
+        design=known.design[:, part],
         start=np.array([0, len(part)]),
         segment=np.zeros(len(part), dtype=np.int64),
         groups=1,
     )
 
 
+def _logit(data: LabeledData) -> Floats:
+    """The logits of the scores of nodes: log s - log(1 - s)."""
+    return np.asarray(data.design[0] + data.design[1])
+
+
 def _checked(
-    psi: Floats, mine: Evidence, group: int, prob: float, rng: np.random.Generator
+    psi: Floats, mine: LabeledData, group: int, prob: float, rng: np.random.Generator
 ) -> _Group:
     """Check the regions of one group: psi (n, D)."""
     runs = _cut(mine)
-    score = sigmoid(mine.up + mine.down)
+    score = sigmoid(_logit(mine))
     return _Group(
         np.full(len(runs.rows), group, dtype=np.int64),
         mine.region[runs.region],
@@ -300,9 +305,9 @@ def _without_deviations(where: Regions) -> Regions:
     return where._replace(loadings=np.zeros((size, 0)), on_curve=np.ones(size), base=np.zeros(size))
 
 
-def _cut(mine: Evidence) -> _Runs:
+def _cut(mine: LabeledData) -> _Runs:
     """Cut sorted nodes into regions, and these into cells of whole rows."""
-    cell = np.floor((mine.up + mine.down) / CELL + 1e-9)
+    cell = np.floor(_logit(mine) / CELL + 1e-9)
     new = np.append(True, np.diff(mine.region) != 0)
     first_of_region = np.flatnonzero(new)
     first_of_cell = np.flatnonzero(new | np.append(True, np.diff(cell) != 0))
@@ -317,10 +322,10 @@ def _cut(mine: Evidence) -> _Runs:
 
 
 def _predicted(
-    psi: Floats, mine: Evidence, runs: _Runs, prob: float, rng: np.random.Generator
+    psi: Floats, mine: LabeledData, runs: _Runs, prob: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Predict each region: expected share, ends of the interval of y_rep / rows, and p."""
-    hits = mine.total * sigmoid(log_odds(psi[:, None], mine))
+    hits = mine.total * sigmoid(log_odds(psi, mine.design, mine.base, mine.cap))
     mean = np.add.reduceat(hits, runs.region, axis=1).mean(axis=0)
     in_cell = np.add.reduceat(hits, runs.cell, axis=1)
     chance = np.clip(in_cell / np.maximum(runs.trials, 1), TINY, 1.0 - TINY)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.groups import Parts
-from ..model.likelihood import Evidence
+from ..model.likelihood import LabeledData
 from ..model.scales import Scales
 from .sampler import Chains, Draws, Progress, take_draws, warm_up
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def start_chains(
-    evidence: Evidence,
+    data: LabeledData,
     scales: Scales,
     parts: Parts | None,
     *,
@@ -31,13 +31,13 @@ def start_chains(
     The rest is as in `sampler.warm_up`.
     """
     if parts is None:
-        return warm_up(evidence, scales, chains=chains, warmup=warmup, rng=rng, progress=progress)
+        return warm_up(data, scales, chains=chains, warmup=warmup, rng=rng, progress=progress)
     from . import nested_sampler
     from .hierarchy import nesting
 
     nest = nesting(scales, parts)
     return nested_sampler.warm_up(
-        evidence, nest, chains=chains, warmup=warmup, rng=rng, progress=progress
+        data, nest, chains=chains, warmup=warmup, rng=rng, progress=progress
     )
 
 

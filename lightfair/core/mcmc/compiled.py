@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats
-from ..model.likelihood import Evidence, pieces
+from ..model.likelihood import LabeledData, runs
 from ..model.scales import Scales
 from . import kernels as _kernels
 from .moves import Accepted, Candidates, Noise, Step
 from .surrogate import Surrogate, draw_sigma
 
 
-def propose(noise: Noise, evidence: Evidence, surrogate: Surrogate, scales: Scales) -> Candidates:
+def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, scales: Scales) -> Candidates:
     """Twin of `moves.propose`."""
     sets, chains, rounds, width = noise.normal.shape
-    groups = evidence.groups
+    groups = data.groups
     size, count = len(scales.own), len(scales.sd)
     first = (groups + 1) * size
     normal = noise.normal.reshape(sets, chains * rounds, width)
@@ -30,7 +30,7 @@ def propose(noise: Noise, evidence: Evidence, surrogate: Surrogate, scales: Scal
     uniform = noise.uniform.reshape(sets, -1)
     packed[..., first : first + count] = draw_sigma(surrogate, scales, normal[..., :count], uniform)
     weight = np.empty((sets, chains * rounds))
-    for r, tables in enumerate(_tables(evidence, surrogate, scales)):
+    for r, tables in enumerate(_tables(data, surrogate, scales)):
         _kernels.proposals(packed[r], weight[r], normal[r], *tables)
     return Candidates(
         packed.reshape(sets, chains, rounds, -1), weight.reshape(sets, chains, rounds)
@@ -41,19 +41,19 @@ def sweeps(
     packed: Floats,
     candidates: Candidates,
     noise: Noise,
-    evidence: Evidence,
+    data: LabeledData,
     scales: Scales,
     surrogate: Surrogate,
     step: Step,
 ) -> tuple[Floats, Accepted]:
     """Twin of `moves.sweep` for all sweeps of the noise; returns the state after each."""
     sets, count, width = packed.shape
-    groups = evidence.groups
+    groups = data.groups
     now = packed.copy()
     kept = np.empty((sets, count, noise.shift.shape[2], width))
     accepted = np.zeros((sets, 1 + groups + 1 + len(scales.sd)))
     late = np.concatenate(noise[3:], axis=-1)  # walk, shift, stretch, own, accept
-    for r, tables in enumerate(_tables(evidence, surrogate, scales)):
+    for r, tables in enumerate(_tables(data, surrogate, scales)):
         tables.scales[3] = step.sigma[r]
         for k in range(count):
             _kernels.sweeps(
@@ -84,21 +84,21 @@ class _Tables(NamedTuple):
     spare: Floats
 
 
-def _tables(evidence: Evidence, surrogate: Surrogate, scales: Scales) -> Iterator[_Tables]:
+def _tables(data: LabeledData, surrogate: Surrogate, scales: Scales) -> Iterator[_Tables]:
     """Lay out what the compiled forms read, data set by data set."""
-    groups = evidence.groups
+    groups = data.groups
     size, count = len(scales.own), len(scales.sd)
-    nodes = np.stack([evidence.up, evidence.down, evidence.positive, evidence.total])
-    runs = pieces(evidence)
+    nodes = np.stack([*data.design[:2], data.positive, data.total])
+    cuts = runs(data)
     bends = np.concatenate([surrogate.curvature, surrogate.linear[..., None]], axis=-1)
     of = np.stack([scales.own_of, scales.common_of])
     for r in range(len(bends)):
         yield _Tables(
             nodes,
-            runs.start,
-            runs.owner[r * groups : (r + 1) * groups + 1],
-            runs.columns,
-            evidence.cap,
+            cuts.start,
+            cuts.owner[r * groups : (r + 1) * groups + 1],
+            cuts.columns,
+            data.cap,
             bends[r],
             np.stack([scales.own, scales.common]),
             np.where(of == count, -1, of),

@@ -40,7 +40,7 @@ import numpy as np
 
 from ..data.groups import Parts, crossed
 from ..data.logit import Floats
-from ..model.likelihood import Evidence
+from ..model.likelihood import LabeledData
 from ..model.scales import Ints, Scales, one_hot, with_one
 from .linalg import back_solve, diagonal, eliminate, gram, log_diagonal
 from .surrogate import Surrogate, draw_own, eliminated, expand
@@ -304,17 +304,17 @@ def shift_shapes(surrogate: Surrogate, nest: Nesting) -> Floats:
     return np.asarray(sd[..., :, None] * np.swapaxes(np.linalg.inv(factor), -1, -2))
 
 
-def expand_nested(evidence: Evidence, nest: Nesting) -> Surrogate:
+def expand_nested(data: LabeledData, nest: Nesting) -> Surrogate:
     """Expand the log likelihood at the joint mode of the nested prior; see `surrogate.expand`."""
     rows, size = nest.ratio.shape
 
     def mode(surrogate: Surrogate) -> Floats:
         sets = len(surrogate.linear)
         sigma = np.exp(surrogate.centre)[:, None]
-        none = np.zeros((sets, 1, rows, size)), np.zeros((sets, 1, evidence.groups, size))
+        none = np.zeros((sets, 1, rows, size)), np.zeros((sets, 1, data.groups, size))
         return draw(marginal(sigma, surrogate, nest), sigma, nest, *none)[1]
 
-    return expand(evidence, nest.scales, mode)
+    return expand(data, nest.scales, mode)
 
 
 def _effects(weight: Floats, sigma: Floats, nest: Nesting) -> Effects:

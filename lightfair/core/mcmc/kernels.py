@@ -17,7 +17,7 @@ from .moves import WALK
 
 @jit
 def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
-    """Log likelihood of one group, psi[at : at + 3 + J]; its pieces are first .. last - 1."""
+    """Log likelihood of one group, psi[at : at + 3 + J]; its runs are first .. last - 1."""
     a = math.exp(psi[at])
     b = math.exp(psi[at + 1])
     value = 0.0
@@ -280,7 +280,7 @@ def sweeps(
     x (state,): packed as psi (G D), mu (D), sigma (S), log likelihoods (G), level; candidates
     (round, state), weights (round,): the proposals; joint (round,), late (sweep, G D + D + D + S +
     G D + 2 G + 1 + S), that is walk, shift, stretch, own and accept: the noise; nodes (4, node):
-    up, down, positive, total; start, owner, columns: `evidence.Pieces`; bends, ratios, of, factor,
+    up, down, positive, total; start, owner, columns: `likelihood.Runs`; bends, ratios, of, factor,
     half, sums as in `_marginal`; scales (4, S): sd, centre, width, step of log sigma; kept (sweep,
     state); accepted (1 + G + 1 + S,): counts of moves 1, 2 and the first forms of 4 and 5,
     added to; spare (3, max(D, G, S)): scratch.

@@ -40,7 +40,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.logit import Floats
-from ..model.likelihood import Evidence, loglik
+from ..model.likelihood import LabeledData, loglik
 from ..model.scales import Scales
 from .surrogate import (
     Surrogate,
@@ -58,16 +58,16 @@ WALK = 2.4  # step of a walk in units of the target, times the square root of it
 BLOCK = 200_000  # numbers in a temporary array: a few of them fit into a cache
 
 
-def propose(noise: Noise, evidence: Evidence, surrogate: Surrogate, scales: Scales) -> Candidates:
+def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, scales: Scales) -> Candidates:
     """Make the proposals of move 1 for all rounds of the noise."""
     sets, chains, rounds, width = noise.normal.shape
     normal = noise.normal.reshape(sets, chains * rounds, width)
     uniform = noise.uniform.reshape(sets, -1)
     size = len(scales.own)
-    wide = max(len(evidence.up), sets * evidence.groups * 4 * size * size)
+    wide = max(len(data.base), sets * data.groups * 4 * size * size)
     step = max(1, BLOCK // wide)
     parts = [
-        _proposed(normal[:, i : i + step], uniform[:, i : i + step], evidence, surrogate, scales)
+        _proposed(normal[:, i : i + step], uniform[:, i : i + step], data, surrogate, scales)
         for i in range(0, chains * rounds, step)
     ]
     packed, weight = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
@@ -77,7 +77,7 @@ def propose(noise: Noise, evidence: Evidence, surrogate: Surrogate, scales: Scal
 
 
 def _proposed(
-    normal: Floats, uniform: Floats, evidence: Evidence, surrogate: Surrogate, scales: Scales
+    normal: Floats, uniform: Floats, data: LabeledData, surrogate: Surrogate, scales: Scales
 ) -> tuple[Floats, Floats]:
     """Proposed states (data set, n, state) and their log weights (data set, n)."""
     size, count = len(scales.own), len(scales.sd)
@@ -85,7 +85,7 @@ def _proposed(
     at = marginal(sigma, surrogate, scales)
     for_psi = normal[..., count + size :].reshape(*normal.shape[:2], -1, size)
     mu, psi = draw(at, sigma, scales, normal[..., count : count + size], for_psi)
-    heights = loglik(psi, evidence)
+    heights = loglik(psi, data)
     ladder = level(sigma, at.value, surrogate, scales)
     weight = (heights - quadratic(psi, surrogate)).sum(-1) + ladder
     return pack(State(psi, mu, sigma, heights, ladder)), np.asarray(weight)
@@ -95,7 +95,7 @@ def sweep(
     packed: Floats,
     candidates: Candidates,
     noise: Noise,
-    evidence: Evidence,
+    data: LabeledData,
     scales: Scales,
     surrogate: Surrogate,
     step: Step,
@@ -118,7 +118,7 @@ def sweep(
     The new states, and counts of acceptance summed over chains and rounds; of moves 4 and 5 those
     of their first form.
     """
-    groups = evidence.groups
+    groups = data.groups
     size, count = len(scales.own), len(scales.sd)
     # 1. whole new states from the surrogate
     packed, joint_count = _refreshed(packed, candidates, noise.joint, surrogate, groups, scales)
@@ -128,7 +128,7 @@ def sweep(
     # 2. a random walk of each group
     walk = noise.walk[:, :, 0, : size * groups].reshape(psi.shape)
     new = psi + walk
-    new_height = loglik(new, evidence)
+    new_height = loglik(new, data)
     pull = (walk * (new + psi - 2.0 * mu[:, :, None]) / np.square(spread)[:, :, None]).sum(-1)
     walked = new_height - height - 0.5 * pull + accept[..., :groups] > 0.0
     psi[...] = np.where(walked[..., None], new, psi)
@@ -144,7 +144,7 @@ def sweep(
         away = psi - mu[:, :, None]
         shift = draw_common(away, sigma, surrogate, scales, shift) - mu
     new = psi + shift[:, :, None]
-    new_height = loglik(new, evidence)
+    new_height = loglik(new, data)
     if anew:
         pull = 2.0 * (quadratic(new, surrogate) - quadratic(psi, surrogate)).sum(-1)
     else:
@@ -157,7 +157,7 @@ def sweep(
     counts = np.zeros((len(sigma), 1 + count))  # accepted walks of moves 4 and 5
     if anew:
         normal, chance = noise.stretch[:, :, 0], accept[..., groups + 1]
-        _stretch_all(packed, normal, chance, evidence, scales, surrogate)
+        _stretch_all(packed, normal, chance, data, scales, surrogate)
     else:
         squares, normals = scales.squares(psi, mu), scales.counts(groups)
         longer = sigma * np.exp(step.sigma[:, None] * noise.stretch[:, :, 0])
@@ -170,7 +170,7 @@ def sweep(
     ladder[...] = level(sigma, at.value, surrogate, scales)
     # 6. each group anew, given mu and sigma
     new = draw_own(at.half, mu[:, :, None], sigma, scales, noise.own[:, :, 0].reshape(psi.shape))
-    new_height = loglik(new, evidence)
+    new_height = loglik(new, data)
     ratio = new_height - quadratic(new, surrogate) - height + quadratic(psi, surrogate)
     renewed = ratio + accept[..., groups + 1 + count :] > 0.0
     psi[...] = np.where(renewed[..., None], new, psi)
@@ -209,7 +209,7 @@ def _stretch_all(
     packed: Floats,
     normal: Floats,
     accept: Floats,
-    evidence: Evidence,
+    data: LabeledData,
     scales: Scales,
     surrogate: Surrogate,
 ) -> None:
@@ -217,13 +217,13 @@ def _stretch_all(
 
     In these units their prior does not know sigma. Changes the states in place.
     """
-    psi, mu, sigma, height, _ = unpack(packed, evidence.groups, scales)
+    psi, mu, sigma, height, _ = unpack(packed, data.groups, scales)
     width = WALK / math.sqrt(sigma.shape[-1]) * surrogate.width[:, None]
     longer = sigma * np.exp(width * normal)
     wider = scales.spread(longer) / scales.spread(sigma)
     new_mu = mu * scales.location(longer) / scales.location(sigma)
     new = new_mu[:, :, None] + (psi - mu[:, :, None]) * wider[:, :, None]
-    new_height = loglik(new, evidence)
+    new_height = loglik(new, data)
     prior = width * normal - 0.5 * (longer * longer - sigma * sigma) / np.square(scales.sd)
     moved = (new_height - height).sum(-1) + prior.sum(-1) + accept > 0.0
     psi[...] = np.where(moved[..., None, None], new, psi)

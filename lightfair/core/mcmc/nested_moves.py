@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats
-from ..model.likelihood import Evidence, loglik
+from ..model.likelihood import LabeledData, loglik
 from .hierarchy import Nesting, draw, draw_effects, eta_given, marginal
 from .moves import sigma_target
 from .surrogate import Surrogate, draw_own, draw_sigma, eliminated, level, quadratic
@@ -131,7 +131,7 @@ def make_noise(
     )
 
 
-def propose(noise: Noise, evidence: Evidence, surrogate: Surrogate, nest: Nesting) -> Candidates:
+def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, nest: Nesting) -> Candidates:
     """Make the proposals of move 1 for all rounds of the noise."""
     sets, chains, rounds, width = noise.normal.shape
     normal = noise.normal.reshape(sets, chains * rounds, width)
@@ -140,13 +140,13 @@ def propose(noise: Noise, evidence: Evidence, surrogate: Surrogate, nest: Nestin
     (groups, rows), levels = nest.design.shape, int(np.diff(nest.starts).max())
     wide = (rows - levels) * size
     numbers = sets * (groups * 2 * size * size + levels * size * wide + wide * wide)
-    step = max(1, BLOCK // max(len(evidence.up), numbers))
+    step = max(1, BLOCK // max(len(data.base), numbers))
     parts = []
     for i in range(0, chains * rounds, step):
         now = normal[:, i : i + step]
         chosen = now[..., : len(nest.scales.sd)], uniform[:, i : i + step]
         sigma = draw_sigma(surrogate, nest.scales, *chosen)
-        state = _anew(sigma, now[..., len(nest.scales.sd) :], evidence, surrogate, nest)
+        state = _anew(sigma, now[..., len(nest.scales.sd) :], data, surrogate, nest)
         parts.append((*state, _weight(state, surrogate, nest)))
     columns = [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
     shaped = [column.reshape(sets, chains, rounds, *column.shape[2:]) for column in columns]
@@ -157,7 +157,7 @@ def sweep(
     state: State,
     candidates: Candidates,
     noise: Noise,
-    evidence: Evidence,
+    data: LabeledData,
     surrogate: Surrogate,
     nest: Nesting,
     step: Step,
@@ -179,14 +179,14 @@ def sweep(
     -------
     The new states, and numbers of acceptances.
     """
-    cuts = np.cumsum([evidence.groups, len(nest.ratio), len(nest.scales.sd)])
+    cuts = np.cumsum([data.groups, len(nest.ratio), len(nest.scales.sd)])
     for_walk, for_shift, for_sigma, for_own = np.split(noise.accept, cuts, axis=-1)
     # 1. whole new states from the surrogate
     state, joint = _refreshed(state, candidates, noise.joint, surrogate, nest)
     # 2. a random walk of each group
     spread = nest.scales.spread(state.sigma)[:, :, None]
     new = state.psi + noise.walk
-    height = loglik(new, evidence)
+    height = loglik(new, data)
     pull = noise.walk * (new + state.psi - 2.0 * nest.middle(state.eta)) / (spread * spread)
     walked = height - state.loglik - 0.5 * pull.sum(-1) + for_walk > 0.0
     state = _moved(state, walked, psi=new, loglik=height)
@@ -197,21 +197,21 @@ def sweep(
     every = np.zeros((*joint.shape, 2), bool)
     if second:
         state, every[..., 0] = _shifted_all(
-            state, noise.shift, for_shift[..., 0], evidence, surrogate, nest
+            state, noise.shift, for_shift[..., 0], data, surrogate, nest
         )
         width = JUMP / math.sqrt(state.sigma.shape[-1]) * surrogate.width[:, None]
         state, every[..., 1] = _stretched_all(
-            state, width * noise.scale, noise.anew, for_sigma[..., 0], evidence, surrogate, nest
+            state, width * noise.scale, noise.anew, for_sigma[..., 0], data, surrogate, nest
         )
         half = eliminated(state.sigma, surrogate, nest.scales).half
     else:
-        state, shifted = _shifted(state, noise.shift, for_shift, evidence, nest)
+        state, shifted = _shifted(state, noise.shift, for_shift, data, nest)
         new, longer = _stretched(state, step.sigma[:, None] * noise.scale, for_sigma, nest)
         at = marginal(new, surrogate, nest)
         state, half = state._replace(sigma=new, value=at.value), at.half
     # 6. each group anew, given eta and sigma
     new = draw_own(half, nest.middle(state.eta), state.sigma, nest.scales, noise.own)
-    height = loglik(new, evidence)
+    height = loglik(new, data)
     ratio = height - quadratic(new, surrogate) - state.loglik + quadratic(state.psi, surrogate)
     renewed = ratio + for_own > 0.0
     state = _moved(state, renewed, psi=new, loglik=height)
@@ -234,7 +234,7 @@ def _moved(state: State, where: Any, **new: Floats) -> State:
 
 
 def _anew(
-    sigma: Floats, normal: Floats, evidence: Evidence, surrogate: Surrogate, nest: Nesting
+    sigma: Floats, normal: Floats, data: LabeledData, surrogate: Surrogate, nest: Nesting
 ) -> State:
     """Draw states at sigma (data set, n, S) from the surrogate; normal (data set, n, (P + G) D)."""
     rows, size = nest.ratio.shape
@@ -242,7 +242,7 @@ def _anew(
     at = marginal(sigma, surrogate, nest)
     for_eta, for_psi = (part.reshape(shape) for part in np.split(normal, [rows * size], axis=-1))
     eta, psi = draw(at, sigma, nest, for_eta, for_psi)
-    return State(psi, eta, sigma, loglik(psi, evidence), at.value)
+    return State(psi, eta, sigma, loglik(psi, data), at.value)
 
 
 def _excess(state: State, surrogate: Surrogate) -> Floats:
@@ -276,7 +276,7 @@ def _refreshed(
 
 
 def _shifted(
-    state: State, shift: Floats, accept: Floats, evidence: Evidence, nest: Nesting
+    state: State, shift: Floats, accept: Floats, data: LabeledData, nest: Nesting
 ) -> tuple[State, Bools]:
     """Move 4, first form: the rows of a block have groups of their own, and move on their own."""
     deviation = nest.sds(state.sigma)
@@ -284,7 +284,7 @@ def _shifted(
     for block in nest.blocks():
         members, by = nest.design[:, block], shift[:, :, block]
         new = state.psi + members @ by
-        height = loglik(new, evidence)
+        height = loglik(new, data)
         pull = by * (by + 2.0 * state.eta[:, :, block]) / np.square(deviation[:, :, block])
         ratio = (height - state.loglik) @ members - 0.5 * pull.sum(-1)
         moved = ratio + accept[:, :, block] > 0.0
@@ -299,7 +299,7 @@ def _shifted_all(
     state: State,
     normal: Floats,
     accept: Floats,
-    evidence: Evidence,
+    data: LabeledData,
     surrogate: Surrogate,
     nest: Nesting,
 ) -> tuple[State, Bools]:
@@ -307,7 +307,7 @@ def _shifted_all(
     away = state.psi - nest.middle(state.eta)
     eta = draw_effects(away, state.sigma, surrogate, nest, normal)
     new = nest.middle(eta) + away
-    height = loglik(new, evidence)
+    height = loglik(new, data)
     ratio = height - quadratic(new, surrogate) - state.loglik + quadratic(state.psi, surrogate)
     moved = ratio.sum(-1) + accept > 0.0
     return _moved(state, moved, psi=new, eta=eta, loglik=height), moved
@@ -328,13 +328,13 @@ def _stretched_all(
     by: Floats,
     normal: Floats,
     accept: Floats,
-    evidence: Evidence,
+    data: LabeledData,
     surrogate: Surrogate,
     nest: Nesting,
 ) -> tuple[State, Bools]:
     """Move 5, second form: all of sigma, and eta and psi drawn anew from the surrogate there."""
     sigma = state.sigma * np.exp(by)
-    new = _anew(sigma, normal, evidence, surrogate, nest)
+    new = _anew(sigma, normal, data, surrogate, nest)
     prior = by - 0.5 * (np.square(sigma) - np.square(state.sigma)) / np.square(nest.scales.sd)
     ratio = _excess(new, surrogate) + new.value - _excess(state, surrogate) - state.value
     moved = ratio + prior.sum(-1) + accept > 0.0

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.logit import Floats
-from ..model.likelihood import Evidence, loglik
+from ..model.likelihood import LabeledData, loglik
 from .hierarchy import Nesting, draw, expand_nested, marginal, shift_shapes
 from .jit import compiles
 from .nested_moves import ROUNDS, Accepted, Candidates, Noise, State, Step, make_noise, propose
@@ -42,7 +42,7 @@ class NestedChains(NamedTuple):
     """Chains at a moment, and all that is needed to go on; jit: whether to impute compiled."""
 
     state: State
-    evidence: Evidence
+    data: LabeledData
     nest: Nesting
     surrogate: Surrogate
     step: Step
@@ -52,7 +52,7 @@ class NestedChains(NamedTuple):
 
 
 def warm_up(
-    evidence: Evidence,
+    data: LabeledData,
     nest: Nesting,
     *,
     chains: int,
@@ -61,7 +61,7 @@ def warm_up(
     progress: Progress | None = None,
 ) -> NestedChains:
     """Start chains and warm them up; arguments as in `sampler.warm_up`."""
-    now = _begin(evidence, nest, chains, rng)
+    now = _begin(data, nest, chains, rng)
     return warmed(now, warmup, _run, _adapted, _refitted, progress)
 
 
@@ -78,11 +78,9 @@ def take_draws(
     return chains, NestedDraws(kept.psi, kept.eta, kept.sigma)
 
 
-def _begin(
-    evidence: Evidence, nest: Nesting, chains: int, rng: np.random.Generator
-) -> NestedChains:
+def _begin(data: LabeledData, nest: Nesting, chains: int, rng: np.random.Generator) -> NestedChains:
     """Draw first states from the surrogate, half as wide again, so that chains start apart."""
-    surrogate = expand_nested(evidence, nest)
+    surrogate = expand_nested(data, nest)
     sets, groups, size = surrogate.linear.shape
     rows, count = len(nest.ratio), len(nest.scales.sd)
     sigma = np.abs(rng.standard_normal((sets, chains, count))) * nest.scales.sd
@@ -90,11 +88,11 @@ def _begin(
     for_eta = 1.5 * rng.standard_normal((sets, chains, rows, size))
     for_psi = 1.5 * rng.standard_normal((sets, chains, groups, size))
     eta, psi = draw(at, sigma, nest, for_eta, for_psi)
-    state = State(psi, eta, sigma, loglik(psi, evidence), at.value)
+    state = State(psi, eta, sigma, loglik(psi, data), at.value)
     step = Step(np.ones((sets, groups)), np.ones((sets, rows)), np.full((sets, count), 1.2))
     nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, rows, count, 2, groups)))
-    jit = compiles(numpy_seconds(sets, groups, len(evidence.up), size, chains))
-    return NestedChains(state, evidence, nest, surrogate, step, nothing, rng, jit)
+    jit = compiles(numpy_seconds(sets, groups, len(data.base), size, chains))
+    return NestedChains(state, data, nest, surrogate, step, nothing, rng, jit)
 
 
 def _adapted(chains: NestedChains) -> NestedChains:
@@ -127,7 +125,7 @@ def _run(chains: NestedChains, sweeps: int) -> tuple[NestedChains, State]:
     shift = (across[:, None, None] @ noise.shift[..., None])[..., 0]
     shift[:, :, 1::2] = noise.shift[:, :, 1::2]  # of every other sweep: for a draw, not a walk
     noise = noise._replace(walk=walk, shift=shift)
-    candidates = propose(noise, chains.evidence, surrogate, nest)
+    candidates = propose(noise, chains.data, surrogate, nest)
     state = chains.state
     kept: list[State] = []
     total: list[Accepted] = []
@@ -138,7 +136,7 @@ def _run(chains: NestedChains, sweeps: int) -> tuple[NestedChains, State]:
             State(*(x[:, :, rounds] for x in candidates.state)), candidates.weight[:, :, rounds]
         )
         state, counts = one_sweep(
-            state, at_hand, part, chains.evidence, surrogate, nest, step, second=t % 2 == 1
+            state, at_hand, part, chains.data, surrogate, nest, step, second=t % 2 == 1
         )
         kept.append(state)
         total.append(counts)

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..data.logit import Floats
-from ..model.likelihood import Evidence, loglik
+from ..model.likelihood import LabeledData, loglik
 from ..model.scales import Scales
 from .jit import WORTHWHILE, compiles
 from .moves import (
@@ -66,7 +66,7 @@ class Chains(NamedTuple):
     """Chains at a moment, and all that is needed to go on."""
 
     packed: Floats
-    evidence: Evidence
+    data: LabeledData
     scales: Scales
     surrogate: Surrogate
     step: Step
@@ -76,7 +76,7 @@ class Chains(NamedTuple):
 
 
 def warm_up(
-    evidence: Evidence,
+    data: LabeledData,
     scales: Scales,
     *,
     chains: int,
@@ -88,7 +88,7 @@ def warm_up(
 
     Parameters
     ----------
-    evidence
+    data
         The labeled rows of one or more data sets.
     scales
         Of the prior, shared by all data sets.
@@ -97,7 +97,7 @@ def warm_up(
     rng
         Belongs to the chains from here on.
     """
-    now = _begin(evidence, scales, chains, rng)
+    now = _begin(data, scales, chains, rng)
     return warmed(now, warmup, _run, _adapted, _refitted, progress)
 
 
@@ -109,7 +109,7 @@ def take_draws(
     `chains` itself stays as it is, but for its generator, which moves on.
     """
     sets, count, _ = chains.packed.shape
-    groups = chains.evidence.groups
+    groups = chains.data.groups
     per_round = len(chains.scales.own) * (2 * groups + 3)
     pairs = max(1, BLOCK // (2 * sets * count * ROUNDS * per_round))
     size = 2 * pairs  # moves come in two forms, in turn
@@ -118,9 +118,9 @@ def take_draws(
     return chains, Draws(state.psi, state.mu, state.sigma)
 
 
-def _begin(evidence: Evidence, scales: Scales, chains: int, rng: np.random.Generator) -> Chains:
+def _begin(data: LabeledData, scales: Scales, chains: int, rng: np.random.Generator) -> Chains:
     """Draw first states from the surrogate, half as wide again, so that chains start apart."""
-    surrogate = expand(evidence, scales)
+    surrogate = expand(data, scales)
     sets, groups, size = surrogate.linear.shape
     count = len(scales.sd)
     sigma = np.abs(rng.standard_normal((sets, chains, count))) * scales.sd
@@ -129,12 +129,12 @@ def _begin(evidence: Evidence, scales: Scales, chains: int, rng: np.random.Gener
     for_psi = 1.5 * rng.standard_normal((sets, chains, groups, size))
     mu, psi = draw(at, sigma, scales, for_mu, for_psi)
     ladder = level(sigma, at.value, surrogate, scales)
-    packed = pack(State(psi, mu, sigma, loglik(psi, evidence), ladder))
+    packed = pack(State(psi, mu, sigma, loglik(psi, data), ladder))
     step = Step(np.full((sets, groups), 1.0), np.full((sets, 1), 1.0), np.full((sets, count), 1.2))
     nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, 1, count)))
-    seconds = numpy_seconds(sets, groups, len(evidence.up), size, chains)
+    seconds = numpy_seconds(sets, groups, len(data.base), size, chains)
     jit = compiles(seconds)
-    return Chains(packed, evidence, scales, surrogate, step, nothing, rng, jit)
+    return Chains(packed, data, scales, surrogate, step, nothing, rng, jit)
 
 
 def _adapted(chains: Chains) -> Chains:
@@ -149,7 +149,7 @@ def _refitted(chains: Chains, history: list[Floats]) -> Chains:
     every = np.concatenate(history, axis=2)
     sets, _, length, width = every.shape
     recent = every[:, :, length // 2 :].reshape(sets, -1, width)
-    groups, scales = chains.evidence.groups, chains.scales
+    groups, scales = chains.data.groups, chains.scales
     met = unpack(recent, groups, scales)
     surrogate = refit(chains.surrogate, met.psi, met.sigma, met.loglik)
     packed = chains.packed.copy()
@@ -162,7 +162,7 @@ def _refitted(chains: Chains, history: list[Floats]) -> Chains:
 def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
     """Run sweeps; return the chains and every state, (data set, chain, sweep, state)."""
     sets, count, _ = chains.packed.shape
-    groups, scales = chains.evidence.groups, chains.scales
+    groups, scales = chains.data.groups, chains.scales
     size = len(scales.own)
     noise = make_noise(chains.rng, (sets, count), sweeps, groups, scales)
     shape = chains.step.psi[..., None, None] * walk_shape(chains.surrogate, scales)
@@ -180,9 +180,9 @@ def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
         make, run = compiled.propose, compiled.sweeps
     else:
         make, run = propose, _plain
-    candidates = make(noise, chains.evidence, chains.surrogate, scales)
+    candidates = make(noise, chains.data, chains.surrogate, scales)
     kept, counts = run(
-        chains.packed, candidates, noise, chains.evidence, scales, chains.surrogate, chains.step
+        chains.packed, candidates, noise, chains.data, scales, chains.surrogate, chains.step
     )
     every = count * sweeps
     rates = Accepted(
@@ -197,7 +197,7 @@ def _plain(
     packed: Floats,
     candidates: Candidates,
     noise: Noise,
-    evidence: Evidence,
+    data: LabeledData,
     scales: Scales,
     surrogate: Surrogate,
     step: Step,
@@ -211,7 +211,7 @@ def _plain(
         part = Noise(*(x[:, :, rounds] for x in noise[:3]), *(x[:, :, now] for x in noise[3:]))
         at_hand = Candidates(*(x[:, :, rounds] for x in candidates))
         packed, counts = sweep(
-            packed, at_hand, part, evidence, scales, surrogate, step, anew=t % 2 == 1
+            packed, at_hand, part, data, scales, surrogate, step, anew=t % 2 == 1
         )
         kept[:, :, t] = packed
         total.append(counts)

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, sigmoid
-from ..model.likelihood import Evidence, by_segment, log_odds
+from ..model.likelihood import LabeledData, by_segment, gradient, segment_log_odds
 from ..model.scales import Scales
 from .linalg import back_solve, diagonal, eliminate, gram, log_diagonal
 
@@ -250,7 +250,7 @@ def shift_shape(surrogate: Surrogate, scales: Scales) -> Floats:
 
 
 def expand(
-    evidence: Evidence, scales: Scales, mode: Callable[[Surrogate], Floats] | None = None
+    data: LabeledData, scales: Scales, mode: Callable[[Surrogate], Floats] | None = None
 ) -> Surrogate:
     """Expand the log likelihood to second order at the joint mode, sigma at its prior median.
 
@@ -259,8 +259,8 @@ def expand(
     Fisher's. The mode is found by scoring, with steps of at most 1; where it has not settled after
     50 the expansion is a little worse, and the refits repair it.
     """
-    groups = evidence.groups
-    segments = len(evidence.start) - 1
+    groups = data.groups
+    segments = len(data.start) - 1
     sets = segments // groups
     size = len(scales.own)
     median = 0.6745 * scales.sd
@@ -278,7 +278,7 @@ def expand(
 
     psi = np.zeros((segments, size))
     for _ in range(50):
-        slope, fisher, _ = _derivatives(psi, evidence)
+        slope, fisher, _ = _derivatives(psi, data)
         local = at(psi, slope, fisher)
         if mode is None:
             _, mean = draw(marginal(sigma, local, scales), sigma, scales, *no_noise)
@@ -289,7 +289,7 @@ def expand(
         psi = psi + move / np.maximum(longest, 1.0)
         if longest.max() < 1e-6:
             break
-    slope, fisher, observed = _derivatives(psi, evidence)
+    slope, fisher, observed = _derivatives(psi, data)
     definite = np.linalg.eigvalsh(observed)[:, :1, None] >= 0.0
     return at(psi, slope, np.where(definite, observed, fisher))
 
@@ -362,18 +362,15 @@ def _fitted(psi: Floats, loglik: Floats) -> tuple[Floats, Floats, npt.NDArray[np
     return curvature, linear, moved
 
 
-def _derivatives(psi: Floats, evidence: Evidence) -> tuple[Floats, Floats, Floats]:
+def _derivatives(psi: Floats, data: LabeledData) -> tuple[Floats, Floats, Floats]:
     """Slope, Fisher's and observed curvature of the log likelihood at psi (segment, D)."""
-    at = psi[evidence.segment]
-    shift = evidence.offset[evidence.region]
-    curve = [np.exp(at[:, 0]) * evidence.up, np.exp(at[:, 1]) * evidence.down, shift]
-    rise = np.concatenate([np.stack(curve), evidence.loadings[evidence.region].T])
-    rate = sigmoid(log_odds(psi[None], evidence)[0])
-    rest = evidence.positive - evidence.total * rate
-    weight = evidence.total * rate * (1.0 - rate)
-    slope = by_segment(rest * rise, evidence).T
-    fisher = np.moveaxis(by_segment(weight * rise[:, None] * rise[None], evidence), -1, 0)
+    rise = np.ascontiguousarray(gradient(psi[data.segment], data.design).T)
+    rate = sigmoid(segment_log_odds(psi[None], data)[0])
+    rest = data.positive - data.total * rate
+    weight = data.total * rate * (1.0 - rate)
+    slope = by_segment(rest * rise, data).T
+    fisher = np.moveaxis(by_segment(weight * rise[:, None] * rise[None], data), -1, 0)
     observed = fisher.copy()
     for i in range(2):  # log a and log b enter through exp: one more term on the diagonal
-        observed[:, i, i] -= by_segment(rest * rise[i], evidence)
+        observed[:, i, i] -= by_segment(rest * rise[i], data)
     return slope, fisher, observed

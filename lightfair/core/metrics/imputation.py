@@ -36,7 +36,7 @@ from ..data.nodes import CELL_WIDTH, UNLABELED, gauss_rule
 from ..data.quadrature import merge
 from ..data.table import ScoreTable
 from ..model.curve import features
-from ..model.likelihood import pieces
+from ..model.likelihood import log_odds, runs
 from ..model.regions import Regions, no_regions
 from .definitions import Metric, evaluate
 
@@ -65,21 +65,18 @@ class Counts(NamedTuple):
 class Unlabeled(NamedTuple):
     """Unlabeled nodes, sorted by stratum (group * 2 + predicted) and region.
 
-    up, down: float64 (node,), features of the scores, 0 in a point mass; weight, scale: as in
-    `Nodes`; region: int64 (node,); start: int64 (2 G + 1,), first node of each stratum; total:
-    float64 (2 G,), weight of each stratum; offset, base, loadings: columns of the regions.
+    design, base: as in `likelihood.LabeledData`; weight, scale: as in `Nodes`; region: int64
+    (node,); start: int64 (2 G + 1,), first node of each stratum; total: float64 (2 G,), weight of
+    each stratum.
     """
 
-    up: Floats
-    down: Floats
+    design: Floats
+    base: Floats
     weight: Floats
     scale: Floats
     region: Ints
     start: Ints
     total: Floats
-    offset: Floats
-    base: Floats
-    loadings: Floats
 
 
 def unlabeled(
@@ -108,18 +105,14 @@ def unlabeled(
     key, logit, weight, scale = map(np.concatenate, zip(*parts, strict=True))
     order = np.argsort(key, kind="stable")
     stratum, region = np.divmod(key[order], size)
-    score, on_curve = features(logit[order], "beta"), where.on_curve[region]
     return Unlabeled(
-        score.up * on_curve,
-        score.down * on_curve,
+        where.design(features(logit[order], "beta"), region),
+        where.base[region],
         weight[order],
         scale[order],
         region,
         np.searchsorted(stratum, np.arange(strata + 1)).astype(np.int64),
         table.sums("weight")[..., UNLABELED].ravel(),
-        where.on_curve,
-        where.base,
-        where.loadings,
     )
 
 
@@ -188,9 +181,9 @@ def cumulants(psi: Floats, nodes: Unlabeled, cap: float, *, jit: bool = False) -
     if jit:
         from ..mcmc.kernels import cumulants as kernel
 
-        stack = np.stack([nodes.up, nodes.down, nodes.weight, nodes.scale])
+        stack = np.stack([*nodes.design[:2], nodes.weight, nodes.scale])
         curves = np.ascontiguousarray(psi.reshape(n, -1))
-        kernel(curves, stack, *pieces(nodes), cap, sums.reshape(n, -1))
+        kernel(curves, stack, *runs(nodes), cap, sums.reshape(n, -1))
         return sums
     for stratum in range(2 * groups):
         at, part = divmod(stratum, 2), slice(*nodes.start[stratum : stratum + 2])
@@ -207,30 +200,8 @@ def cumulants(psi: Floats, nodes: Unlabeled, cap: float, *, jit: bool = False) -
 def _rates(psi: Floats, nodes: Unlabeled, stratum: int, cap: float) -> Floats:
     """f at the nodes of a stratum, (n, node), for psi (n, group, 3 + J)."""
     part = slice(*nodes.start[stratum : stratum + 2])
-    columns = (nodes.offset, nodes.base, nodes.loadings)
-    curve = psi[:, stratum // 2]
-    up, down, region = nodes.up[part], nodes.down[part], nodes.region[part]
-    return sigmoid(curve_odds(curve, up, down, region, columns, cap))
-
-
-def curve_odds(
-    psi: Floats,
-    up: Floats,
-    down: Floats,
-    region: Ints,
-    columns: tuple[Floats, Floats, Floats],
-    cap: float,
-) -> Floats:
-    """Return the log odds of f at the nodes of a group, float64 (n, node), for psi (n, 3 + J).
-
-    up, down, region: of the nodes, as in `Unlabeled`; columns: offset, base and loadings there.
-    """
-    offset, base, loadings = columns
-    la, lb, c = (psi[:, i, None] for i in range(3))
-    odds = offset[region] * c + np.exp(la) * up + np.exp(lb) * down
-    if loadings.shape[1]:
-        odds = odds + (psi[:, 3:] @ loadings.T)[:, region] + base[region]
-    return np.minimum(odds, cap)
+    at = nodes.design[:, part], nodes.base[part]
+    return sigmoid(log_odds(psi[:, stratum // 2], *at, cap))
 
 
 def _bootstrap(
@@ -501,11 +472,9 @@ def slot_rates(psi: Floats, slots: Slots, regions: Regions, cap: float = np.inf)
     count = np.diff(slots.start, append=len(slots.node_logit))
     predicted = np.repeat(slots.predicted[slots.open], count)
     region = regions.of(3 * predicted, slots.node_logit)
-    score, on_curve = features(slots.node_logit, "beta"), regions.on_curve[region]
-    up, down = score.up * on_curve, score.down * on_curve
-    columns = (regions.on_curve, regions.base, regions.loadings)
+    at = regions.design(features(slots.node_logit, "beta"), region), regions.base[region]
     for block in blocks(len(psi), len(slots.node_logit)):
-        odds = curve_odds(psi[block], up, down, region, columns, cap)
+        odds = log_odds(psi[block], *at, cap)
         # the logistic function in a third of the time of `sigmoid`
         share = slots.node_share / (1.0 + np.exp(-np.maximum(odds, -700.0)))
         np.add.reduceat(share, slots.start, axis=1, out=rates[block])

@@ -55,7 +55,7 @@ from ..data.logit import Floats
 from ..data.messages import lies_in
 from ..data.nodes import CELL_WIDTH
 from ..data.table import ScoreTable
-from .curve import LARGEST_SD, Prior
+from .curve import LARGEST_SD, Features, Prior
 from .scales import Scales, curve_scales, with_deviations
 
 JUMP = (1.4, 1.0)  # standard deviations: common in units of omega, own in units of tau
@@ -166,6 +166,12 @@ class Regions(NamedTuple):
         for place, (bound, side) in enumerate(self.masses):
             region[beyond[bound] & (predicted == side)] = self.first[2] + place
         return region
+
+    def design(self, seen: Features, region: npt.NDArray[np.integer]) -> Floats:
+        """Return the columns of a, b, c and the deviations at nodes, float64 (3 + J, node)."""
+        holds = self.on_curve[region]
+        curve = [seen.up * holds, seen.down * holds, seen.offset * holds]
+        return np.ascontiguousarray(np.vstack([*curve, self.loadings[region].T]))
 
 
 def no_regions() -> Regions:

@@ -97,10 +97,10 @@ def test_strata_of_few_or_unequal_rows_keep_their_nodes(rows):
     plain, merged = nodes_of(None)
     _, doubled = nodes_of(np.full(len(rows.y_score), 2.0))
     table, uneven = nodes_of(np.where(np.arange(len(rows.y_score)) % 2, 1.0, 3.0))
-    assert len(merged.up) == len(doubled.up) < len(plain.nodes().stratum) / 2
+    assert len(merged.base) == len(doubled.base) < len(plain.nodes().stratum) / 2
     np.testing.assert_allclose(doubled.scale, 2.0)
     of_unlabeled = table.nodes().stratum % 3 == 2
-    assert len(uneven.up) == of_unlabeled.sum()
+    assert len(uneven.base) == of_unlabeled.sum()
     for some in (merged, doubled, uneven):
         sums = np.add.reduceat(some.weight, some.start[:-1])
         np.testing.assert_allclose(sums, some.total, rtol=1e-12)

@@ -13,7 +13,7 @@ import lightfair.core as lf
 from lightfair.core.data.logit import logit_of
 from lightfair.core.data.messages import Counts
 from lightfair.core.data.nodes import CELL_WIDTH, EXACT_LIMIT, UNLABELED, gauss_rule
-from lightfair.core.model.likelihood import loglik, table_evidence
+from lightfair.core.model.likelihood import labeled_data, loglik
 from lightfair.core.model.regions import regions
 
 ROWS = 6000
@@ -359,8 +359,8 @@ def test_merged_evidence_gives_the_likelihood_of_the_rows(family):
     label = (rng.random(count) < lf.calibrate(score, 0.8, 1.3, 0.4)).astype(int)
     group = np.where(rng.random(count) < 0.97, "large", "small")
     label[:500] = -1
-    got = table_evidence([build(score, label, group)], family=family)
-    assert len(got.up) < 300
+    got = labeled_data([build(score, label, group)], family=family)
+    assert len(got.base) < 300
     phi = rng.normal(0.0, 0.5, (1, 4, 2, 3))
     value = loglik(phi, got)
     clipped = np.clip(score, 0.01, 0.99)
@@ -383,8 +383,8 @@ def test_merged_evidence_with_regions_gives_the_likelihood_of_the_rows(family):
     table = build(score, label, group, clip=clip)
     where = regions(table)
     assert where.names.count("mass") == 2
-    got = table_evidence([table], family=family, regions=where)
-    assert len(got.up) < 400
+    got = labeled_data([table], family=family, regions=where)
+    assert len(got.base) < 400
     psi = rng.normal(0.0, 0.5, (1, 3, 2, 3 + len(where.names)))
     value = loglik(psi, got)
     clipped = np.clip(score, clip, 1.0 - clip)
@@ -405,8 +405,8 @@ def test_groups_without_hierarchy_are_data_sets():
     table = build(score, label, group)
     where = regions(table)
     psi = np.random.default_rng(8).normal(0.0, 0.5, (1, 2, 3, 3 + len(where.names)))
-    joint = table_evidence([table], family="beta", regions=where)
-    apart = table_evidence([table], family="beta", regions=where, hierarchical=False)
+    joint = labeled_data([table], family="beta", regions=where)
+    apart = labeled_data([table], family="beta", regions=where, hierarchical=False)
     assert (joint.groups, apart.groups) == (3, 1)
     one = loglik(psi, joint)[0]
     two = loglik(psi[0].swapaxes(0, 1)[:, :, None], apart)
@@ -416,7 +416,7 @@ def test_groups_without_hierarchy_are_data_sets():
 def test_capped_evidence_is_not_merged():
     score = np.random.default_rng(6).uniform(0.02, 0.98, 1500)
     label = (score > 0.4).astype(int)
-    got = table_evidence([build(score, label)], family="beta", cap=1.5)
+    got = labeled_data([build(score, label)], family="beta", cap=1.5)
     rows = list(zip(score, label, np.ones(len(score)), strict=True))
     phi = np.array([0.3, -0.2, 0.5])
     value = loglik(phi[None, None, None], got)[0, 0, 0]

@@ -26,7 +26,7 @@ from lightfair.core.mcmc.moves import State, pack, unpack
 from lightfair.core.mcmc.sampler import take_draws, warm_up
 from lightfair.core.mcmc.surrogate import expand
 from lightfair.core.model.curve import Prior, features
-from lightfair.core.model.likelihood import Evidence, evidence, log_odds, loglik
+from lightfair.core.model.likelihood import LabeledData, labeled_nodes, log_odds, loglik
 from lightfair.core.model.scales import Scales, curve_scales
 
 LABELS = 6  # scores with labels, of each group
@@ -43,7 +43,7 @@ def simulate(
     cap: float = math.inf,
     trials: int = 1,
     scales: Scales = CURVE,
-) -> tuple[State, Evidence]:
+) -> tuple[State, LabeledData]:
     """Draw states from the prior, and labels given them, at scores that differ between groups."""
     rng = np.random.default_rng(seed)
     size = len(scales.own)
@@ -53,7 +53,7 @@ def simulate(
     psi = mu[:, :, None] + scales.spread(sigma)[:, :, None] * noise
     score = np.linspace(0.1, 0.9, LABELS) ** np.linspace(0.5, 2.0, groups)[:, None]
     score = np.tile(score.ravel(), sets)
-    rows = evidence(
+    rows = labeled_nodes(
         np.repeat(np.arange(sets * groups), LABELS),
         features(logit_of(score, 0.0), family),
         np.zeros(len(score)),
@@ -69,14 +69,14 @@ def simulate(
     return State(psi, mu, sigma, loglik(psi, rows), np.zeros((sets, 1))), rows
 
 
-def rolled(rows: Evidence, by: int) -> Evidence:
+def rolled(rows: LabeledData, by: int) -> LabeledData:
     """The labels of another segment; all segments have as many."""
     return rows._replace(positive=np.roll(rows.positive, by * LABELS))
 
 
 def kernel(
     state: State,
-    rows: Evidence,
+    rows: LabeledData,
     scales: Scales,
     away: int = 0,
     astray: int = 0,
@@ -89,7 +89,9 @@ def kernel(
     misplaced: from which other node the likelihood takes its region.
     """
     seen = rolled(rows, astray)
-    seen = seen._replace(region=np.roll(seen.region, misplaced))
+    seen = seen._replace(
+        design=np.vstack([seen.design[:3], np.roll(seen.design[3:], misplaced, 1)])
+    )
     chains = warm_up(seen, scales, chains=1, warmup=0, rng=np.random.default_rng(7))
     surrogate = expand(rolled(seen, away), scales)
     value = moves.marginal(state.sigma, surrogate, scales).value
@@ -99,13 +101,13 @@ def kernel(
     return unpack(take_draws(chains, sweeps)[0].packed, rows.groups, scales)
 
 
-def statistics(state: State, rows: Evidence, scales: Scales = CURVE) -> dict[str, Floats]:
+def statistics(state: State, rows: LabeledData, scales: Scales = CURVE) -> dict[str, Floats]:
     """What is compared, by name: (data set,) each."""
     groups = rows.groups
     count = rows.positive.reshape(-1, groups, LABELS).sum(-1) - 0.5 * LABELS
-    trend = (rows.positive * rows.up).reshape(-1, groups, LABELS).sum(-1)
+    trend = (rows.positive * rows.design[0]).reshape(-1, groups, LABELS).sum(-1)
     # positives in the column of each deviation
-    hits = rows.positive[:, None] * rows.loadings[rows.region]
+    hits = (rows.positive * rows.design[3:]).T
     hits = hits.reshape(len(count), groups, LABELS, hits.shape[1]).sum(2)
     height = loglik(state.psi, rows)[:, 0]
     result = {}
@@ -143,8 +145,8 @@ def p_value(x: Floats, y: Floats) -> float:
 
 def found(
     state: State,
-    rows: Evidence,
-    fresh: tuple[State, Evidence],
+    rows: LabeledData,
+    fresh: tuple[State, LabeledData],
     scales: Scales = CURVE,
     within: Scales | None = None,
     **wrong: int,
@@ -159,17 +161,17 @@ def found(
 
 
 @cache
-def replicates() -> tuple[State, Evidence]:
+def replicates() -> tuple[State, LabeledData]:
     return simulate(1, REPLICATES, 2)
 
 
 @cache
-def prior_draws() -> tuple[State, Evidence]:
+def prior_draws() -> tuple[State, LabeledData]:
     return simulate(2, 5 * REPLICATES, 2)
 
 
 @cache
-def trusted() -> tuple[State, Evidence, tuple[State, Evidence], Scales]:
+def trusted() -> tuple[State, LabeledData, tuple[State, LabeledData], Scales]:
     """Replicates and draws of the joint distribution with trust: the arguments of `found`."""
     fresh = simulate(6, 15000, 2, scales=TRUSTED)
     return (*simulate(5, 3000, 2, scales=TRUSTED), fresh, TRUSTED)

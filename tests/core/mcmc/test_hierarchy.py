@@ -23,7 +23,7 @@ from lightfair.core.mcmc.hierarchy import (
 )
 from lightfair.core.mcmc.nested_sampler import take_draws, warm_up
 from lightfair.core.model.curve import features
-from lightfair.core.model.likelihood import evidence
+from lightfair.core.model.likelihood import labeled_nodes
 from lightfair.core.settings import Settings
 from lightfair.planning.refits import fit_tables
 
@@ -133,7 +133,7 @@ def test_variances_add_up_to_those_without_effects(case):
 
 def nothing_seen(nest):
     empty = np.zeros(0)
-    return evidence(
+    return labeled_nodes(
         np.zeros(0, dtype=np.int64),
         features(empty, "beta"),
         empty,
@@ -169,7 +169,7 @@ def test_against_importance_sampling():
     nest = nesting(CURVE, parts)
     score = np.array([[0.2, 0.5, 0.8, 0.9]] * 3)
     label = np.array([[1, 1, 1, 1], [1, 1, 0, 1], [0, 0, 1, 0]], dtype=float)
-    seen = evidence(
+    seen = labeled_nodes(
         np.repeat(np.arange(3), 4),
         features(logit_of(score.ravel(), 0.0), "beta"),
         label.ravel(),
@@ -325,7 +325,7 @@ def test_two_data_sets_side_by_side():
     nest = nesting(CURVE, PARTS)
     score = np.tile(np.linspace(0.1, 0.9, 30), 2 * GROUPS)
     label = np.repeat([0.0, 1.0], 30 * GROUPS)
-    seen = evidence(
+    seen = labeled_nodes(
         np.repeat(np.arange(2 * GROUPS), 30),
         features(logit_of(score, 0.0), "beta"),
         label,

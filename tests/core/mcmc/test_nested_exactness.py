@@ -20,7 +20,7 @@ from lightfair.core.mcmc.hierarchy import expand_nested, marginal, nesting
 from lightfair.core.mcmc.nested_moves import State
 from lightfair.core.mcmc.nested_sampler import take_draws, warm_up
 from lightfair.core.model.curve import features
-from lightfair.core.model.likelihood import evidence, log_odds, loglik
+from lightfair.core.model.likelihood import labeled_nodes, log_odds, loglik
 
 # one combination is empty; the attribute with most levels is the second
 PARTS = (("a", "x"), ("a", "y"), ("b", "x"), ("b", "z"))
@@ -41,7 +41,7 @@ def simulate(seed, sets, case):
     psi = nest.middle(eta) + nest.scales.spread(sigma)[:, :, None] * noise
     score = np.linspace(0.1, 0.9, LABELS) ** np.linspace(0.5, 2.0, groups)[:, None]
     score = np.tile(score.ravel(), sets)
-    seen = evidence(
+    seen = labeled_nodes(
         np.repeat(np.arange(sets * groups), LABELS),
         features(logit_of(score, 0.0), "beta"),
         np.zeros(len(score)),

@@ -23,7 +23,7 @@ from lightfair.core.fit import draw_posterior
 from lightfair.core.mcmc.convergence import diagnose, gate, mcse_mean
 from lightfair.core.mcmc.sampler import take_draws, warm_up
 from lightfair.core.model.curve import Prior, features
-from lightfair.core.model.likelihood import evidence
+from lightfair.core.model.likelihood import labeled_nodes
 from lightfair.core.model.scales import curve_scales
 from lightfair.core.settings import Settings
 
@@ -44,7 +44,7 @@ def fit(labels, prior, draws=1500):
     positive = np.array(rows["label"], dtype=float)
     nodes = features(logit_of(rows["score"], 0.0), "beta")
     group = np.array(rows["group"])
-    seen = evidence(group, nodes, positive, np.ones(labels), segments=2, groups=2)
+    seen = labeled_nodes(group, nodes, positive, np.ones(labels), segments=2, groups=2)
     scales = curve_scales(prior)
     chains = warm_up(seen, scales, chains=4, warmup=400, rng=np.random.default_rng(labels))
     kept = take_draws(chains, draws)[1]

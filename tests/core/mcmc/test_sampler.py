@@ -22,7 +22,7 @@ from lightfair.core.mcmc.moves import make_noise, pack, propose, sweep, unpack
 from lightfair.core.mcmc.sampler import take_draws, warm_up
 from lightfair.core.mcmc.surrogate import expand, level, marginal
 from lightfair.core.model.curve import FAMILIES, features
-from lightfair.core.model.likelihood import evidence, loglik
+from lightfair.core.model.likelihood import labeled_nodes, loglik
 from lightfair.core.model.regions import no_regions
 from lightfair.core.model.scales import Scales, curve_scales
 
@@ -42,13 +42,13 @@ def build(
     clip=0.01,
     scales=CURVE,
 ):
-    """Evidence of rows; `group` counts on through the data sets."""
+    """LabeledData of rows; `group` counts on through the data sets."""
     label = np.asarray(label, dtype=float)
     nodes = features(logit_of(score, clip), family)
     where = np.asarray(group, dtype=np.int64)
     weight = np.ones(len(label))
     size = {"segments": sets * groups, "groups": groups}
-    return evidence(where, nodes, label, weight, cap=cap, **size, **place(score, scales))
+    return labeled_nodes(where, nodes, label, weight, cap=cap, **size, **place(score, scales))
 
 
 def rows(seed, segments, count):
@@ -449,7 +449,7 @@ def test_one_group_with_a_jump_equals_quadrature():
     region = (odds > 0.0).astype(np.int64)
     nodes = features(odds, "temperature")
     size = {"segments": 1, "groups": 1, "region": region, "regions": jump}
-    seen = evidence(np.zeros(4, np.int64), nodes, np.array(label, float), np.ones(4), **size)
+    seen = labeled_nodes(np.zeros(4, np.int64), nodes, np.array(label, float), np.ones(4), **size)
     x = np.linspace(-3.0, 3.0, 121)  # log a
     z = np.linspace(-6.0, 6.0, 121) * math.hypot(1.4, 0.7)  # w / omega
     omega, weight = np.polynomial.legendre.leggauss(40)

@@ -21,7 +21,7 @@ from lightfair.core.mcmc.surrogate import (
     walk_shape,
 )
 from lightfair.core.model.curve import features
-from lightfair.core.model.likelihood import evidence, loglik
+from lightfair.core.model.likelihood import labeled_nodes, loglik
 
 
 def random_surrogate(seed, scales=CURVE, sets=2, groups=3):
@@ -42,14 +42,14 @@ def random_sigma(seed, scales=CURVE, sets=2, n=4):
 
 
 def labeled(scales, seed, count, sets=2, groups=2):
-    """Evidence of simulated rows; the labels follow the scores."""
+    """LabeledData of simulated rows; the labels follow the scores."""
     rng = np.random.default_rng(seed)
     where = np.sort(rng.integers(sets * groups, size=count))
     score = rng.uniform(0.02, 0.98, count)
     label = (rng.random(count) < score).astype(float)
     nodes = features(logit_of(score, 0.0), "beta")
     size = {"segments": sets * groups, "groups": groups}
-    return evidence(where, nodes, label, np.ones(count), **size, **place(score, scales))
+    return labeled_nodes(where, nodes, label, np.ones(count), **size, **place(score, scales))
 
 
 def dense(sigma, surrogate, r, scales):
@@ -270,7 +270,7 @@ def test_no_labels_give_a_flat_surrogate(family, scales):
     none = np.zeros(0)
     nodes = features(none, family)
     where = place(none, scales)
-    rows = evidence(none.astype(np.int64), nodes, none, none, segments=4, groups=2, **where)
+    rows = labeled_nodes(none.astype(np.int64), nodes, none, none, segments=4, groups=2, **where)
     surrogate = expand(rows, scales)
     assert not surrogate.curvature.any()
     assert not surrogate.linear.any()
@@ -284,7 +284,7 @@ def test_expansion_of_extreme_evidence_is_usable(positive, clip, scales):
     label = np.full(5, 100.0 * positive)
     size = {"segments": 2, "groups": 2}
     where = np.zeros(5, np.int64)
-    rows = evidence(where, nodes, label, np.full(5, 100.0), **size, **place(score, scales))
+    rows = labeled_nodes(where, nodes, label, np.full(5, 100.0), **size, **place(score, scales))
     surrogate = expand(rows, scales)
     assert (np.linalg.eigvalsh(surrogate.curvature) > -1e-6).all()
     sigma = random_sigma(26, scales, sets=1)

@@ -7,18 +7,18 @@ import math
 import naive
 import numpy as np
 import pytest
-from cases import CURVE, TRUSTED, column, place
+from cases import CURVE, REGIONS, TRUSTED, column, place
 
 from lightfair.core.data.logit import logit_of
 from lightfair.core.model.curve import FAMILIES, features
-from lightfair.core.model.likelihood import by_segment, evidence, loglik, pieces
+from lightfair.core.model.likelihood import by_segment, labeled_nodes, loglik, runs
 
 
 def build(rows, groups, family="beta", cap=math.inf, scales=CURVE):
-    """Evidence of rows (data set, group, score, label, weight), in the order given."""
+    """LabeledData of rows (data set, group, score, label, weight), in the order given."""
     rows = np.array(rows, dtype=float).reshape(-1, 5)
     sets = 1 if len(rows) == 0 else int(rows[:, 0].max()) + 1
-    return evidence(
+    return labeled_nodes(
         (rows[:, 0] * groups + rows[:, 1]).astype(np.int64),
         features(logit_of(rows[:, 2], 0.0), family),
         rows[:, 3] * rows[:, 4],
@@ -68,21 +68,21 @@ def test_loglik_equals_naive(sets, groups, cap, family, scales):
     np.testing.assert_allclose(got, oracle(rows, psi, family, cap, scales), rtol=1e-12)
 
 
-def test_pieces_are_runs_of_one_segment_and_region():
+def test_runs_are_of_one_segment_and_region():
     built = build(simulate(2, 2, 3, 80), 3, scales=TRUSTED)
-    runs = pieces(built)
-    assert (np.diff(runs.start) > 0).all() and runs.start[-1] == len(built.up)
+    cuts = runs(built)
+    assert (np.diff(cuts.start) > 0).all() and cuts.start[-1] == len(built.base)
     for segment in range(6):
-        first, last = runs.owner[segment : segment + 2]
-        assert runs.start[first] == built.start[segment]
-        assert runs.start[last] == built.start[segment + 1]
+        first, last = cuts.owner[segment : segment + 2]
+        assert cuts.start[first] == built.start[segment]
+        assert cuts.start[last] == built.start[segment + 1]
         seen = []
         for p in range(first, last):
-            nodes = slice(runs.start[p], runs.start[p + 1])
+            nodes = slice(cuts.start[p], cuts.start[p + 1])
             assert set(built.segment[nodes]) == {segment}
             (region,) = set(built.region[nodes])
-            wanted = [built.offset[region], built.base[region], *built.loadings[region]]
-            np.testing.assert_array_equal(runs.columns[p], wanted)
+            wanted = [REGIONS.on_curve[region], REGIONS.base[region], *REGIONS.loadings[region]]
+            np.testing.assert_array_equal(cuts.columns[p], wanted)
             seen.append(region)
         assert seen == sorted(set(seen))  # a region is one run
 
@@ -138,7 +138,7 @@ def test_one_node_holds_both_labels():
     apart = build([(0, 0, 0.7, 1, 3), (0, 0, 0.7, 0, 2)], 1)
     odds = features(logit_of([0.7], 0.0), "beta")
     where = np.array([0])
-    together = evidence(where, odds, np.array([3.0]), np.array([5.0]), segments=1, groups=1)
+    together = labeled_nodes(where, odds, np.array([3.0]), np.array([5.0]), segments=1, groups=1)
     np.testing.assert_allclose(loglik(phi, together), loglik(phi, apart), rtol=1e-12)
 
 
@@ -155,7 +155,7 @@ def test_segments_are_sorted_and_none_is_empty():
     built = build(simulate(11, 2, 3, 30), 3)
     assert (np.diff(built.segment) >= 0).all()
     assert (np.diff(built.start) >= 1).all()
-    assert built.start[-1] == len(built.up) == len(built.segment)
+    assert built.start[-1] == len(built.base) == len(built.segment)
     sums = by_segment(built.total, built)
     assert sums[1] == 0.0
     wanted = [built.total[built.segment == k].sum() for k in range(6)]

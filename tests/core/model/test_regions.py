@@ -19,7 +19,7 @@ from lightfair.core.metrics.definitions import as_metric
 from lightfair.core.metrics.imputation import TARGETS, confusion_counts
 from lightfair.core.model import regions as module
 from lightfair.core.model.curve import FAMILIES, Prior
-from lightfair.core.model.likelihood import log_odds, table_evidence
+from lightfair.core.model.likelihood import labeled_data, segment_log_odds
 from lightfair.core.model.regions import (
     EDGE_GRID,
     Trust,
@@ -382,7 +382,7 @@ def six_scores():
 
 @pytest.fixture(scope="module")
 def untrusting():
-    """Draws with omega and tau held at 20, a wide prior of c: (psi, table, regions, evidence)."""
+    """Draws with omega and tau held at 20, a wide prior of c: (psi, table, regions, data)."""
     table = six_scores()
     where = regions(table)
     assert len(set(where.of(strata(SIX), logit_of(SIX, 0.01)))) == 6
@@ -395,7 +395,7 @@ def untrusting():
         np.where(tied, len(scales.sd), scales.own_of),
         np.where(tied, len(scales.sd), scales.common_of),
     )
-    seen = table_evidence([table], family="beta", regions=where)
+    seen = labeled_data([table], family="beta", regions=where)
     chains = warm_up(seen, held, chains=4, warmup=300, rng=np.random.default_rng(9))
     return take_draws(chains, 1500)[1].psi[0], table, where, seen
 
@@ -407,7 +407,7 @@ def test_without_trust_in_the_curve_rates_are_betas(untrusting):
     0.001.
     """
     psi, _, _, seen = untrusting
-    odds = log_odds(psi.reshape(-1, *psi.shape[2:]), seen)
+    odds = segment_log_odds(psi.reshape(-1, *psi.shape[2:]), seen)
     rate = (0.5 + 0.5 * np.tanh(0.5 * odds)).reshape(*psi.shape[:2], -1)
     for g, r in np.ndindex(2, 6):
         node = np.flatnonzero((seen.segment == g) & (seen.region == r))
@@ -539,7 +539,6 @@ def test_situations(rows, case, hierarchical):
     estimate = result.metric("base_rate", result.groups[0])
     assert 0.0 < estimate.mean < 1.0
     as_json(result)
-    assert result.groups[0] in str(result)
 
 
 def test_no_labels_leave_omega_and_tau_to_their_priors(rows):
