@@ -24,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -310,7 +311,9 @@ def _work(
     one_each = list({task.asked.method: task for task in tasks}.values())
     with (
         results.open("a", newline="") as out,
-        multiprocessing.get_context("spawn").Pool(processes, _warm, (one_each,)) as pool,
+        ProcessPoolExecutor(
+            processes, multiprocessing.get_context("spawn"), _warm, (one_each,)
+        ) as pool,
         tqdm(total=sum(len(task.runs) for task in tasks), unit="fit", mininterval=1.0) as bar,
     ):
         writer = csv.writer(out, lineterminator="\n")
@@ -318,7 +321,7 @@ def _work(
             writer.writerow(COLUMNS)
         # the methods of a cell follow each other: one worker takes them, and shares their tables
         chunk = len({task.asked.method for task in tasks})
-        for task, lines in pool.imap_unordered(_answer, tasks, chunksize=chunk):
+        for task, lines in pool.map(_answer, tasks, chunksize=chunk):
             for key in _keys(source, task.asked, task.runs):
                 had = done.get(key, set())
                 writer.writerows(

@@ -50,7 +50,6 @@ from lightfair.core.model.likelihood import labeled_data  # noqa: E402
 from lightfair.core.model.regions import regions, trusted_scales  # noqa: E402
 from lightfair.core.settings import Settings  # noqa: E402
 
-OUT = HERE / "INTERSECTIONS.md"
 LEVELS = (("F", "M"), ("X", "Y", "Z"))
 ROWS, LABELS = (760, 200), (60, 5)  # of a large cell, and of the small one
 SMALL = ("F", "Z")
@@ -79,6 +78,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
     parser.add_argument("--runs", type=int, default=120)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, default=HERE / "INTERSECTIONS.md")
     arguments = parser.parse_args()
     if arguments.runs < 1:
         parser.error("--runs must be at least 1")
@@ -87,7 +87,7 @@ def main() -> int:
         rng = np.random.default_rng([arguments.seed, number])
         results[name] = simulate(name, arguments.runs, rng)
         print(name, {k: f"{v / arguments.runs:.2f} CPU s" for k, v in results[name].cpu.items()})
-    OUT.write_text(report(results, arguments.runs, arguments.seed))
+    arguments.output.write_text(report(results, arguments.runs, arguments.seed))
     return 0
 
 

@@ -71,9 +71,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--data", required=True, type=Path, metavar="FOLDER")
     parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--out", type=Path, default=HERE, help="folder of PLANNING.md")
     parser.add_argument("--part", choices=("widths", "choice", "report"))
     arguments = parser.parse_args()
-    folder = HERE / "planning"
+    folder = arguments.out / "planning"
     folder.mkdir(exist_ok=True)
     found = [c for c in cases(arguments.data, replica=True) if c.dataset in ("adult", "compas-r")]
     began = time.process_time()
@@ -89,7 +90,7 @@ def main() -> int:
                 files = (folder / "widths.csv", folder / "short.csv")
                 widths(case, model, min(runs, arguments.runs), *files)
     print(f"{time.process_time() - began:.0f} CPU seconds", file=sys.stderr)
-    write_report(folder, HERE / "PLANNING.md")
+    write_report(folder, arguments.out / "PLANNING.md")
     return 0
 
 

@@ -66,14 +66,18 @@ def warm(y_true: np.ndarray, y_score: np.ndarray, group: np.ndarray, jit: str | 
 
 
 def main() -> int:
-    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
-    import_only = min(fresh("import lightfair") for _ in range(5))
-    bare = min(fresh("pass") for _ in range(5))
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one repeat of the smallest sizes")
+    quick = parser.parse_args().quick
+    import_only = min(fresh("import lightfair") for _ in range(1 if quick else 5))
+    bare = min(fresh("pass") for _ in range(1 if quick else 5))
     print(f"import lightfair, over a bare interpreter   {1000 * (import_only - bare):6.1f} ms")
-    for labeled in (100, 1000):
-        seconds = min(fresh(FRESH.format(rows=10_000 + labeled, labeled=labeled)) for _ in range(3))
+    for labeled in (100,) if quick else (100, 1000):
+        program = FRESH.format(rows=10_000 + labeled, labeled=labeled)
+        seconds = min(fresh(program) for _ in range(1 if quick else 3))
         print(f"fresh process, {labeled:5,d} labels, 10,000 unlabeled {seconds:6.2f} s")
-    for groups, labeled, rows in ((2, 100, 10_100), (2, 1000, 11_000), (20, 1000, 101_000)):
+    sizes = ((2, 100, 10_100), (2, 1000, 11_000), (20, 1000, 101_000))
+    for groups, labeled, rows in sizes[:1] if quick else sizes:
         data = columns(rows, labeled, groups)
         chosen, compiled, plain = (warm(*data, jit) for jit in (None, "1", "0"))
         print(

@@ -69,13 +69,16 @@ class Answer(NamedTuple):
 
 
 class Streams:
-    """A generator for each data set of a batch, behind the two calls that the sampler makes."""
+    """A generator for each data set of a batch, behind the three calls that the sampler makes."""
 
     def __init__(self, generators: list[np.random.Generator]) -> None:
         self.generators = generators
 
     def standard_normal(self, size: tuple[int, ...]) -> Floats:
         return np.stack([g.standard_normal(size[1:]) for g in self.generators])
+
+    def standard_exponential(self, size: tuple[int, ...]) -> Floats:
+        return np.stack([g.standard_exponential(size[1:]) for g in self.generators])
 
     def random(self, size: tuple[int, ...]) -> Floats:
         return np.stack([g.random(size[1:]) for g in self.generators])

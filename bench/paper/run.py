@@ -18,6 +18,7 @@ import resource
 import sys
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tqdm import tqdm
@@ -140,13 +141,13 @@ def _work(tasks: list[Task], results: Path, source: str, processes: int) -> None
     total = sum(len(numbers) for _, numbers in tasks)
     with (
         results.open("a", newline="") as out,
-        multiprocessing.get_context("spawn").Pool(processes) as pool,
+        ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool,
         tqdm(total=total, unit="fit", smoothing=0.05, mininterval=1.0) as bar,
     ):
         writer = csv.writer(out)
         if new:
             writer.writerow(COLUMNS)
-        for task, rows in zip(tasks, pool.imap(_answer, tasks), strict=True):
+        for task, rows in zip(tasks, pool.map(_answer, tasks), strict=True):
             key = _key(source, task[0])
             writer.writerows([*key, *row] for row in rows)
             out.flush()
