@@ -26,7 +26,7 @@ COMMANDS = {
     "fuzz": "--seconds 5",
     "intersections": f"{FEW} --output {{out}}/INTERSECTIONS.md",
     "notebook": "{out}/example.ipynb",
-    "paired": f"--data {{replica}} {FEW} --draws 20 --labeled 40 --cells noise --output {{out}}/x.md",
+    "paired": f"{FEW} --draws 20 --labeled 40 --cells noise --output {{out}}/x.md",
     "planning": f"--data {{replica}} {FEW} --out {{out}}",
     "sbc": "--replicates 20 --family beta --only curve trust",
     "scale": "--rows 1e4 --groups 2 --labels 50 --output {out}",
