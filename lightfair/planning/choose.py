@@ -1,55 +1,63 @@
-"""Label choice: which rows to label next, and with what chance each of them is chosen.
+"""Label choice: which rows to label next, and with which inclusion probabilities.
 
-Rows of a group, a predicted class and a region of scores (`trust`) are a stratum. Labels are given
-to strata one after the other, each to the one where it narrows the widest interval most, averaged
-over its bins (`forecast`). As far as the curves are concerned that is a rank-one update of C_psi:
-with w = p (1 - p), x = d log odds / d psi and t as there, s labels in bin j make
+A stratum is a group, a predicted class and a region of scores (`core.model.regions`). Labels are
+allocated one after the other, each to the stratum where it narrows the widest interval most on
+average over its bins (`forecast`). For the curves that is a rank-one update of C_psi: with
+w = p (1 - p), x = d log odds / d psi and t as there, s labels in bin j give
 
     t' = t - s h_j w_j x_j,    t' C_psi' t' = t' C_psi t' - s w_j (x_j' C_psi t')^2 / (1 + s w_j
                                               x_j' C_psi x_j)
 
-and take s h_j^2 w_j off the labels that stay unknown. Then rows are drawn: the chance of a row is
-that of its stratum, n_j of m_j, mixed with a share `explore` of one chance for all, n of m:
+and reduce the variance of the unknown labels by s h_j^2 w_j. Then rows are drawn: the inclusion
+probability of a row is that of its stratum, n_j of m_j, mixed with an exploration rate e of equal
+probabilities, n of m:
 
-    pi_i = (1 - explore) n_j / m_j + explore n / m
+    pi_i = (1 - e) n_j / m_j + e n / m
 
-and n rows are chosen by systematic sampling, which has exactly these chances. Every row can be
-chosen, and its chance is known: so the design can be undone where labels are counted without a
-model. The chances depend on nothing but group, predicted class, score and the posterior so far: so
-the posterior may ignore them. Where labels are counted without a model they matter: when the labels
-are there, give the chances as `label_prob=` (`--label-prob COL`).
+and n rows are chosen by systematic sampling, which has exactly these probabilities. Every row can
+be chosen with a known probability, so estimates from labels alone can correct for the design: pass
+the probabilities of the labeled rows as `label_prob=` (`--label-prob COL`). They depend only on
+group, predicted class, score and the current posterior, so the posterior may ignore them.
 
-Inside a stratum all rows have one chance, though narrow bins would promise more. The model has a
-level of its own in each region, so that labels at random in it get the region right where the curve
-is wrong; labels at the most telling scores alone do not. On logistic scores of adult, with 200
-labels, choice by bins had intervals 7 % narrower that held the truth in 70 % of 50 runs, by strata
-in 88 % of 25, random labels in 92 %.
+All rows of a stratum have one probability, although narrow bins would promise more: the model has a
+level of its own in each region, so that random labels in it correct a wrong curve, while labels at
+the most informative scores alone do not. On logistic scores of adult, with 200 labels, choice by
+bins had intervals 7 % narrower that held the truth in 70 % of 50 runs, by strata in 88 % of 25,
+random labels in 92 %.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.data.logit import Floats, logit_of
-from ..core.data.messages import list_values, show
+from ..core.data.messages import lies_in, list_values, show
 from ..core.data.nodes import Ints
-from ..core.data.rows import RowReader, ScoreData
+from ..core.data.rows import Door, ScoreData
 from ..core.settings import check_rng
-from .forecast import BIN_CELLS, Bins, Outlook, noise, outlook
-from .places import cell_of, region_of
-from .plan_aim import planned_contrasts
+from .forecast import (
+    BIN_CELLS,
+    Bins,
+    Preposterior,
+    bin_keys,
+    cell_of,
+    preposterior,
+    region_of,
+    residual_variance,
+)
+from .plan import contrasts_of, is_whole, uncertain_groups
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
 
 METHODS = ("greedy", "thompson", "random")
 
-DECIDING = 48  # draws of the posterior that a choice looks at
+DRAWS = 48  # of the posterior that a choice uses
 
-ROUNDS = 100  # at most so many updates; with more labels each gives several
+ROUNDS = 100  # at most so many updates; with more labels each allocates several
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,14 +67,15 @@ class LabelChoice:
     Attributes
     ----------
     rows : int64 array, shape (n,)
-        Indices into the rows given, rising.
+        Indices into the given rows, increasing.
     prob : float64 array, shape (n,)
-        The chance with which each of them was chosen, in (0, 1].
+        Their inclusion probabilities, in (0, 1].
     every_prob : float64 array, shape (row,)
-        That of all rows given; 0 for labeled ones. A row that was passed over with chance p before
-        and is chosen with chance q now had a chance of 1 - (1 - p) (1 - q) in all.
+        Inclusion probabilities of all given rows; 0 for labeled ones. A row that was passed over
+        with probability p and is chosen with probability q later has 1 - (1 - p) (1 - q) in all.
     method : str
     explore : float
+        The exploration rate.
 
     Examples
     --------
@@ -115,22 +124,22 @@ def choose_labels(
     Parameters
     ----------
     result
-        The assessment of these rows, or of rows that they are part of.
+        The assessment of these rows, or of a data set that contains them.
     n : int
         How many rows to choose.
     y_score, sensitive_features, y_true, y_pred, positive_label, unlabeled, missing
         The rows, as in `assess`. Labeled ones are not chosen; without y_true none is labeled.
-        y_pred is needed where the assessment was given decisions.
+        y_pred is needed if the assessment was given decisions.
     metric : str
-        One that was assessed.
+        One that was assessed, of confusion counts.
     group, reference
-        The difference that is to be known better. Default: every group against the reference of the
-        assessment, the widest first. With one group it is the metric of that group.
+        The difference whose interval is to be narrowed. Default: every group against the reference
+        of the assessment, the widest first. With one group it is the metric of that group.
     method : {"greedy", "thompson", "random"}
-        greedy narrows the interval most on average over the posterior; thompson for one draw of the
-        posterior at a time, another for each label; random gives all rows the same chance.
+        greedy narrows the interval most on average over the posterior; thompson for one random
+        draw of the posterior for each label; random gives all rows the same probability.
     explore : float
-        Share of the chances that is the same for all rows, in (0, 1].
+        Exploration rate: share of the probabilities that is the same for all rows, in (0, 1].
     rng : int or numpy.random.Generator, optional
         Seed. The same seed gives the same rows.
 
@@ -163,38 +172,28 @@ def choose_labels(
     """
     if result.table.threshold is None and y_pred is None:
         raise ValueError("y_pred must be given: the assessment was given decisions, no threshold")
-    reader = RowReader(
+    door = Door(
         threshold=0.5 if y_pred is not None else result.table.threshold,
         decided=y_pred is not None,
         positive_label=positive_label,
         unlabeled=unlabeled,
         missing=missing,
     )
-    given = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
-    chunk = reader.read(given, y_score, sensitive_features, y_pred)
-    chosen = choose_rows(
-        result,
-        n,
-        chunk.data,
-        number=chunk.row,
-        metric=metric,
-        group=group,
-        reference=reference,
-        method=method,
-        explore=explore,
-        rng=rng,
-    )
-    every = np.zeros(reader.rows)
-    every[chunk.row] = chosen.every_prob
-    return replace(chosen, rows=chunk.row[chosen.rows], every_prob=every)
+    labels = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
+    chunk = door.take(labels, y_score, sensitive_features, y_pred)
+    options = {"group": group, "reference": reference, "method": method, "explore": explore}
+    choice = choose_rows(result, n, chunk.data, chunk.row, metric=metric, rng=rng, **options)
+    every_prob = np.zeros(door.rows)
+    every_prob[chunk.row] = choice.every_prob
+    return replace(choice, rows=chunk.row[choice.rows], every_prob=every_prob)
 
 
 def choose_rows(
     result: Assessment,
     n: int,
     data: ScoreData,
-    *,
     number: Ints | None = None,
+    *,
     metric: str = "tpr",
     group: Any = None,
     reference: Any = None,
@@ -202,55 +201,58 @@ def choose_rows(
     explore: float = 0.1,
     rng: int | np.random.Generator | None = None,
 ) -> LabelChoice:
-    """Choose among checked rows, as `choose_labels`; `number` (row,) are their names in errors."""
+    """Choose among checked rows, as `choose_labels`; `number` (row,) names them in errors."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
-    real = isinstance(explore, (int, float, np.integer, np.floating))
-    if not (real and not isinstance(explore, bool) and 0.0 < explore <= 1.0):
+    if not (lies_in(explore, 0.0, np.inf) and explore <= 1.0):
         raise ValueError(f"explore must lie in (0, 1]; got {explore!r}; 0.1 is usual")
-    contrasts, inside = planned_contrasts(result, metric, group, reference)
+    planned = contrasts_of(result, metric, group, reference, result.settings.prob)
+    defined = np.array([reason is None for reason in planned.reasons[: planned.planned]])
+    if not defined.any():
+        raise ValueError(f"{metric} must be defined to choose labels for it; {planned.reasons[0]}")
     unlabeled = np.flatnonzero(data.label < 0)
-    whole = isinstance(n, (int, np.integer)) and not isinstance(n, bool)
-    if not whole or not 1 <= n <= len(unlabeled):
+    if not is_whole(n) or not 1 <= n <= len(unlabeled):
         raise ValueError(
             f"n must be a whole number in [1, {len(unlabeled)}], the rows without a label; "
             f"got {n!r}"
         )
-    size = int(np.prod(result.draws(metric).shape[:2]))
-    few = np.linspace(0.0, size - 1.0, min(DECIDING, size)).round().astype(np.int64)
-    ahead = outlook(result, metric, few, groups=inside)
-    of = _bin_of(result, ahead.bins, data, unlabeled, number)
+    draws = result.draws(metric)[..., 0].size
+    truths = np.linspace(0.0, draws - 1.0, min(DRAWS, draws)).round().astype(np.int64)
+    ahead = preposterior(result, metric, truths, groups=uncertain_groups(result, planned))
+    bins = _bins_of(result, ahead.bins, data, unlabeled, number)
     stream = check_rng(rng)
-    room = np.bincount(of, minlength=len(ahead.bins.rows)).astype(np.float64)
-    chance = np.full(len(of), n / len(of))
+    prob = np.full(len(bins), n / len(bins))
     if method != "random":
-        gets = allocate(ahead, int(n), room, contrasts, stream if method == "thompson" else None)
-        parts = strata_of(ahead.bins)
-        share = np.bincount(parts, gets) / np.maximum(np.bincount(parts, room), 1.0)
-        chance = (1.0 - explore) * share[parts[of]] + explore * chance
-    chance = np.minimum(chance, 1.0)
-    order = np.lexsort((unlabeled, data.score[unlabeled], of))
-    picked = order[systematic(chance[order], int(n), stream)]
-    every = np.zeros(len(data.label))
-    every[unlabeled] = chance
-    rows = np.sort(unlabeled[picked]).astype(np.int64)
-    return LabelChoice(rows, every[rows], every, method, float(explore))
+        available = np.bincount(bins, minlength=len(ahead.bins.rows)).astype(np.float64)
+        contrasts = planned.matrix[: planned.planned][defined]
+        thompson = stream if method == "thompson" else None
+        labels = allocate(ahead, int(n), available, contrasts, thompson)
+        strata = strata_of(ahead.bins)
+        share = np.bincount(strata, labels) / np.maximum(np.bincount(strata, available), 1.0)
+        prob = (1.0 - explore) * share[strata[bins]] + explore * prob
+    prob = np.minimum(prob, 1.0)
+    order = np.lexsort((unlabeled, data.score[unlabeled], bins))
+    rows = np.sort(unlabeled[order[systematic(prob[order], int(n), stream)]]).astype(np.int64)
+    every_prob = np.zeros(len(data.label))
+    every_prob[unlabeled] = prob
+    return LabelChoice(rows, every_prob[rows], every_prob, method, float(explore))
 
 
 def allocate(
-    ahead: Outlook,
+    ahead: Preposterior,
     n: int,
-    room: Floats,
+    available: Floats,
     contrasts: Floats,
     thompson: np.random.Generator | None = None,
 ) -> Floats:
-    """Give n labels to bins: each to the stratum where it narrows the widest interval most, and
-    there to the bin that lacks most of its share.
+    """Allocate n labels to bins, each to the stratum where it narrows the widest interval most.
+
+    Within a stratum the bin that lacks most of its proportional share gets it.
 
     Parameters
     ----------
-    room
-        float64 (B,), rows of each bin that can get a label; n is at most their sum.
+    available
+        float64 (B,), rows of each bin available for labeling; n is at most their sum.
     contrasts
         float64 (E, G), of the groups' metrics.
     thompson
@@ -260,123 +262,103 @@ def allocate(
     -------
     float64 (B,), whole numbers with the sum n.
     """
-    now = _begin(ahead, contrasts)
-    parts = strata_of(ahead.bins)
-    total = np.bincount(parts, room)
-    share = room / np.maximum(total, 1.0)[parts]
-    gets = np.zeros(len(room))
-    while gets.sum() < n:
-        taken = np.bincount(parts, gets, len(total))
-        size = min(max(1, n // ROUNDS), n - int(gets.sum()))
-        e = int(np.argmax(np.sqrt(now.variance()).mean(axis=1)))
-        change = now.change(e, np.full(len(room), float(size)))
-        if thompson is None:
-            gain = change.mean(axis=0)
-        else:
-            gain = change[int(thompson.integers(len(change)))]
-        gains = np.bincount(parts, share * gain, len(total))
-        best = int(np.argmin(np.where(taken < total, gains, np.inf)))
-        step = min(float(size), total[best] - taken[best])
-        # the bin of the stratum that lacks most of its share
-        lacks = np.where(parts == best, share * (taken[best] + step) - gets, -np.inf)
-        at = int(np.argmax(np.where(gets < room, lacks, -np.inf)))
-        step = min(step, room[at] - gets[at])
-        now = now.after(at, step)
-        gets[at] += step
-    return gets
+    update = Update(ahead, contrasts)
+    strata = strata_of(ahead.bins)
+    total = np.bincount(strata, available)
+    share = available / np.maximum(total, 1.0)[strata]
+    labels = np.zeros(len(available))
+    while labels.sum() < n:
+        used = np.bincount(strata, labels, len(total))
+        size = float(min(max(1, n // ROUNDS), n - int(labels.sum())))
+        widest = int(np.argmax(np.sqrt(update.variance()).mean(axis=1)))
+        change = update.change(widest, size)
+        mean = change.mean(axis=0)
+        gain = mean if thompson is None else change[int(thompson.integers(len(change)))]
+        by_stratum = np.bincount(strata, share * gain, len(total))
+        best = int(np.argmin(np.where(used < total, by_stratum, np.inf)))
+        size = min(size, total[best] - used[best])
+        lacking = np.where(strata == best, share * (used[best] + size) - labels, -np.inf)
+        at = int(np.argmax(np.where(labels < available, lacking, -np.inf)))
+        size = min(size, available[at] - labels[at])
+        update.add(at, size)
+        labels[at] += size
+    return labels
 
 
 def strata_of(bins: Bins) -> Ints:
-    """The stratum of each bin, int64 (B,): its group, predicted class and region."""
+    """Return the stratum of each bin, int64 (B,): its group, predicted class and region."""
     key = np.stack([bins.group, bins.predicted, bins.region])
-    _, of = np.unique(key, axis=1, return_inverse=True)
-    return np.asarray(of.reshape(-1), dtype=np.int64)
+    return np.unique(key, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-class _Now(NamedTuple):
-    """Where the interval stands, by draw.
+class Update:
+    """Variances of contrasts by draw, updated label by label.
 
-    seen: float64 (K, B, r), x; informs: (K, B), w; pulls: (E, K, B), h c of a row, c being the
-    contrast of its group; drops: (E, K, B), what a label of the bin takes off the noise; inside:
-    (K, r, r), C_psi; square: (K, B), x' C_psi x; pull: (E, K, r), t; left: (E, K), noise.
+    slope: float64 (E, K, B), h c of a row, c being the contrast of its group; drop: (E, K, B),
+    decrease of the residual variance per label; t: (E, K, r); c_psi: (K, r, r); leverage: (K, B),
+    x' C_psi x; residual: (E, K).
     """
 
-    seen: Floats
-    informs: Floats
-    pulls: Floats
-    drops: Floats
-    inside: Floats
-    square: Floats
-    pull: Floats
-    left: Floats
+    def __init__(self, ahead: Preposterior, contrasts: Floats) -> None:
+        bins, self.x, self.w = ahead.bins, ahead.gradient, ahead.information
+        factor = contrasts[:, bins.group][:, None, :]  # (E, 1, B)
+        self.slope = factor * ahead.slope * (bins.weight / bins.rows)
+        self.drop = np.zeros_like(self.slope)
+        if ahead.target == "sample":
+            self.drop = factor**2 * ahead.slope**2 * self.w * (bins.weight_sq / bins.rows)
+        self.residual = (residual_variance(ahead, np.ones(len(bins.rows))) @ (contrasts**2).T).T
+        self.t = np.einsum("ekb,kb,b,kbr->ekr", self.slope, self.w, bins.rows, self.x)
+        self.c_psi = np.tile(np.eye(self.x.shape[2]), (len(self.x), 1, 1))
+        self.leverage = (self.x**2).sum(axis=2)
 
     def variance(self) -> Floats:
-        """C of each contrast, (E, K)."""
-        known = np.einsum("ekr,krs,eks->ek", self.pull, self.inside, self.pull)
-        return np.asarray(np.maximum(known + self.left, 0.0))
+        """C of each contrast, float64 (E, K)."""
+        curve = np.einsum("ekr,krs,eks->ek", self.t, self.c_psi, self.t)
+        return np.asarray(np.maximum(curve + self.residual, 0.0))
 
-    def change(self, e: int, size: Floats) -> Floats:
-        """Change of the sd of a contrast per label, (K, B), if a bin gets `size` (B,) labels."""
-        image = _along(self.inside, self.pull[e])
-        before = (image * self.pull[e]).sum(axis=1)[:, None]
-        cross = _along(self.seen, image)
-        off = size * self.pulls[e] * self.informs
-        square = self.square
-        moved = cross - off * square
-        worth = size * self.informs
-        after = before - 2.0 * off * cross + off * off * square
-        after = after - worth * moved * moved / (1.0 + worth * square)
-        left = self.left[e][:, None] - size * self.drops[e]
-        start = np.sqrt(np.maximum(before + self.left[e][:, None], 0.0))
-        return np.asarray((np.sqrt(np.maximum(after + left, 0.0)) - start) / size)
+    def change(self, e: int, size: float) -> Floats:
+        """Change of the sd of a contrast per label if a bin gets `size` labels, float64 (K, B)."""
+        image = _product(self.c_psi, self.t[e])
+        before = (image * self.t[e]).sum(axis=1)[:, None]
+        cross = _product(self.x, image)
+        step = size * self.slope[e] * self.w
+        moved = cross - step * self.leverage
+        weight = size * self.w
+        after = before - 2.0 * step * cross + step * step * self.leverage
+        after = after - weight * moved * moved / (1.0 + weight * self.leverage)
+        residual = self.residual[e][:, None]
+        start = np.sqrt(np.maximum(before + residual, 0.0))
+        after = after + residual - size * self.drop[e]
+        return np.asarray((np.sqrt(np.maximum(after, 0.0)) - start) / size)
 
-    def after(self, at: int, size: float) -> _Now:
-        """The same after `size` labels in bin `at`."""
-        x = self.seen[:, at]
-        image = _along(self.inside, x)
-        worth = size * self.informs[:, at]
-        share = worth / (1.0 + worth * (x * image).sum(axis=1))
-        off = size * self.pulls[:, :, at] * self.informs[:, at]
-        return self._replace(
-            inside=self.inside - share[:, None, None] * image[:, :, None] * image[:, None, :],
-            square=self.square - share[:, None] * _along(self.seen, image) ** 2,
-            pull=self.pull - off[..., None] * x,
-            left=self.left - size * self.drops[:, :, at],
-        )
+    def add(self, at: int, size: float) -> None:
+        """Give `size` labels to bin `at`."""
+        x, weight = self.x[:, at], size * self.w[:, at]
+        image = _product(self.c_psi, x)
+        share = weight / (1.0 + weight * (x * image).sum(axis=1))
+        self.c_psi = self.c_psi - share[:, None, None] * image[:, :, None] * image[:, None, :]
+        self.leverage = self.leverage - share[:, None] * _product(self.x, image) ** 2
+        self.t = self.t - (size * self.slope[:, :, at] * self.w[:, at])[..., None] * x
+        self.residual = self.residual - size * self.drop[:, :, at]
 
 
-def _along(matrix: Floats, vector: Floats) -> Floats:
+def _product(matrix: Floats, vector: Floats) -> Floats:
     """Products (K, n, r), (K, r) -> (K, n)."""
     return np.asarray((matrix @ vector[..., None])[..., 0])
 
 
-def _begin(ahead: Outlook, contrasts: Floats) -> _Now:
-    bins = ahead.bins
-    k, _, r = ahead.seen.shape
-    factor = contrasts[:, bins.group][:, None, :]  # (E, 1, B)
-    pulls = factor * ahead.slope * (bins.weight / bins.rows)
-    drops = np.zeros_like(pulls)
-    if ahead.target == "sample":
-        drops = factor**2 * ahead.slope**2 * ahead.informs * (bins.weight_sq / bins.rows)
-    left = noise(ahead, np.ones(len(bins.rows))) @ (contrasts**2).T
-    pull = np.einsum("ekb,kb,b,kbr->ekr", pulls, ahead.informs, bins.rows, ahead.seen)
-    inside = np.broadcast_to(np.eye(r), (k, r, r))
-    square = (ahead.seen**2).sum(axis=2)
-    return _Now(ahead.seen, ahead.informs, pulls, drops, inside, square, pull, left.T)
-
-
-def systematic(chance: Floats, n: int, rng: np.random.Generator) -> Ints:
-    """Choose n rows with given chances, float64 (row,) in (0, 1] with the sum n: int64 (n,)."""
-    ends = np.cumsum(chance)
+def systematic(prob: Floats, n: int, rng: np.random.Generator) -> Ints:
+    """Choose n rows with inclusion probabilities (row,) in (0, 1], of sum n: int64 (n,)."""
+    ends = np.cumsum(prob)
     ends *= n / ends[-1]
-    picked = np.searchsorted(ends, rng.random() + np.arange(n), side="right")
-    return np.minimum(picked, len(chance) - 1).astype(np.int64)
+    chosen = np.searchsorted(ends, rng.random() + np.arange(n), side="right")
+    return np.minimum(chosen, len(prob) - 1).astype(np.int64)
 
 
-def _bin_of(
+def _bins_of(
     result: Assessment, bins: Bins, data: ScoreData, rows: Ints, number: Ints | None
 ) -> Ints:
-    """The bin of rows, int64 (row,)."""
+    """Return the bin of each row, int64 (row,)."""
     table = result.table
     unknown = [name for name in data.groups if name not in table.groups]
     if unknown:
@@ -389,19 +371,16 @@ def _bin_of(
     logit = logit_of(data.score[rows], table.clip)
     cell = cell_of(logit)
     region = region_of(table, result.posterior.regions, stratum, logit, cell)
-    keys = np.stack([stratum // 6, stratum // 3 % 2, region, cell // BIN_CELLS])
-    every = np.stack([bins.group, bins.predicted, bins.region, bins.band])
-    _, of = np.unique(np.concatenate([every, keys], axis=1), axis=1, return_inverse=True)
-    of = of.reshape(-1)
-    size = every.shape[1]
-    back = np.full(int(of.max()) + 1, -1, dtype=np.int64)
-    back[of[:size]] = np.arange(size)
-    found = back[of[size:]]
-    if (found < 0).any():
-        first = int(rows[np.flatnonzero(found < 0)[0]])
-        first = first if number is None else int(number[first])
+    known, keys = (
+        bin_keys(*bins[:4]),
+        bin_keys(stratum // 6, stratum // 3 % 2, region, cell // BIN_CELLS),
+    )
+    at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+    if (known[at] != keys).any():
+        row = int(np.flatnonzero(known[at] != keys)[0])
+        name = int(rows[row] if number is None else number[rows[row]])
         raise ValueError(
-            f"row {first} is not among the unlabeled rows of the assessment: no such row of its "
+            f"row {name} is not among the unlabeled rows of the assessment: no such row of its "
             "group, score and decision is there; give the rows that were assessed"
         )
-    return np.asarray(found)
+    return np.asarray(at, dtype=np.int64)

@@ -1,40 +1,34 @@
 """Label planning: how narrow will an interval be after more labels, and what will they settle?
 
-The labels are still to come, so they are drawn: a draw of the posterior is taken for the truth,
-some unlabeled rows get labels at its rates, and the model is fitted again (`refits`). What the new
-intervals are on average is what to expect. Between the numbers of labels that were refitted, and
-where nobody waits for refits, the width comes from `forecast`, times the ratio of refits to it.
+The labels do not exist yet, so they are simulated: a draw of the posterior is taken as the truth,
+some unlabeled rows get labels at its rates, and the model is fitted again (`refits`). The average
+of the new intervals is the expected one. Between the numbers of labels that were simulated, and
+without simulation, the width is that of the preposterior forecast (`forecast`), multiplied by the
+ratio of simulated to forecast widths.
 
-A width is expected over what the labels may turn out to be. That the model is right is assumed, as
-everywhere.
+A width is an expectation over the future labels. As everywhere, the model is assumed to be right.
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
-    >>> print(lf.plan_labels(result, metric="tpr", width=0.1, refits=0))
-    Plan for tpr: 100 rows have labels, 1,900 can get one
-    <BLANKLINE>
-    expected width of 95 % intervals; chance that a check of differences<=0.05
-      passes or fails
-    extra labels  B - A  decisive
-        0         0.196        0%
-       65         0.165       36%
-      130         0.148       46%
-      260         0.126       57%
-      520         0.099       65%
-    1,100         0.061       76%
-    <BLANKLINE>
-    A width of 0.1 takes about 520 more labels of random rows.
-    Next: B; 10 labels there narrow the widest interval by 0.0071, in A by 0.0050.
+    >>> plan = lf.plan_labels(result, metric="tpr", width=0.1, refits=0)
+    >>> for extra, width in zip(plan.extra, plan.of_differences[0].width):
+    ...     print(f"{extra:5} {width:.3f}")
+        0 0.196
+       65 0.165
+      130 0.148
+      260 0.126
+      520 0.099
+     1100 0.061
 
-That is the forecast, there at once; with refits, the default, each width has a Monte Carlo error,
-±. More labels can also undo a verdict that is decisive now. On the command line::
+This is the immediate forecast; with refits, the default, each width has a Monte Carlo error. More
+labels can also reverse a verdict that is decisive now. On the command line::
 
     lightfair plan scores.csv --label label --score score --group sex --metric tpr --width 0.05
     lightfair plan scores.csv --label label --score score --group sex --choose 100 \
         --output next.csv
 
-The second line writes the rows to label next (`label_choice`).
+The second line writes the rows to label next (`choose`).
 """
 
 from __future__ import annotations
@@ -42,41 +36,39 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..core.data.logit import Floats
-from ..core.data.messages import Note, lies_in
-from ..core.data.nodes import Ints
-from ..core.metrics.estimate import BORDER, check_prob
+from ..core.data.messages import Note, hint, level_name, lies_in, show
+from ..core.data.nodes import UNLABELED, Ints
+from ..core.metrics.estimate import check_prob
 from ..core.settings import check_rng
 from ..core.values import framed, plain
-from .forecast import expected_sd, forecast_width, outlook, sds, two_digits
-from .plan_aim import Aim, Curve, aim_at, looked_at, planned_pairs, rows_of, shares_of
+from .forecast import Preposterior, expected_sd, forecast_width, preposterior, sds
 from .refits import refitted_widths
+from .settle import TRUTHS, decisive_chance, two_digits
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
 
-TRUTHS = 400  # draws that are each taken for the truth, and held against as many
+MAX_GROUPS = 20  # planned for together: the work grows with their third power
 
 STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)  # default numbers, in units of the number that is sought
 
-NEXT = 10  # labels whose effect says which group is next
+NEXT = 10  # labels whose effect decides which group is next
 
 ERRORS = 2.0  # Monte Carlo standard errors of a width that a range of labels allows for
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """A number that is to be narrowed down: its interval at each number of extra labels.
+    """Expected interval of a difference, or of the metric of a group, by number of extra labels.
 
-    group, reference: names; reference is None where it is the metric of the group itself. width,
-    mcse: float64 (P,), expected width and its Monte Carlo standard error; NaN where undefined, and
-    of a forecast without refits.
-    reason: why it is undefined now, or None.
+    group, reference: names; reference is None for the metric of the group itself. width, mcse:
+    float64 (P,), expected width and its Monte Carlo standard error; NaN if undefined, mcse also
+    without refits. reason: why the estimate is undefined now, or None.
     """
 
     group: str
@@ -88,46 +80,46 @@ class Expected:
 
 @dataclass(frozen=True, eq=False)
 class LabelPlan:
-    """What more labels are expected to do.
+    """Expected effect of more labels.
 
     Attributes
     ----------
     metric : str
     width, within, prob : float
-        The width asked for; a difference below `within` is small; mass of intervals, and what makes
-        a verdict decisive.
+        The target width; the limit below which a difference is small; the credible level of
+        intervals, and the probability that a verdict needs.
     groups : tuple of str
     labeled, unlabeled : int64 array, shape (group,)
         Rows so far.
     extra : int64 array, shape (P,)
-        Numbers of extra labels, from 0 on.
+        Numbers of extra labels, increasing from 0.
     split : float64 array, shape (P, group)
         Expected number of extra labels in each group.
     of_groups, of_differences : tuple of Expected
-        Intervals of the metric of each group, and of the differences planned for.
+        Intervals of the metric of each group, and of the planned differences.
     decisive, decisive_mcse : float64 array, shape (P,)
-        Chance that a check of all differences against `within` passes or fails, at `prob`
-        (`verdict`), and its Monte Carlo standard error. NaN where there is no difference.
+        Chance that a check of all differences against `within` passes or fails, at `prob`, and its
+        Monte Carlo standard error. NaN if there is no difference.
     labels : int or None
-        Smallest number of extra labels with which every difference is expected to be as narrow as
+        Smallest number of extra labels at which every difference is expected to be as narrow as
         `width`, in two digits.
     labels_range : (int, int or None) or None
         The same for widths two Monte Carlo errors smaller, and larger; None without refits.
     reason : str or None
         Why there is no such number.
     shrinks : float64 array, shape (group,)
-        By how much a label in each group narrows the widest difference; NaN where a group has no
-        unlabeled row.
+        Decrease of the widest difference per label in each group; NaN for a group without unlabeled
+        rows.
     next_group : str or None
-        The group where that is most; None where no label narrows anything.
+        The group with the largest decrease; None if no label narrows anything.
     allocation : dict of str to float, or None
-        Shares of the extra labels by group; None: of rows at random.
+        Shares of the extra labels by group; None: of random rows.
     refits : int
         Data sets fitted for each number of labels.
     seed : int or None
-        None where it is not known: no rng was given, or a Generator.
+        None if it is unknown: no rng was given, or a Generator.
     assessment : Assessment
-        What it is a plan for.
+        The assessment that is planned for.
 
     Examples
     --------
@@ -169,29 +161,29 @@ class LabelPlan:
 
     @property
     def target(self) -> str:
-        """What is estimated, as the assessment says."""
+        """The target of the assessment."""
         return self.assessment.settings.target
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """Those of the assessment; printed are those that no plan is to be used with."""
+        """Warnings of the assessment."""
         return self.assessment.warnings
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, ready for JSON.
+        """Return the plan as plain values, ready for JSON; undefined values are null.
 
         The keys:
 
         version, settings, data, diagnostics, warnings
             Of the assessment, as in its own.
         metric, width, within, prob, allocation, refits, seed, target
-            What was asked.
+            The arguments.
         groups
             name, labeled, unlabeled, shrinks_per_label.
         steps
             Per number of extra labels: split, groups, differences (width, mcse), prob_decisive.
         labels
-            number, low, high, reason: how many it takes.
+            number, low, high, reason.
         next_group
             Where a label narrows the widest interval most.
 
@@ -200,13 +192,39 @@ class LabelPlan:
         >>> plan.to_dict()["labels"]["number"] == plan.labels
         True
         """
-
-        return to_dict(self)
+        same = ("metric", "width", "within", "prob", "next_group", "allocation", "refits", "seed")
+        low, high = self.labels_range or (None, None)
+        rows = zip(self.groups, self.labeled, self.unlabeled, self.shrinks, strict=True)
+        values = {
+            **{name: getattr(self, name) for name in (*same, "target")},
+            "groups": [
+                {
+                    "name": name,
+                    "labeled": int(labeled),
+                    "unlabeled": int(unlabeled),
+                    "shrinks_per_label": plain(shrinks),
+                }
+                for name, labeled, unlabeled, shrinks in rows
+            ],
+            "steps": [
+                {
+                    "extra": number,
+                    "split": dict(zip(self.groups, self.split[i].tolist(), strict=True)),
+                    "groups": [_interval(one, i) for one in self.of_groups],
+                    "differences": [_interval(one, i) for one in self.of_differences],
+                    "prob_decisive": plain(self.decisive[i]),
+                    "prob_decisive_mcse": plain(self.decisive_mcse[i]),
+                }
+                for i, number in enumerate(self.extra.tolist())
+            ],
+            "labels": {"number": self.labels, "low": low, "high": high, "reason": self.reason},
+        }
+        return framed(self.assessment, values)
 
     def __repr__(self) -> str:
-        known, unknown = int(self.labeled.sum()), int(self.unlabeled.sum())
         return (
-            f"<LabelPlan: {self.metric}; {known:,} labels, {unknown:,} to be had; print() shows it>"
+            f"<LabelPlan: {self.metric}; {self.labeled.sum():,} labels, "
+            f"{self.unlabeled.sum():,} available; print() shows it>"
         )
 
 
@@ -224,17 +242,17 @@ def plan_labels(
     refits: int = 12,
     rng: int | np.random.Generator | None = None,
 ) -> LabelPlan:
-    """Say how wide intervals will be after more labels, and how many it takes.
+    """Return expected interval widths after more labels, and the number needed for a width.
 
     Parameters
     ----------
     result
-        An assessment; its unlabeled rows are those that can get labels.
+        An assessment; its unlabeled rows can get labels.
     metric : str
-        One that was assessed.
+        One that was assessed, of confusion counts.
     width : float
-        Of the interval of the difference that is to be reached, above 0 and below twice the range
-        of the metric. With one group, of the interval of its metric.
+        Target width of the interval of the difference, above 0 and below twice the range of the
+        metric. With one group, of the interval of its metric.
     group, reference
         The difference to plan for. Default: every group against the reference of the assessment, of
         at most 20 groups.
@@ -242,13 +260,13 @@ def plan_labels(
         Numbers of extra labels to look at. Default: some around the number that is sought.
     within, prob : float, optional
         The verdict is on whether the difference is below `within`, and decisive at `prob`, which is
-        the mass of intervals, too. Default: epsilon and prob of the assessment.
+        also the credible level of the intervals. Default: epsilon and prob of the assessment.
     allocation : mapping of group to number, optional
-        Shares of the extra labels, at least 0, for every group. Default: rows at random. Where a
-        group has no row left the others get its labels.
+        Shares of the extra labels, at least 0, for every group. Default: random rows. Labels of a
+        group without rows left go to the others.
     refits : int
-        Data sets that are fitted for each number of labels, at least 2. 0 gives the forecast alone,
-        at once.
+        Data sets that are fitted for each number of labels, at least 2. 0 gives the immediate
+        forecast alone.
     rng : int or numpy.random.Generator, optional
         Seed. The same seed gives the same plan.
 
@@ -276,67 +294,68 @@ def plan_labels(
     prob = settings.prob if prob is None else check_prob(prob)
     within = settings.epsilon if within is None else within
     least, most = settings.metric(metric).bounds
-    span = most - least  # a difference, and half the width of an interval of it, is less
-    for name, value, most in (("within", within, span), ("width", width, 2.0 * span)):
-        if not lies_in(value, 0.0, most):
-            below = "" if math.isinf(most) else f" and below {most:g}"
+    for name, value, limit in (
+        ("within", within, most - least),
+        ("width", width, 2 * (most - least)),
+    ):
+        if not lies_in(value, 0.0, limit):
+            below = "" if math.isinf(limit) else f" and below {limit:g}"
             raise ValueError(
                 f"{name} must be above 0{below}; got {value!r}; 0.05 is 5 points of a rate"
             )
-    whole = isinstance(refits, (int, np.integer)) and not isinstance(refits, bool)
-    if not whole or refits == 1 or refits < 0:
+    if not is_whole(refits) or refits == 1 or refits < 0:
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
     stream = check_rng(rng)
-    aim = aim_at(result, metric, planned_pairs(result, group, reference), prob)
-    shares = shares_of(result, allocation)
-    forecast = Curve(
-        outlook(result, metric, groups=looked_at(result, aim.groups)), aim, shares, prob
-    )
-    total = int(forecast.room.sum())
-    sought = _first_below(lambda n: _widest(forecast.widths(n), aim), total, width)
-    numbers = _numbers(extra, sought, total, result.table.labeled)
+    contrasts = contrasts_of(result, metric, group, reference, prob)
+    shares = _shares(result, allocation)
+    ahead = preposterior(result, metric, groups=uncertain_groups(result, contrasts))
+    forecast = Forecast(ahead, contrasts, shares)
+    sought = _first_below(lambda n: contrasts.widest(forecast.widths(n)), forecast.total, width)
+    numbers = _numbers(extra, sought, forecast.total, result.table.labeled)
     widths = np.stack([forecast.widths(n) for n in numbers])
-    ratio, mcse = np.ones_like(widths), np.zeros_like(widths)
-    refitted = [i for i, n in enumerate(numbers) if n > 0 and _widest(widths[i], aim) > 0.0]
-    if refits and refitted:
-        ratio[refitted], mcse[refitted] = _refitted(
-            result, metric, forecast, [numbers[i] for i in refitted], int(refits), stream
-        )
-    trend = _Trend(numbers, ratio, mcse)
+    ratio, error = np.ones_like(widths), np.zeros_like(widths)
+    at = [i for i, n in enumerate(numbers) if n > 0 and contrasts.widest(widths[i]) > 0.0]
+    if refits and at:
+        simulated = [numbers[i] for i in at]
+        ratio[at], error[at] = _simulated(result, metric, forecast, simulated, refits, stream)
 
-    def first(errors: float) -> int | None:
-        return _first_below(
-            lambda n: _widest(forecast.widths(n) * trend.at(n, errors), aim), total, width
-        )
+    def labels_at(errors: float) -> int | None:
+        corrected = (ratio * (1.0 + errors * error)).T
 
-    labels = None if math.isnan(_widest(widths[0], aim)) else first(0.0)
-    low = first(-ERRORS)
-    shrinks = _shrinks(forecast)
+        def widest(number: int) -> float:
+            trend = [np.interp(np.log1p(number), np.log1p(numbers), one) for one in corrected]
+            return contrasts.widest(forecast.widths(number) * trend)
+
+        return _first_below(widest, forecast.total, width)
+
+    labels = None if np.isnan(contrasts.widest(widths[0])) else labels_at(0.0)
+    low = labels_at(-ERRORS) if refits and labels is not None else None
     widths = widths * ratio
-    mcse = widths * mcse
+    mcse = widths * error
     if not refits:
         mcse[np.array(numbers) > 0] = np.nan
-    decisive = _decisive(result, metric, aim, widths, within, prob)
-    best = float(np.nanmax(np.append(shrinks, 0.0)))
+    of_groups, of_differences = contrasts.expected(widths, mcse)
+    decisive = _decisive(result, metric, contrasts, widths, within)
+    shrinks = _shrinks(forecast)
     return LabelPlan(
         metric=metric,
         width=float(width),
         within=float(within),
         prob=prob,
         groups=result.groups,
-        labeled=rows_of(result)[0],
-        unlabeled=rows_of(result)[1],
+        labeled=_rows(result)[:, :UNLABELED].sum(axis=1),
+        unlabeled=_rows(result)[:, UNLABELED],
         extra=np.array(numbers, dtype=np.int64),
         split=np.stack([forecast.split(n) for n in numbers]),
-        of_groups=_expected(result, aim, widths, mcse, planned=False),
-        of_differences=_expected(result, aim, widths, mcse, planned=True),
+        of_groups=of_groups,
+        of_differences=of_differences,
         decisive=decisive,
         decisive_mcse=np.sqrt(decisive * (1.0 - decisive) / TRUTHS),
         labels=labels,
-        labels_range=None if not refits or labels is None or low is None else (low, first(ERRORS)),
-        reason=_reason(labels, forecast, width),
+        labels_range=None if low is None else (low, labels_at(ERRORS)),
+        reason=_reason(labels, forecast),
         shrinks=shrinks,
-        next_group=result.groups[int(np.nanargmax(shrinks))] if best > 0.0 else None,
+        next_group=result.groups[int(np.nanargmax(shrinks))] if (shrinks > 0.0).any() else None,
         allocation=None
         if shares is None
         else dict(zip(result.groups, shares.tolist(), strict=True)),
@@ -346,121 +365,184 @@ def plan_labels(
     )
 
 
-def decisive_chance(deltas: Floats, root: Floats, within: float, prob: float) -> float:
-    """Chance that a check of all differences passes or fails after new labels, as in `verdict`.
+class Contrasts(NamedTuple):
+    """Contrasts of the groups' metrics: the planned differences, then the groups in them.
 
-    Parameters
-    ----------
-    deltas
-        float64 (draw, difference), of the posterior so far; without NaN.
-    root
-        float64 (difference,), in [0, 1]: standard deviation after the labels, in units of that
-        before.
-    within, prob
-        As in `labels_to_settle`.
-
-    Notes
-    -----
-    With the truth d and the mean m of the draws, the new posterior has its mean at
-    m + (1 - root^2) (d - m) + noise, as the mean of normal observations would be, and the shape of
-    the old one, root times as wide. Truth and noise are draws, too. Where root is 1 it is the
-    posterior that there is, where it is 0 the truth.
+    pairs: group and reference, or None, of each; matrix: float64 (E, G); planned: how many of the
+    first are planned for; width: float64 (E,), current widths of their intervals, NaN if
+    undefined; reasons: why; prob: credible level.
     """
-    if (root == 1.0).all():
-        return float(_is_decisive(deltas[None], within, prob)[0])
-    few = np.linspace(0.0, len(deltas) - 1.0, min(TRUTHS, len(deltas))).round().astype(int)
-    mean = deltas.mean(axis=0)
-    away = deltas[few] - mean
-    learned = 1.0 - root * root
-    stir = np.random.default_rng(0).permutation(len(few))
-    centre = mean + learned * away + np.sqrt(learned) * root * away[stir]
-    later = centre[:, None] + root * away[None]
-    return float(_is_decisive(later, within, prob).mean())
+
+    pairs: tuple[tuple[str, str | None], ...]
+    matrix: Floats
+    planned: int
+    width: Floats
+    reasons: tuple[str | None, ...]
+    prob: float
+
+    def widest(self, widths: Floats) -> float:
+        """The widest of the planned contrasts, those that are defined; NaN if none is."""
+        planned = widths[: self.planned]
+        return float(np.nanmax(planned)) if not np.isnan(planned).all() else math.nan
+
+    def expected(self, widths: Floats, mcse: Floats) -> tuple[tuple[Expected, ...], ...]:
+        """The groups, and the differences, with their columns of widths and errors (P, E)."""
+        found = [
+            Expected(*pair, widths[:, e], mcse[:, e], self.reasons[e])
+            for e, pair in enumerate(self.pairs)
+        ]
+        of_groups = tuple(one for one in found if one.reference is None)
+        return of_groups, tuple(one for one in found if one.reference is not None)
 
 
-def _is_decisive(deltas: Floats, within: float, prob: float) -> npt.NDArray[np.bool_]:
-    """Whether a check passes or fails: deltas (posterior, draw, difference), bool (posterior,)."""
-    up, down = deltas > within + BORDER, deltas < -within - BORDER
-    passes = (~(up | down).any(axis=2)).mean(axis=1) >= prob
-    fails = np.maximum(up.mean(axis=1), down.mean(axis=1)).max(axis=1) >= prob
-    return np.asarray(passes | fails)
+def contrasts_of(
+    result: Assessment, metric: str, group: Any, reference: Any, prob: float
+) -> Contrasts:
+    """Return what is planned for; see `plan_labels` for `group` and `reference`."""
+    names, base = result.groups, result.settings.reference
+    for what, value in (("group", group), ("reference", reference)):
+        if value is not None and level_name(value) not in names:
+            raise ValueError(
+                f"{what} must be one of the groups {', '.join(map(show, names))}; got "
+                f"{level_name(value)!r}{hint(level_name(value), names)}"
+            )
+    base = base if reference is None else level_name(reference)
+    planned = [name for name in names if name != base] if group is None else [level_name(group)]
+    if len(names) == 1 and reference is not None:
+        raise ValueError(f"reference needs a second group; there is {names[0]!r} alone")
+    pairs: list[tuple[str, str | None]] = [(name, base) for name in planned]
+    if len(names) == 1:
+        pairs = [(names[0], None)]
+    elif base in planned:
+        raise ValueError(
+            f"group must not be the reference, {show(base)}; name another group, or another "
+            "reference"
+        )
+    else:
+        pairs += [(name, None) for name in names if name in (*planned, base)]
+    matrix = np.zeros((len(pairs), len(names)))
+    widths, reasons = [], []
+    for e, (name, other) in enumerate(pairs):
+        matrix[e, names.index(name)] = 1.0
+        estimate = result.metric(metric, name)
+        if other is not None:
+            matrix[e, names.index(other)] = -1.0
+            estimate = result.difference(metric, name, other)
+        low, high = estimate.interval(prob)
+        widths.append(high - low)
+        reasons.append(estimate.reason)
+    size = len(planned) if len(names) > 1 else 1
+    return Contrasts(tuple(pairs), matrix, size, np.array(widths), tuple(reasons), prob)
 
 
-class _Trend:
-    """The ratio of refits to the forecast, between the numbers that were refitted."""
-
-    def __init__(self, numbers: list[int], ratio: Floats, error: Floats) -> None:
-        self.at_log = np.log1p(np.array(numbers, dtype=np.float64))
-        self.ratio, self.error = ratio, error
-
-    def at(self, number: int, errors: float) -> Floats:
-        """Ratio of all contrasts, some standard errors from its estimate."""
-        columns = (self.ratio * (1.0 + errors * self.error)).T
-        found = [np.interp(np.log1p(number), self.at_log, column) for column in columns]
-        return np.asarray(found)
+def uncertain_groups(result: Assessment, contrasts: Contrasts) -> list[int]:
+    """Groups whose curves a forecast looks at: all, or of more than 20 those planned for."""
+    if len(result.groups) <= MAX_GROUPS:
+        return list(range(len(result.groups)))
+    if contrasts.planned > MAX_GROUPS:
+        raise ValueError(
+            f"group must be given if there are more than {MAX_GROUPS} groups; there are "
+            f"{len(result.groups)}"
+        )
+    return np.flatnonzero(contrasts.matrix.any(axis=0)).tolist()
 
 
-def _refitted(
-    result: Assessment,
-    metric: str,
-    forecast: Curve,
-    numbers: list[int],
-    refits: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    """Ratio of refitted to forecast widths (number, E), and its relative standard error.
+class Forecast:
+    """Forecast widths by number of extra labels; each number is worked out once."""
 
-    The forecast of the truths that were refitted is compared with that of all: much of what their
-    widths differ by is in both.
-    """
-    aim, prob = forecast.aim, forecast.prob
-    size = int(np.prod(result.draws(metric).shape[:2]))
-    truths = np.linspace(0.0, size - 1.0, refits).round().astype(np.int64)
-    splits = [forecast.split(n) for n in numbers]
-    wanted = numbers if forecast.shares is None else [s.astype(np.int64) for s in splits]
-    found = refitted_widths(result, metric, wanted, aim.contrasts, truths, prob, rng)
-    mine = outlook(result, metric, truths, groups=looked_at(result, aim.groups))
-    ratio, error = np.empty(found.shape[1:]), np.empty(found.shape[1:])
-    for i, split in enumerate(splits):
-        after = sds(mine, forecast.spread(split), aim.contrasts)
-        every = expected_sd(forecast.ahead, forecast.spread(split), aim.contrasts)
-        plain = forecast_width(aim.now, forecast.before, every, prob)
-        for e in range(len(aim.pairs)):
-            seen = ~np.isnan(found[:, i, e])
-            ratio[i, e] = error[i, e] = np.nan
-            if 2 * seen.sum() <= len(seen):
-                continue
-            width, sd = found[seen, i, e], after[seen, e]
-            if sd.mean() == 0.0 or plain[e] == 0.0:
-                ratio[i, e], error[i, e] = 1.0, 0.0
-                continue
-            if width.mean() == 0.0:
-                ratio[i, e], error[i, e] = 0.0, 0.0
-                continue
-            ratio[i, e] = width.mean() / sd.mean() * every[e] / plain[e]
-            off = width / width.mean() - sd / sd.mean()
-            error[i, e] = np.sqrt((off * off).sum() / ((len(off) - 1.0) * len(off)))
-    return ratio, error
+    def __init__(self, ahead: Preposterior, contrasts: Contrasts, shares: Floats | None) -> None:
+        self.ahead, self.contrasts, self.shares = ahead, contrasts, shares
+        rows = np.bincount(ahead.bins.group, ahead.bins.rows, minlength=ahead.groups)
+        self.rows: Floats = rows.astype(np.float64)
+        self.available = self.rows if shares is None else np.where(shares > 0.0, self.rows, 0.0)
+        self.total = int(self.available.sum())
+        self.before = self.sd(np.zeros(ahead.groups))
+        self.known: dict[int, Floats] = {}
+
+    def widths(self, number: int) -> Floats:
+        """Expected widths of all contrasts, float64 (E,)."""
+        if number not in self.known:
+            self.known[number] = self.widths_of(self.split(number))
+        return self.known[number]
+
+    def widths_of(self, split: Floats) -> Floats:
+        """The same for labels by group, float64 (G,)."""
+        now, prob = self.contrasts.width, self.contrasts.prob
+        return forecast_width(now, self.before, self.sd(split), prob)
+
+    def sd(self, split: Floats) -> Floats:
+        """Expected standard deviations, float64 (E,)."""
+        return expected_sd(self.ahead, self.by_bin(split), self.contrasts.matrix)
+
+    def split(self, number: int) -> Floats:
+        """Labels in each group, float64 (G,); whole numbers with an allocation."""
+        if self.shares is None:
+            return np.asarray(self.rows * (number / max(self.rows.sum(), 1.0)))
+        return allotted(number, self.shares, self.available)
+
+    def by_bin(self, split: Floats) -> Floats:
+        """Labels in each bin, those of a group in proportion to its rows."""
+        bins = self.ahead.bins
+        share = np.divide(split, self.rows, out=np.zeros_like(split), where=self.rows > 0.0)
+        return np.asarray(np.minimum(share[bins.group], 1.0) * bins.rows)
 
 
-def _shrinks(forecast: Curve) -> Floats:
-    """By how much a label in each group narrows the widest planned difference, (G,)."""
-    aim, ahead = forecast.aim, forecast.ahead
-    found = np.full(ahead.groups, np.nan)
-    widest = int(np.nanargmax(np.append(forecast.widths(0)[: aim.planned], -1.0)))
-    if widest == aim.planned:
-        return found
-    contrast = aim.contrasts[[widest]]
-    before = forecast.before[[widest]]
-    for g in range(ahead.groups):
-        number = min(float(NEXT), forecast.rows[g])
-        if number > 0.0:
-            split = np.zeros(ahead.groups)
-            split[g] = number
-            after = expected_sd(ahead, forecast.spread(split), contrast)
-            width = forecast_width(aim.now[[widest]], before, after, forecast.prob)
-            found[g] = (aim.now[widest] - width[0]) / number
-    return found
+def allotted(number: int, shares: Floats, available: Floats) -> Floats:
+    """Split a number by shares, in whole numbers, no part above the available rows."""
+    split = np.zeros(len(available))
+    while number - split.sum() >= 1.0:
+        open_shares = np.where(split < available, shares, 0.0)
+        due = (number - split.sum()) * open_shares / open_shares.sum()
+        more = np.minimum(np.floor(due), available - split)
+        if not more.any():
+            more[int(np.argmax(np.where(split < available, due, -1.0)))] = 1.0
+        split += more
+    return split
+
+
+def _shares(result: Assessment, allocation: Any) -> Floats | None:
+    """Shares of the extra labels by group, float64 (G,); None for random rows."""
+    if allocation is None:
+        return None
+    given = {}
+    if isinstance(allocation, Mapping):
+        given = {level_name(name): share for name, share in allocation.items()}
+    valid = (lies_in(share, -1.0, math.inf) and share >= 0.0 for share in given.values())
+    if set(given) != set(result.groups) or not all(valid):
+        raise ValueError(
+            "allocation must map each of the groups "
+            f"{', '.join(map(show, result.groups))} to a number of at least 0; got {allocation!r}"
+        )
+    shares = np.array([float(given[name]) for name in result.groups])
+    if not shares[_rows(result)[:, UNLABELED] > 0].sum() > 0.0:
+        raise ValueError("allocation must be above 0 for a group that has unlabeled rows")
+    return shares
+
+
+def _rows(result: Assessment) -> Ints:
+    """Rows by group and label: int64 (G, 3)."""
+    return np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
+
+
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[int]:
+    """Numbers of extra labels, increasing from 0."""
+    if extra is None:
+        centre = sought or (total if sought is None else max(labeled, 1))
+        numbers = [min(two_digits(max(1, int(step * centre))), total) for step in STEPS]
+        return sorted({0, *numbers})
+    numbers = list(extra) if isinstance(extra, (list, tuple, range, np.ndarray)) else [extra]
+    wrong = [number for number in numbers if not is_whole(number) or not 0 <= number <= total]
+    if wrong or not numbers:
+        raise ValueError(
+            f"extra must hold at least one whole number in [0, {total}], the rows available for "
+            f"labeling; got {wrong[0] if wrong else 'none'!r}"
+        )
+    return sorted({0, *map(int, numbers)})
 
 
 def _first_below(width_at: Callable[[int], float], total: int, width: float) -> int | None:
@@ -469,151 +551,112 @@ def _first_below(width_at: Callable[[int], float], total: int, width: float) -> 
         return 0
     if total == 0 or not width_at(total) <= width:
         return None
-    return _bisected(lambda n: width_at(n) <= width, total)
-
-
-def _bisected(enough: Callable[[int], bool], total: int) -> int:
-    """First number in 1 .. total that is enough, up to 2 %; 0 is not, total is."""
     low, high = 0, total
     while high - low > max(1, low // 50):
         middle = min(max(int(math.sqrt(max(low, 1) * high)), low + 1), high - 1)
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        low, high = (low, middle) if width_at(middle) <= width else (middle, high)
     return min(two_digits(high), total)
 
 
-def _widest(widths: Floats, aim: Aim) -> float:
-    """The widest of the differences planned for; those that are undefined are left out."""
-    mine = widths[: aim.planned]
-    return float(np.nanmax(mine)) if not np.isnan(mine).all() else math.nan
+def _simulated(
+    result: Assessment,
+    metric: str,
+    forecast: Forecast,
+    numbers: list[int],
+    refits: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats]:
+    """Ratio of simulated to forecast widths (P, E), and its relative standard error.
 
-
-def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[int]:
-    """Numbers of extra labels, rising, from 0 on."""
-    if extra is None:
-        centre = sought if sought else (total if sought is None else max(labeled, 1))
-        found = {two_digits(max(1, int(step * centre))) for step in STEPS}
-        return [0, *sorted({min(number, total) for number in found} - {0})]
-    values = list(extra) if isinstance(extra, (list, tuple, range, np.ndarray)) else [extra]
-    if not values:
-        raise ValueError("extra must hold at least one number of labels; got none; leave it out")
-    for value in values:
-        whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if not whole or not 0 <= value <= total:
-            raise ValueError(
-                f"extra must be whole numbers in [0, {total}], the rows that can get a label; "
-                f"got {value!r}"
-            )
-    return sorted({0, *map(int, values)})
-
-
-def _expected(
-    result: Assessment, aim: Aim, widths: Floats, mcse: Floats, *, planned: bool
-) -> tuple[Expected, ...]:
-    """The differences planned for, or the groups."""
-    return tuple(
-        Expected(
-            result.groups[g],
-            None if base is None else result.groups[base],
-            widths[:, e],
-            mcse[:, e],
-            aim.reasons[e],
-        )
-        for e, (g, base) in enumerate(aim.pairs)
-        if (base is not None) == planned
+    The forecast of the simulated truths is compared with that of all: both share most of the
+    variation of the widths.
+    """
+    contrasts, truths = forecast.contrasts, result.draws(metric)[..., 0].size
+    at = np.linspace(0.0, truths - 1.0, refits).round().astype(np.int64)
+    splits = [forecast.split(number) for number in numbers]
+    by_group = forecast.shares is not None
+    widths = refitted_widths(
+        result,
+        metric,
+        np.array(splits),
+        contrasts.matrix,
+        at,
+        contrasts.prob,
+        rng,
+        by_group=by_group,
     )
+    same = preposterior(result, metric, at, groups=uncertain_groups(result, contrasts))
+    ratio, error = np.ones(widths.shape[1:]), np.zeros(widths.shape[1:])
+    for i, split in enumerate(splits):
+        sd = sds(same, forecast.by_bin(split), contrasts.matrix)
+        mean, now = forecast.sd(split), forecast.widths_of(split)
+        for e in range(len(contrasts.pairs)):
+            defined = ~np.isnan(widths[:, i, e])
+            width, own = widths[defined, i, e], sd[defined, e]
+            if 2 * len(width) <= refits:
+                ratio[i, e] = error[i, e] = np.nan
+            elif own.mean() > 0.0 and now[e] > 0.0:
+                ratio[i, e] = width.mean() / own.mean() * mean[e] / now[e]
+                if ratio[i, e] > 0.0:
+                    off = width / width.mean() - own / own.mean()
+                    error[i, e] = np.sqrt((off * off).sum() / ((len(off) - 1.0) * len(off)))
+    return ratio, error
 
 
 def _decisive(
-    result: Assessment, metric: str, aim: Aim, widths: Floats, within: float, prob: float
+    result: Assessment, metric: str, contrasts: Contrasts, widths: Floats, within: float
 ) -> Floats:
     """Chance of a decisive verdict at each row of widths (P, E): float64 (P,); NaN for none."""
-    found = np.full(len(widths), np.nan)
-    deltas = _deltas(result, metric, aim)
-    if deltas is None:
-        return found
-    for i, width in enumerate(widths):
-        root = _root(width, aim)
-        if not np.isnan(root).any():
-            found[i] = decisive_chance(deltas, root, within, prob)
-    return found
-
-
-def _root(width: Floats, aim: Aim) -> Floats:
-    """Widths of the planned differences, in units of those now: float64 (planned,)."""
-    now = aim.now[: aim.planned]
-    ratio = np.divide(width[: aim.planned], now, out=np.zeros_like(now), where=now != 0.0)
-    return np.asarray(np.minimum(ratio, 1.0))
-
-
-def _deltas(result: Assessment, metric: str, aim: Aim) -> Floats | None:
-    """Draws of the planned differences; None where there is none, or one is not reported."""
-    if aim.pairs[0][1] is None or any(aim.reasons[: aim.planned]):
-        return None
+    chance = np.full(len(widths), np.nan)
+    planned = contrasts.planned
+    if contrasts.pairs[0][1] is None or any(contrasts.reasons[:planned]):
+        return chance
     draws = result.draws(metric).reshape(-1, len(result.groups))
-    deltas = np.stack([draws[:, g] - draws[:, base] for g, base in aim.pairs[: aim.planned]], 1)
-    return np.asarray(deltas[~np.isnan(deltas).any(axis=1)])
+    draws = draws[~np.isnan(draws[:, contrasts.matrix[:planned].any(axis=0)]).any(axis=1)]
+    deltas = np.nan_to_num(draws) @ contrasts.matrix[:planned].T
+    excess = np.concatenate([deltas - within, -deltas - within], axis=1)
+    now = contrasts.width[:planned]
+    for i, width in enumerate(widths[:, :planned]):
+        root = np.divide(width, now, out=np.zeros_like(now), where=now != 0.0)
+        if not np.isnan(root).any():
+            root = np.minimum(np.concatenate([root, root]), 1.0)
+            chance[i] = decisive_chance(excess, root, contrasts.prob)
+    return chance
 
 
-def _reason(labels: int | None, forecast: Curve, width: float) -> str | None:
+def _shrinks(forecast: Forecast) -> Floats:
+    """Decrease of the widest planned contrast per label in each group: float64 (G,)."""
+    now = forecast.widths(0)[: forecast.contrasts.planned]
+    shrinks = np.full(len(forecast.rows), np.nan)
+    for g, rows in enumerate(forecast.rows):
+        if rows > 0.0 and not np.isnan(now).all():
+            widest = int(np.nanargmax(now))
+            number = min(float(NEXT), rows)
+            split = np.where(np.arange(len(shrinks)) == g, number, 0.0)
+            shrinks[g] = (now[widest] - forecast.widths_of(split)[widest]) / number
+    return shrinks
+
+
+def _reason(labels: int | None, forecast: Forecast) -> str | None:
     """Why there is no number of labels."""
-    aim, total = forecast.aim, int(forecast.room.sum())
+    contrasts = forecast.contrasts
     if labels is not None:
         return None
-    if all(aim.reasons[: aim.planned]):
-        return f"it is undefined, {aim.reasons[0]}"
-    if total == 0:
+    if all(contrasts.reasons[: contrasts.planned]):
+        return f"it is undefined, {contrasts.reasons[0]}"
+    if forecast.total == 0:
         return "no row is unlabeled"
-    least = _widest(forecast.widths(total), aim)
-    where = "all rows" if forecast.shares is None else "all rows of the groups that get labels"
-    return f"with {where} labeled a width of {least:.3g} is left"
+    least = contrasts.widest(forecast.widths(forecast.total))
+    groups = "all rows" if forecast.shares is None else "all rows of the groups that get labels"
+    return f"with {groups} labeled a width of {least:.3g} is left"
 
 
-def to_dict(plan: LabelPlan) -> dict[str, Any]:
-    """Return a plan as plain values; what is undefined is null."""
-    steps = [
-        {
-            "extra": number,
-            "split": dict(zip(plan.groups, plan.split[i].tolist(), strict=True)),
-            "groups": [_interval(found, i) for found in plan.of_groups],
-            "differences": [_interval(found, i) for found in plan.of_differences],
-            "prob_decisive": plain(plan.decisive[i]),
-            "prob_decisive_mcse": plain(plan.decisive_mcse[i]),
-        }
-        for i, number in enumerate(plan.extra.tolist())
-    ]
-    rows = zip(plan.groups, plan.labeled, plan.unlabeled, plan.shrinks, strict=True)
-    low, high = (None, None) if plan.labels_range is None else plan.labels_range
-    found = {
-        "metric": plan.metric,
-        "width": plan.width,
-        "within": plan.within,
-        "prob": plan.prob,
-        "groups": [
-            {
-                "name": name,
-                "labeled": int(known),
-                "unlabeled": int(unknown),
-                "shrinks_per_label": plain(shrinks),
-            }
-            for name, known, unknown, shrinks in rows
-        ],
-        "steps": steps,
-        "labels": {"number": plan.labels, "low": low, "high": high, "reason": plan.reason},
-        "next_group": plan.next_group,
-        "allocation": plan.allocation,
-        "refits": plan.refits,
-        "seed": plan.seed,
-        "target": plan.target,
-    }
-    return framed(plan.assessment, found)
-
-
-def _interval(found: Expected, at: int) -> dict[str, Any]:
+def _interval(expected: Expected, at: int) -> dict[str, Any]:
     """A width with its name."""
-    of = {"group": found.group, "reference": found.reference}
+    pair = {"group": expected.group, "reference": expected.reference}
     return {
-        **({"name": found.group} if found.reference is None else of),
-        "width": plain(found.width[at]),
-        "mcse": plain(found.mcse[at]),
-        "reason": found.reason,
+        **({"name": expected.group} if expected.reference is None else pair),
+        "width": plain(expected.width[at]),
+        "mcse": plain(expected.mcse[at]),
+        "reason": expected.reason,
     }

@@ -1,34 +1,34 @@
-"""Refits: the intervals of data sets whose labels are still to come.
+"""Preposterior simulation: the intervals of simulated data sets with more labels.
 
-A draw of the posterior is the truth of a data set; random unlabeled rows get labels at its rates.
-In the data sets of one truth the fewer labels are among the more, so that widths fall with labels
-and not by luck. All are fitted as one batch of short chains.
+Each of some draws of the posterior is the truth of data sets: random unlabeled rows get labels at
+its rates, and the model is fitted again. Among the data sets of one truth the smaller sets of
+labels are subsets of the larger ones, so that widths do not vary by chance between them. All data
+sets are fitted in one batch of short chains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.data.logit import Floats
-from ..core.data.nodes import Ints
+from ..core.data.logit import Floats, sigmoid
+from ..core.data.nodes import UNLABELED, Cells, Ints, Points, settled
 from ..core.data.table import ScoreTable
 from ..core.mcmc.chains import more_draws, start_chains
 from ..core.metrics.definitions import theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, tails
 from ..core.metrics.imputation import confusion_counts
 from ..core.model.curve import tie
-from ..core.model.likelihood import labeled_data
+from ..core.model.likelihood import table_evidence
 from ..core.model.regions import trusted_scales
-from .forecast import counted
-from .places import labeled, places, rates_of
+from .forecast import Bins, count_metric, log_odds, unlabeled_parts
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
 
-MOST_ROWS = 10**9  # that NumPy draws from without replacement
+MAX_ROWS = 10**9  # from which NumPy draws without replacement
 
 CHAINS, WARMUP, DRAWS = 2, 150, 250  # widths are within 1 to 2 % of those of long chains
 
@@ -36,33 +36,37 @@ CHAINS, WARMUP, DRAWS = 2, 150, 250  # widths are within 1 to 2 % of those of lo
 def refitted_widths(
     result: Assessment,
     metric: str,
-    numbers: Sequence[Ints | int],
+    splits: Floats,
     contrasts: Floats,
     truths: Ints,
     prob: float,
     rng: np.random.Generator,
+    *,
+    by_group: bool = False,
 ) -> Floats:
-    """Widths of the intervals of contrasts of the groups' metrics.
+    """Return interval widths of contrasts of the groups' metrics in simulated data sets.
 
     Parameters
     ----------
-    numbers
-        Rising numbers of labels: in all, of random rows; or int64 (G,), in each group.
+    splits
+        float64 (P, G), increasing numbers of extra labels, by group.
     contrasts
         float64 (E, G).
     truths
         int64 (R,), draws of the posterior, chains one after the other.
     prob
-        Mass of the intervals.
+        Credible level.
+    by_group
+        Whether each group gets its number; else random rows of all groups get their sum.
 
     Returns
     -------
-    float64 (R, number, E); NaN where the contrast is undefined in too many draws.
+    float64 (R, P, E); NaN where the contrast is undefined in too many draws.
     """
-    posterior, settings, of = result.posterior, result.settings, counted(result, metric)
-    tables = future_tables(result, numbers, truths, rng)
+    settings, of = result.settings, count_metric(result, metric)
+    tables = future_tables(result, splits, truths, rng, by_group=by_group)
     psi, jit = fit_tables(result, tables, rng)
-    found = np.full((len(tables), len(contrasts)), np.nan)
+    widths = np.full((len(tables), len(contrasts)), np.nan)
     for i, (curves, table) in enumerate(zip(psi, tables, strict=True)):
         counts = confusion_counts(
             curves,
@@ -70,74 +74,116 @@ def refitted_widths(
             target=settings.target,
             rng=rng,
             cap=settings.cap,
-            regions=posterior.regions,
+            regions=result.posterior.regions,
             jit=jit,
         )
-        drawn = theta(of, counts.drawn).reshape(-1, len(result.groups))
+        draws = theta(of, counts.drawn).reshape(-1, len(result.groups))
         for e, contrast in enumerate(contrasts):
-            found[i, e] = _width(drawn[:, contrast != 0.0] @ contrast[contrast != 0.0], prob)
-    return found.reshape(len(truths), len(numbers), len(contrasts))
+            widths[i, e] = _width(draws[:, contrast != 0.0] @ contrast[contrast != 0.0], prob)
+    return widths.reshape(len(truths), len(splits), len(contrasts))
 
 
 def future_tables(
-    result: Assessment, numbers: Sequence[Ints | int], truths: Ints, rng: np.random.Generator
+    result: Assessment,
+    splits: Floats,
+    truths: Ints,
+    rng: np.random.Generator,
+    *,
+    by_group: bool = False,
 ) -> list[ScoreTable]:
-    """Tables with labels that may come: truth by truth, and number by number in each."""
-    where = result.posterior.regions
-    at = places(result.table, where)
-    every = result.posterior.psi.reshape(-1, *result.posterior.psi.shape[2:])
-    rates = rates_of(every[truths], at.group, at.region, at.logit, where, result.settings.cap)
+    """Return tables with simulated labels: truth by truth, and number by number in each."""
+    parts = unlabeled_parts(result.table, result.posterior.regions)
+    psi = result.posterior.psi.reshape(-1, *result.posterior.psi.shape[2:])[truths]
+    odds = np.minimum(log_odds(psi, parts, result.posterior.regions), result.settings.cap)
+    pools = (
+        [parts.group == g for g in range(len(result.groups))] if by_group else [parts.group >= 0]
+    )
+    needs = np.rint(splits if by_group else splits.sum(axis=1, keepdims=True)).astype(np.int64)
     tables = []
-    for rate in np.clip(rates, 0.0, 1.0):
-        left = np.rint(at.rows).astype(np.int64)
+    for rate in sigmoid(odds):
+        left = np.rint(parts.rows).astype(np.int64)
         chosen, positive = np.zeros_like(left), np.zeros_like(left)
-        for number in numbers:
-            more = _random_rows(left, at.group, number, chosen, rng)
-            positive += rng.binomial(more, rate)
-            chosen += more
-            left -= more
-            tables.append(labeled(result.table, chosen.astype(float), positive.astype(float)))
+        for need in np.diff(needs, axis=0, prepend=0):
+            new = np.zeros_like(left)
+            for pool, size in zip(pools, need, strict=True):
+                if pool.any():
+                    new[pool] = draw_rows(left[pool], int(size), rng)
+            positive += rng.binomial(new, rate)
+            chosen += new
+            left -= new
+            tables.append(labeled(result.table, parts, chosen, positive))
     return tables
 
 
-def _random_rows(
-    left: Ints, group: Ints, number: Ints | int, chosen: Ints, rng: np.random.Generator
-) -> Ints:
-    """Rows of each place that get a label next, to make `number` in all, or in each group."""
-    if isinstance(number, (int, np.integer)):
-        return _drawn(left, int(number) - int(chosen.sum()), rng)
-    found = np.zeros_like(left)
-    for g, count in enumerate(number):
-        mine = group == g
-        if mine.any():
-            need = int(count) - int(chosen[mine].sum())
-            found[mine] = _drawn(left[mine], need, rng)
-    return found
-
-
-def _drawn(left: Ints, need: int, rng: np.random.Generator) -> Ints:
-    """Draw rows without replacement; with it where there are too many rows for it to matter."""
+def draw_rows(left: Ints, size: int, rng: np.random.Generator) -> Ints:
+    """Draw rows without replacement; with it if there are too many rows for it to matter."""
     total = int(left.sum())
-    if total < MOST_ROWS:
-        return np.asarray(rng.multivariate_hypergeometric(left, need), dtype=np.int64)
-    return np.asarray(np.minimum(rng.multinomial(need, left / total), left), dtype=np.int64)
+    if total < MAX_ROWS:
+        return np.asarray(rng.multivariate_hypergeometric(left, size), dtype=np.int64)
+    return np.asarray(np.minimum(rng.multinomial(size, left / total), left), dtype=np.int64)
+
+
+def labeled(table: ScoreTable, parts: Bins, chosen: Ints, positive: Ints) -> ScoreTable:
+    """Return the table after some of its unlabeled rows get labels.
+
+    Parameters
+    ----------
+    parts
+        The unlabeled rows, `unlabeled_parts(table, ...)`.
+    chosen, positive
+        int64 (part,), rows of each part that get a label, and those of them that are positive.
+
+    Notes
+    -----
+    The rows of a part are assumed to have equal weights, and those of a cell its mean logit.
+    """
+    stratum = 3 * (2 * parts.group + parts.predicted)
+    left = (parts.rows - chosen) / parts.rows
+    unlabeled_points = int((table.points.stratum % 3 == UNLABELED).sum())
+    points = [_remaining(table.points, left[:unlabeled_points])]
+    for label, count in ((0, chosen - positive), (1, positive)):
+        share = count / parts.rows
+        columns = (
+            stratum + label,
+            parts.logit,
+            count,
+            parts.weight * share,
+            parts.weight_sq * share,
+        )
+        points.append([column[count > 0] for column in columns])
+    joined = settled(
+        len(table.groups),
+        table.clip,
+        Points(*map(np.concatenate, zip(*points, strict=True))),
+        Cells(*_remaining(table.cells, left[unlabeled_points:])),
+    )
+    return replace(table, points=joined[0], cells=joined[1])
+
+
+def _remaining(parts: Points | Cells, left: Floats) -> list[Any]:
+    """Columns of points or cells, with only a share `left` of each unlabeled one."""
+    share = np.ones(len(parts.stratum))
+    share[parts.stratum % 3 == UNLABELED] = left
+    kept = share > 0.0
+    sums = [(column * share)[kept] for column in parts[2:]]
+    return [parts[0][kept], parts[1][kept], np.rint(sums[0]), *sums[1:]]
 
 
 def fit_tables(
     result: Assessment, tables: list[ScoreTable], rng: np.random.Generator
 ) -> tuple[Floats, bool]:
-    """Draws of all curves, float64 (table, chain, draw, group, 3 + J), and whether compiled."""
-    settings, where = result.settings, result.posterior.regions
-    data = labeled_data(
+    """Draw all curves, float64 (table, chain, draw, group, 3 + J); also whether compiled."""
+    settings, regions = result.settings, result.posterior.regions
+    evidence = table_evidence(
         tables,
         family=settings.family,
         hierarchical=settings.hierarchical is not False,
         cap=settings.cap,
-        regions=where,
+        regions=regions,
     )
-    scales = trusted_scales(settings.prior, settings.trust, where)
+    scales = trusted_scales(settings.prior, settings.trust, regions)
     parts = result.table.parts if settings.nested else None
-    chains = start_chains(data, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
+    chains = start_chains(evidence, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
     chains, block = more_draws(chains, DRAWS)
     psi = block.psi
     if settings.hierarchical is False:  # every group was a data set of one group

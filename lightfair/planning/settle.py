@@ -1,99 +1,56 @@
-"""planning.settle."""
+"""Labels that settle a check: after how many more labels would it probably pass or fail?
+
+Labels settle a check if that has a chance of 80 %. A draw of the posterior is taken as the truth d.
+With the mean m of the draws, the posterior after more labels has its mean at
+m + (1 - root^2) (d - m) + noise, as the mean of normal observations would be, and the current
+shape, root times as wide. Truth and noise are both draws. If root is 1 it is the current posterior,
+if 0 the truth.
+
+A check of any relation, of any number of metrics and groups, is a limit on linear contrasts of the
+draws, the excess over the limit in each direction of each pair:
+
+    difference   |one - two| <= w           one - two - w,  two - one - w
+    ratio        min / max of both >= w     w one - two,    w two - one
+
+It passes if all are at most 0 with probability `prob`, it fails if one is above 0 with probability
+`prob` (`core.comparison.verdict`). For a check the root is taken from the number of labels,
+root^2 = labeled / (labeled + more); a plan has its own from the preposterior forecast of widths.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import math
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from ..core.comparison.gaps import ByGroup
-from ..core.comparison.verdict import Question, _mean, by_pair, joint
-from .forecast import outlook, two_digits
-from .plan import _bisected, _deltas, _root, decisive_chance
-from .plan_aim import MOST_GROUPS, Curve, aim_at, looked_at, planned_pairs
+from ..core.data.logit import Floats
+from ..core.metrics.estimate import BORDER
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
-
-
-def labels_to_settle(result: Assessment, metric: str, within: float, prob: float) -> int | None:
-    """Return how many more labels, of random rows, would probably settle whether groups are alike.
-
-    Parameters
-    ----------
-    result
-        Of rows of two or more groups.
-    metric
-        One that was assessed.
-    within, prob
-        The verdict is decisive where every difference to the reference is at most `within` with
-        probability `prob`, or some difference is beyond it in one direction with that probability.
-
-    Returns
-    -------
-    The smallest number with which that has a chance of 80 %, by the forecast without refits, in two
-    digits; 0 where it is decisive now. None where it is not expected even with all rows labeled,
-    where there is one group, or more than 20, or where a difference is undefined.
-    """
-    aim = aim_at(result, metric, planned_pairs(result, None, None), prob)
-    deltas = _deltas(result, metric, aim)
-    if deltas is None or len(result.groups) > MOST_GROUPS:
-        return None
-    forecast = Curve(outlook(result, metric, groups=looked_at(result, aim.groups)), aim, None, prob)
-    total = int(forecast.room.sum())
-
-    def likely(extra: int) -> bool:
-        root = _root(forecast.widths(extra), aim)
-        return decisive_chance(deltas, root, within, prob) >= LIKELY
-
-    if likely(0):
-        return 0
-    return _bisected(likely, total) if total and likely(total) else None
-
-
-MOST_LABELS = 1000  # times the labels that there are; what needs more is not forecast
-
-STEP = 2.0**0.125  # of the search for a number of labels
+    from ..core.comparison.verdict import Question
 
 LIKELY = 0.8  # chance of a verdict at which labels would "probably" settle it
 
-TRUTHS = (10, 40)  # draws that are each taken for the truth: fewest, most
+MAX_LABELS = 1000  # times the current labels; beyond it there is no forecast
 
-FEWEST = 400  # draws of a forecast
+STEP = 2.0**0.125  # between numbers of labels
 
-MOST_NUMBERS = 1_000_000  # draws times pairs of a forecast, where that leaves enough draws
+TRUTHS = 400  # draws taken as the truth, and draws of each later posterior
+
+MAX_SIZE = 10_000_000  # truths times draws times contrasts, beyond 10 truths
 
 
 def forecast_labels(result: Assessment, question: Question, prob: float) -> int | None:
-    """Forecast how many more labels would probably settle a check of a result.
-
-    `planning` forecasts the difference of a metric of counts between two groups; the rest goes by
-    the rule of thumb of `labels_to_settle_verdict`.
-    """
-    check = question.check
-    of = result.settings.metric(question.check.metrics[0])
-    if (
-        check.relation == "difference"
-        and len(question.parts) == 1
-        and of.of == "counts"
-        and of.name in result.theta
-        and len(result.groups) == 2
-    ):
-        more = labels_to_settle(result, of.name, check.within, prob)
-        if more != 0:  # by few of the draws it is settled
-            return more
-    table = result.table
-    return labels_to_settle_verdict(
-        question,
-        prob,
-        table.labeled,
-        table.rows - table.labeled,
-        finite=result.settings.target != "population",
-    )
+    """Forecast how many more labels would probably settle a check of a result."""
+    labeled, finite = result.table.labeled, result.settings.target != "population"
+    return labels_to_settle(question, prob, labeled, result.table.rows - labeled, finite=finite)
 
 
-def labels_to_settle_verdict(
+def labels_to_settle(
     question: Question, prob: float, labeled: int, unlabeled: int, *, finite: bool
 ) -> int | None:
     """Forecast how many more labels would probably settle a check.
@@ -105,64 +62,77 @@ def labels_to_settle_verdict(
     labeled, unlabeled
         Rows with and without labels.
     finite
-        Whether labels of all rows would leave nothing open.
+        Whether labels of all rows leave nothing uncertain.
 
     Returns
     -------
-    int or None. Two significant digits, at least 1; at most `unlabeled` where `finite`. None where
-    no number within reach settles it.
+    int or None. Two significant digits, at least 1; at most `unlabeled` if `finite`. None if no
+    number within reach settles it.
     """
-    check = question.check
-    most = min(unlabeled if finite else MOST_LABELS * labeled, MOST_LABELS * labeled)
+    reach = MAX_LABELS * labeled
+    most = min(unlabeled, reach) if finite else reach
     if most == 0:
         return None
-    few = _thinned(question)
-    obstacles = few.obstacles()
-    size = few.parts[0].draws.shape[1]
-    count = int(np.clip(MOST_NUMBERS // (len(few.pairs) * size), *TRUTHS))
-    truths = np.linspace(0.0, size - 1.0, count).round().astype(int)
-    others = np.random.default_rng(0).permutation(truths)
+    excess = _excess(question)
+    last = math.ceil(math.log(most) / math.log(STEP))
 
-    def settles(more: float) -> bool:
-        root = (1.0 + more / labeled) ** -0.5
-        settled = 0
-        for truth, other in zip(truths, others, strict=True):
-            parts = tuple(_after(part, root, truth, other, check.relation) for part in few.parts)
-            then = few._replace(parts=parts)
-            inside, beyond = joint(then, obstacles)
-            near = inside >= prob * (inside + beyond) > 0.0
-            settled += bool(near or by_pair(then, obstacles).surest >= prob)
-        return settled >= LIKELY * count
+    def settles(step: int) -> bool:
+        root = (1.0 + STEP**step / labeled) ** -0.5
+        return decisive_chance(excess, np.full(excess.shape[1], root), prob) >= LIKELY
 
-    low, high = 0, int(np.ceil(np.log(most) / np.log(STEP)))  # powers of the step
-    if not settles(STEP**high):
+    if not settles(last):
         return unlabeled if finite and unlabeled == most else None
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if settles(STEP**middle) else (middle + 1, high)
-    return min(two_digits(STEP**high), most)
+    return min(two_digits(STEP ** bisect_left(range(last), True, key=settles)), most)
 
 
-def _after(part: ByGroup, root: float, truth: int, other: int, relation: str) -> ByGroup:
-    """Draws (1, n, group) after labels that leave `root` of the spread, where a draw is the truth.
+def decisive_chance(excess: Floats, root: Floats, prob: float) -> float:
+    """Chance that a check passes or fails after new labels.
 
-    `other` is the draw that chance is taken from. An undefined truth moves nothing.
+    Parameters
+    ----------
+    excess
+        float64 (draw, contrast), current draws of the excess over the limit; without NaN.
+    root
+        float64 (contrast,), in [0, 1]: standard deviation after the labels, relative to the
+        current one. Where all are 1 the chance is that of the check itself, 0 or 1.
+    prob
+        Probability that a verdict needs.
     """
-    mean = _mean(part.draws.reshape(-1, len(part.groups)))
-    away = part.draws - mean
+    if (root == 1.0).all():
+        return float(_is_decisive(excess, prob))
+    thinned = np.linspace(0.0, len(excess) - 1.0, min(TRUTHS, len(excess))).round().astype(int)
+    mean = excess.mean(axis=0)
+    away = excess[thinned] - mean
     learned = 1.0 - root * root
-    move = learned * away[0, truth] + np.sqrt(learned) * root * away[0, other]
-    draws = mean + np.nan_to_num(move) + root * away
-    return replace(part, draws=np.maximum(draws, 0.0) if relation == "ratio" else draws)
+    noise = away[np.random.default_rng(0).permutation(len(thinned))]
+    centre = mean + learned * away + np.sqrt(learned) * root * noise
+    truths = int(np.clip(MAX_SIZE // away.size, min(10, len(away)), len(away)))
+    at = np.linspace(0.0, len(away) - 1.0, truths).round().astype(int)
+    return float(np.mean([_is_decisive(truth + root * away, prob) for truth in centre[at]]))
 
 
-def _thinned(question: Question) -> Question:
-    """Take evenly spaced draws, fewer where there are many pairs: a forecast asks many times."""
-    size = question.parts[0].draws[..., 0].size
-    few = int(np.clip(MOST_NUMBERS // len(question.pairs), FEWEST, size)) if size > FEWEST else size
-    at = np.linspace(0.0, size - 1.0, few).round().astype(int)
-    parts = []
+def two_digits(value: float) -> int:
+    """Round up to two significant digits."""
+    size = 10 ** max(len(str(int(np.ceil(value)))) - 2, 0)
+    return int(-(-np.ceil(value) // size) * size)
+
+
+def _is_decisive(excess: Floats, prob: float) -> Any:
+    beyond = excess > BORDER
+    return (~beyond.any(axis=1)).mean() >= prob or beyond.mean(axis=0).max() >= prob
+
+
+def _excess(question: Question) -> Floats:
+    """Excess over the limit of a check, float64 (draw, contrast); draws that have all of them."""
+    limit = question.check.within
+    one, two = (np.array(column) for column in zip(*question.pairs, strict=True))
+    columns: list[npt.NDArray[np.float64]] = []
     for part in question.parts:
-        draws = part.draws.reshape(-1, len(part.groups))[at]
-        parts.append(replace(part, draws=draws[None]))
-    return question._replace(parts=tuple(parts))
+        draws = part.draws.reshape(-1, len(part.groups))
+        first, second = draws[:, one], draws[:, two]
+        if question.check.relation == "ratio":
+            columns += [limit * first - second, limit * second - first]
+        else:
+            columns += [first - second - limit, second - first - limit]
+    excess = np.concatenate(columns, axis=1)
+    return np.asarray(excess[~np.isnan(excess).any(axis=1)])
