@@ -444,7 +444,7 @@ def uncertain_groups(result: Assessment, contrasts: Contrasts) -> list[int]:
             f"group must be given if there are more than {MAX_GROUPS} groups; there are "
             f"{len(result.groups)}"
         )
-    return np.flatnonzero(contrasts.matrix.any(axis=0)).tolist()
+    return [int(g) for g in np.flatnonzero(contrasts.matrix.any(axis=0))]
 
 
 class Forecast:
@@ -521,7 +521,8 @@ def _shares(result: Assessment, allocation: Any) -> Floats | None:
 
 def _rows(result: Assessment) -> Ints:
     """Rows by group and label: int64 (G, 3)."""
-    return np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
+    rows: Ints = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
+    return rows
 
 
 def is_whole(value: Any) -> bool:

@@ -1,44 +1,109 @@
-"""A plan and a check: what one calls decisive, the other decides."""
+"""How many labels settle a check: against quadrature, and consistent with checks and plans."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 import lightfair as lf
-from lightfair.planning.plan import decisive_chance
+from lightfair.core.comparison.check import parse_check
+from lightfair.core.comparison.gaps import ByGroup
+from lightfair.core.comparison.verdict import Question
+from lightfair.planning.settle import decisive_chance, labels_to_settle, two_digits
 
-ONE = np.ones(5)
+
+def question(draws, text="tpr<=0.05", pairs=((1, 0),)):
+    groups = draws.shape[-1]
+    names, known = tuple("ABCDEFGH"[:groups]), np.zeros(groups, bool)
+    part = ByGroup(draws, names, "positive labels", known, False)
+    return Question(parse_check(text), (part,), list(pairs), np.ones(groups, bool))
 
 
-def test_unknown_groups_are_no_evidence():
-    """Of five groups of which little is known some gap is large for sure; none is known to be."""
+def settle(gap, sd, labeled=100, unlabeled=100_000, finite=True, text="tpr<=0.05"):
+    """Two groups whose difference is normal with this mean and sd."""
+    draws = np.full((1, 4000, 2), 0.5)
+    draws[0, :, 1] += gap + sd * ndtri((np.arange(4000) + 0.5) / 4000)
+    return labels_to_settle(question(draws, text), 0.95, labeled, unlabeled, finite=finite)
+
+
+def chance_of_a_verdict(gap, sd, more, labeled=100, within=0.05, prob=0.95):
+    """By quadrature: the later posterior is normal, its mean spread by what was learned."""
+    root = (1.0 + more / labeled) ** -0.5
+    mean = gap + sd * np.sqrt(1.0 - root * root) * ndtri((np.arange(2000) + 0.5) / 2000)
+    below, above = (ndtr((edge - mean) / (root * sd)) for edge in (-within, within))
+    return float(((above - below >= prob) | (below >= prob) | (1.0 - above >= prob)).mean())
+
+
+@pytest.mark.parametrize("gap, sd", [(0.0, 0.05), (0.03, 0.05), (0.1, 0.1), (0.08, 0.2)])
+def test_the_chance_is_four_fifths(gap, sd):
+    assert chance_of_a_verdict(gap, sd, settle(gap, sd)) == pytest.approx(0.8, abs=0.06)
+
+
+def test_the_forecast_is_bounded_and_round():
+    assert settle(0.05, 0.05, unlabeled=700) == 700  # labels of all rows leave nothing uncertain
+    assert settle(0.05, 0.0005, unlabeled=10**9, finite=False) == pytest.approx(5000, rel=0.5)
+    assert settle(0.0, 0.05, labeled=0) is None
+    assert settle(0.0, 0.05, unlabeled=3) == 3
+    assert [two_digits(value) for value in (0.3, 9.1, 99.5, 101, 1234.5)] == [1, 10, 100, 110, 1300]
+    assert all(settle(gap, 0.06) == two_digits(settle(gap, 0.06)) for gap in (0.0, 0.02, 0.04))
+
+
+def test_a_ratio_is_forecast_as_the_difference_it_implies():
+    """Rates near 0.5: a ratio of at least 0.9 is nearly a difference of at most 0.05."""
+    ratio, difference = settle(0.02, 0.05, text="tpr ratio>=0.9"), settle(0.02, 0.05)
+    assert ratio == pytest.approx(difference, rel=0.25)
+
+
+def test_several_groups_and_undefined_draws_are_forecast():
+    draws = 0.5 + 0.05 * np.random.default_rng(0).normal(size=(1, 2000, 4))
+    pairs = [(i, j) for i in range(4) for j in range(i)]
+    one, all_pairs = (
+        labels_to_settle(question(draws, pairs=some), 0.95, 100, 10**6, finite=True)
+        for some in (pairs[:1], pairs)
+    )
+    assert 0 < all_pairs < one  # it is enough that one pair fails
+    draws[0, ::50, 1] = np.nan
+    assert labels_to_settle(question(draws), 0.95, 100, 10**6, finite=True) is not None
+
+
+def test_equal_groups_of_which_little_is_known_are_not_decisive():
+    """Some gap of five groups is probably large, but none of them is known to be."""
     deltas = np.random.default_rng(0).normal(0.0, 0.3, (2000, 5))
+    excess = np.concatenate([deltas - 0.05, -deltas - 0.05], axis=1)
     assert (np.abs(deltas).max(axis=1) < 0.05).mean() < 0.01
-    assert decisive_chance(deltas, ONE, 0.05, 0.95) == 0.0
+    assert decisive_chance(excess, np.ones(10), 0.95) == 0.0
+    excess[:, 3] += 1.0
+    assert decisive_chance(excess, np.ones(10), 0.95) == 1.0
+    assert decisive_chance(excess, np.zeros(10), 0.95) == 1.0  # the truth is always decisive
 
 
-def test_one_known_direction_is_decisive():
-    deltas = np.random.default_rng(0).normal(0.0, 0.3, (2000, 5))
-    deltas[:, 3] = 0.2 + 0.1 * deltas[:, 3]
-    assert decisive_chance(deltas, ONE, 0.05, 0.95) == 1.0
+def test_without_labels_the_chance_is_that_of_the_check():
+    """At the border of `prob`, too: of all draws, not of some of them."""
+    deltas = np.random.default_rng(0).normal(0.13, 0.05, (3200, 1))
+    excess = np.concatenate([deltas - 0.05, -deltas - 0.05], axis=1)
+    for prob in (0.93, 0.944, 0.946, 0.96):
+        decided = max((deltas > 0.05).mean(), (np.abs(deltas) <= 0.05).mean()) >= prob
+        assert decisive_chance(excess, np.ones(2), prob) == float(decided)
+
+
+@pytest.fixture(scope="module")
+def three():
+    rows = lf.simulate(rows=900, labeled=60, rng=2)
+    group = np.where(np.random.default_rng(2).random(900) < 0.3, "C", rows.group)
+    return lf.assess(rows.y_true, rows.y_score, sensitive_features=group, rng=1)
 
 
 @pytest.mark.parametrize("within", [0.02, 0.3, 0.6])
-def test_now_a_plan_is_as_decisive_as_a_check(within):
-    rng = np.random.default_rng(2)
-    rows = lf.simulate(rows=900, labeled=60, rng=2)
-    group = np.where(rng.random(900) < 0.3, "C", rows.group)
-    result = lf.assess(rows.y_true, rows.y_score, sensitive_features=group, rng=1)
-    verdict = result.check("tpr", within, reference=result.settings.reference)
-    plan = lf.plan_labels(result, "tpr", within=within, refits=0, extra=[0])
+def test_a_plan_is_now_as_decisive_as_a_check(within, three):
+    verdict = three.check("tpr", within, reference=three.settings.reference)
+    plan = lf.plan_labels(three, "tpr", within=within, refits=0, extra=[0])
     assert plan.decisive[0] == float(verdict.status != "insufficient")
 
 
-def test_the_mass_of_intervals_is_not_rounded():
-    rows = lf.simulate(rows=300, labeled=60, rng=2)
-    result = lf.assess(
-        rows.y_true, rows.y_score, sensitive_features=rows.group, draws=100, chains=4, rng=1
-    )
-    plan = lf.plan_labels(result, "tpr", prob=0.995, refits=0, extra=[0])
-    assert "expected width of 99.5 % intervals; chance" in str(plan)
+@pytest.mark.parametrize("check", ["tpr<=0.1", "tpr ratio>=0.8", "equalized_odds<=0.1"])
+def test_results_forecast_checks_of_every_kind(check, three):
+    verdict = three.check(check)
+    assert verdict.status == "insufficient"
+    assert 1 <= verdict.more_labels <= 840
+    assert f"about {verdict.more_labels} more label" in verdict.sentence

@@ -7,12 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import ndtr, ndtri
 
 from lightfair.core.comparison.check import Check, check_range, make_check, parse_check
 from lightfair.core.comparison.gaps import ByGroup
 from lightfair.core.comparison.verdict import Question, compared_pairs, exit_code, judge
-from lightfair.planning.settle import labels_to_settle_verdict as labels_to_settle
 
 NAN = float("nan")
 
@@ -401,41 +399,6 @@ def test_a_verdict_as_plain_values():
 
 
 # how many more labels
-
-
-def settle(gap, sd, labeled=100, unlabeled=100_000, finite=True, text="tpr<=0.05"):
-    """Two groups whose difference is normal with this mean and sd."""
-    draws = np.full((1, 4000, 2), 0.5)
-    draws[0, :, 1] += gap + sd * ndtri((np.arange(4000) + 0.5) / 4000)
-    question = Question(parse_check(text), (by_group(draws),), [(1, 0)], np.ones(2, bool))
-    return labels_to_settle(question, 0.95, labeled, unlabeled, finite=finite)
-
-
-def chance_of_a_verdict(gap, sd, more, labeled=100, within=0.05, prob=0.95):
-    """By quadrature: the later posterior is normal, its mean spread by what was learned."""
-    root = (1.0 + more / labeled) ** -0.5
-    mean = gap + sd * np.sqrt(1.0 - root * root) * ndtri((np.arange(2000) + 0.5) / 2000)
-    below, above = (ndtr((edge - mean) / (root * sd)) for edge in (-within, within))
-    return float(((above - below >= prob) | (below >= prob) | (1.0 - above >= prob)).mean())
-
-
-@pytest.mark.parametrize("gap, sd", [(0.0, 0.05), (0.03, 0.05), (0.1, 0.1), (0.08, 0.2)])
-def test_the_forecast_has_a_chance_of_four_fifths(gap, sd):
-    """The chance is of 40 draws taken for the truth, so it is known to about 0.06."""
-    assert chance_of_a_verdict(gap, sd, settle(gap, sd)) == pytest.approx(0.8, abs=0.1)
-
-
-def test_the_forecast_has_ends():
-    assert settle(0.05, 0.05, unlabeled=700) == 700  # labels of all rows leave nothing open
-    assert settle(0.05, 0.0005, unlabeled=10**9, finite=False) == pytest.approx(5000, rel=0.5)
-    assert settle(0.0, 0.05, labeled=0) is None
-    assert settle(0.0, 0.05, unlabeled=3) == 3
-
-
-def test_the_forecast_is_round():
-    for gap in np.linspace(0.0, 0.04, 9):
-        digits = str(settle(gap, 0.06)).rstrip("0")
-        assert len(digits) <= 2
 
 
 def test_no_forecast_has_its_reason():

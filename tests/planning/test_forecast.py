@@ -1,0 +1,72 @@
+"""The preposterior forecast: bins of unlabeled rows, variances after labels, widths."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lightfair.core.data.nodes import UNLABELED
+from lightfair.planning.forecast import (
+    expected_sd,
+    forecast_width,
+    preposterior,
+    score_bins,
+    sds,
+    unlabeled_parts,
+)
+
+DELTA = np.array([[-1.0, 1.0]])
+
+
+def forecast(ahead, share, contrasts=DELTA):
+    return expected_sd(ahead, share * ahead.bins.rows, contrasts)
+
+
+@pytest.mark.parametrize("name", ["result", "weighted"])
+@pytest.mark.parametrize("bins", [unlabeled_parts, score_bins])
+def test_bins_hold_all_unlabeled_rows(name, bins, request):
+    result = request.getfixturevalue(name)
+    at = bins(result.table, result.posterior.regions)
+    for column in ("rows", "weight", "weight_sq"):
+        sums = np.zeros((2, 2))
+        np.add.at(sums, (at.group, at.predicted), getattr(at, column))
+        np.testing.assert_allclose(sums, result.table.sums(column)[..., UNLABELED], rtol=1e-12)
+
+
+def test_more_labels_narrow_a_forecast_until_nothing_is_uncertain(result):
+    ahead = preposterior(result, "tpr")
+    steps = np.array([forecast(ahead, share)[0] for share in np.linspace(0.0, 1.0, 11)])
+    assert (np.diff(steps) < 0.0).all()
+    assert sds(ahead, ahead.bins.rows, np.eye(2)).max() < 1e-10
+
+
+def test_a_population_stays_uncertain(assess):
+    result = assess(rows=600, labeled=60, target="population")
+    ahead = preposterior(result, "tpr")
+    steps = [forecast(ahead, share)[0] for share in (0.0, 0.3, 1.0)]
+    assert min(steps) > 0.5 * max(steps)
+    whole = assess(rows=600, labeled=600, target="population")
+    assert steps[2] == pytest.approx(whole.difference("tpr", "B", "A").sd, rel=0.15)
+
+
+@pytest.mark.parametrize("target", ["sample", "expected", "population"])
+def test_without_labels_it_is_the_posterior(target, assess):
+    metrics = ["tpr", "accuracy", "fpr", "ppv", "base_rate", "f1"]
+    result = assess(rows=1000, labeled=200, target=target, metrics=metrics, draws=100)
+    for metric in metrics:
+        found = forecast(preposterior(result, metric), 0.0, np.vstack([np.eye(2), DELTA]))
+        expected = [result.metric(metric, g).sd for g in "AB"]
+        expected.append(result.difference(metric, "B", "A").sd)
+        np.testing.assert_allclose(found, expected, rtol=0.25, err_msg=metric)
+
+
+def test_an_exact_metric_has_no_width(result):
+    assert forecast(preposterior(result, "selection_rate"), 0.0, np.eye(2)).max() < 1e-10
+
+
+def test_widths_begin_at_the_current_ones_and_become_normal():
+    now, before = np.array([0.3, np.nan, 0.0]), np.array([0.1, 0.1, 0.0])
+    np.testing.assert_allclose(forecast_width(now, before, before, 0.95), now, rtol=1e-12)
+    np.testing.assert_array_equal(forecast_width(now, before, 0 * before, 0.95), 0.0 * now)
+    narrow = forecast_width(now, before, 0.01 * before, 0.95)[0]
+    assert narrow == pytest.approx(2 * 1.959964 * 0.001, rel=1e-3)
