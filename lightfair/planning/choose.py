@@ -36,7 +36,7 @@ import numpy as np
 from ..core.data.logit import Floats, logit_of
 from ..core.data.messages import lies_in, list_values, show
 from ..core.data.nodes import Ints
-from ..core.data.rows import Door, ScoreData
+from ..core.data.rows import RowReader, ScoreData
 from ..core.settings import check_rng
 from .forecast import (
     BIN_CELLS,
@@ -172,7 +172,7 @@ def choose_labels(
     """
     if result.table.threshold is None and y_pred is None:
         raise ValueError("y_pred must be given: the assessment was given decisions, no threshold")
-    door = Door(
+    reader = RowReader(
         threshold=0.5 if y_pred is not None else result.table.threshold,
         decided=y_pred is not None,
         positive_label=positive_label,
@@ -180,10 +180,10 @@ def choose_labels(
         missing=missing,
     )
     labels = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
-    chunk = door.take(labels, y_score, sensitive_features, y_pred)
+    chunk = reader.read(labels, y_score, sensitive_features, y_pred)
     options = {"group": group, "reference": reference, "method": method, "explore": explore}
     choice = choose_rows(result, n, chunk.data, chunk.row, metric=metric, rng=rng, **options)
-    every_prob = np.zeros(door.rows)
+    every_prob = np.zeros(reader.rows)
     every_prob[chunk.row] = choice.every_prob
     return replace(choice, rows=chunk.row[choice.rows], every_prob=every_prob)
 

@@ -30,7 +30,7 @@ from ..core.data.logit import Floats, sigmoid
 from ..core.data.nodes import CELL_WIDTH, UNLABELED, Ints
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, theta
-from ..core.metrics.imputation import curve_odds
+from ..core.model import likelihood
 from ..core.model.curve import features
 from ..core.model.regions import Regions
 
@@ -121,9 +121,8 @@ def preposterior(
     gradient = np.zeros((*odds.shape, root.shape[2]))
     for i, g in enumerate(uncertain):
         at = bins.group == g
-        gradient[:, at] = (
-            _derivatives(psi[:, g], bins.logit[at], bins.region[at], regions) @ root[i]
-        )
+        design = regions.design(features(bins.logit[at], "beta"), bins.region[at])
+        gradient[:, at] = likelihood.gradient(psi[:, g, None], design) @ root[i]
     of_count = _count_slopes(count_metric(result, metric), _expected_counts(result, bins, rate))
     gain, loss = (of_count[:, bins.group, bins.predicted, label] for label in (1, 0))
     weight_sq = result.table.sums("weight_sq")[..., :UNLABELED]
@@ -242,9 +241,7 @@ def unlabeled_parts(table: ScoreTable, regions: Regions) -> Bins:
     unlabeled = stratum % 3 == UNLABELED
     stratum, logit = stratum[unlabeled], logit[unlabeled]
     cell = np.concatenate([cell_of(points.logit), cells.cell])[unlabeled]
-    sums: Any = (
-        np.concatenate(pair)[unlabeled] for pair in zip(points[2:], cells[2:5], strict=True)
-    )
+    sums = [np.concatenate(pair)[unlabeled] for pair in zip(points[2:], cells[2:5], strict=True)]
     region = region_of(table, regions, stratum, logit, cell)
     return Bins._make([stratum // 6, stratum // 3 % 2, region, cell, logit, *sums])
 
@@ -265,25 +262,12 @@ def region_of(
 
 def log_odds(psi: Floats, bins: Bins, regions: Regions) -> Floats:
     """Log odds of bins, without cap: psi float64 (n, group, 3 + J) -> (n, bin)."""
-    curve, on_curve = features(bins.logit, "beta"), regions.on_curve[bins.region]
-    up, down = curve.up * on_curve, curve.down * on_curve
-    columns = (regions.on_curve, regions.base, regions.loadings)
     odds = np.empty((len(psi), len(bins.group)))
     for g in np.unique(bins.group):
         at = bins.group == g
-        odds[:, at] = curve_odds(psi[:, g], up[at], down[at], bins.region[at], columns, np.inf)
+        design = regions.design(features(bins.logit[at], "beta"), bins.region[at])
+        odds[:, at] = likelihood.log_odds(psi[:, g], design, regions.base[bins.region[at]])
     return odds
-
-
-def _derivatives(psi: Floats, logit: Floats, region: Ints, regions: Regions) -> Floats:
-    """Derivatives of a group's log odds by psi (n, 3 + J): float64 (n, bin, 3 + J)."""
-    curve, on_curve = features(logit, "beta"), regions.on_curve[region]
-    x = np.empty((len(psi), len(logit), psi.shape[1]))
-    x[..., 0] = np.exp(psi[:, :1]) * (curve.up * on_curve)
-    x[..., 1] = np.exp(psi[:, 1:2]) * (curve.down * on_curve)
-    x[..., 2] = on_curve
-    x[..., 3:] = regions.loadings[region]
-    return x
 
 
 def _covariance_root(psi: Floats) -> Floats:

@@ -21,7 +21,7 @@ from ..core.metrics.definitions import theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, tails
 from ..core.metrics.imputation import confusion_counts
 from ..core.model.curve import tie
-from ..core.model.likelihood import table_evidence
+from ..core.model.likelihood import labeled_data
 from ..core.model.regions import trusted_scales
 from .forecast import Bins, count_metric, log_odds, unlabeled_parts
 
@@ -174,7 +174,7 @@ def fit_tables(
 ) -> tuple[Floats, bool]:
     """Draw all curves, float64 (table, chain, draw, group, 3 + J); also whether compiled."""
     settings, regions = result.settings, result.posterior.regions
-    evidence = table_evidence(
+    data = labeled_data(
         tables,
         family=settings.family,
         hierarchical=settings.hierarchical is not False,
@@ -183,7 +183,7 @@ def fit_tables(
     )
     scales = trusted_scales(settings.prior, settings.trust, regions)
     parts = result.table.parts if settings.nested else None
-    chains = start_chains(evidence, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
+    chains = start_chains(data, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
     chains, block = more_draws(chains, DRAWS)
     psi = block.psi
     if settings.hierarchical is False:  # every group was a data set of one group
