@@ -1,8 +1,8 @@
-"""Blocks: what a report says, before it is text, Markdown or HTML.
+"""The content of a report, independent of its output format.
 
-Reports are made once, as a Document, and shown by `text`, `markdown` and `html`. A document is
-made of sections, a section of paragraphs and tables. Names from data are in it as they are;
-whoever shows them escapes them.
+Each report is built once, as a `Document` of sections that hold paragraphs and tables; the modules
+`text`, `markdown` and `html` only render it. Names from data are stored unescaped; renderers escape
+them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Role = Literal["plain", "finding", "verdict", "warning", "code"]
 
 
 class Cell(NamedTuple):
-    """A cell of a table; `why` says what a dash stands for."""
+    """A table cell; `why` is the reason for an undefined value, shown below the table."""
 
     text: str
     why: str | None = None
@@ -27,11 +27,11 @@ class Paragraph:
     Attributes
     ----------
     text : str
-        Of code its lines, divided by newlines.
+        For code, lines separated by newlines.
     role : {"plain", "finding", "verdict", "warning", "code"}
     mark : str
-        Of a verdict its status, "pass", "fail" or "insufficient", which the text does not repeat;
-        of a warning its code; of code its language, "python" or "sh".
+        The status of a verdict ("pass", "fail" or "insufficient"; not repeated in the text), the
+        code of a warning, or the language of code ("json" or "sh").
     """
 
     text: str
@@ -41,14 +41,14 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Table:
-    """A table whose first column holds names, to the left, and others numbers, to the right.
+    """A table with names in its first column and numbers in the others.
 
     Attributes
     ----------
     head : tuple of str
-        Titles of the columns.
+        Column titles.
     rows : tuple of tuple of Cell
-        As many cells in each as there are columns.
+        Each row has one cell per column.
     """
 
     head: tuple[str, ...]
@@ -62,10 +62,9 @@ class Section:
     Attributes
     ----------
     key : str
-        What it is about, such as "verdict", "rows", "tpr", "diagnostics"; figures find their
-        place by it.
+        Topic, such as "verdict", "rows", "tpr" or "diagnostics"; figures are assigned by it.
     title : str
-        Empty where the section needs none.
+        Empty if the section has no heading.
     blocks : tuple of Paragraph or Table
     """
 
@@ -76,7 +75,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A whole report: a title and its sections, in the order in which they are read."""
+    """A complete report: a title and sections in reading order."""
 
     title: str
     sections: tuple[Section, ...]

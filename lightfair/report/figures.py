@@ -1,32 +1,31 @@
-"""Figures: which pictures a report has, where they stand, and what they show in words.
+"""Figures of a report, as SVG images that are embedded in its page.
 
     each metric     its groups; differences from the reference; posterior of the differences
-    thresholds      each metric against the threshold, where several were asked for; of a search the
-                    one that is to be met
-    diagnostics     calibration of up to six groups, one picture each
-    plan            expected width of intervals against the number of labels
+    thresholds      each metric by threshold, if several were given, or the metric of a search
+    diagnostics     calibration of up to six groups
+    plan            expected width of intervals by number of labels
     models          each metric of the models
 
-They are drawn by `plot`, without a display. Each has its numbers in words, for those who do not see
-it. Without matplotlib there are none, and the report says so.
+`plot` draws them, without a display. Without matplotlib there are none. The same result gives the
+same bytes, whatever the style of the caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import base64
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.data.messages import counted, interval, number
 from ..core.metrics.definitions import is_built_in
-from ..core.values import counts_of, metric_values
-from ..thresholds.curve import asked_curve
-from . import svg
-from .document import Cell
-from .format import cell, cell_of, chance, small
-from .svg import Picture
+from ..core.values import counts_of
+from ..thresholds.curve import counted_metrics
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -34,27 +33,44 @@ if TYPE_CHECKING:
     from ..planning.plan import LabelPlan
     from ..thresholds.search import FoundThresholds
 
-Pictures = dict[str, list[Picture]]
+CALIBRATED = 6  # groups whose calibration is drawn
 
-CALIBRATED = 6  # groups whose calibration is shown
+MOST_ROWS = 40  # groups in a figure
 
-MOST_ROWS = 40  # of a picture that has a row for each group
+TICKS = 4  # numbers that fit on the horizontal axis
 
-TOLD = 5  # thresholds, or numbers of labels, of which the words hold numbers
-
-NAMES = {"labels_only": "labels only", "prediction_powered": "prediction-powered"}
-
-TICKS = 4  # of the horizontal axis: there is room for so many numbers
-
-WIDTH = 3.8  # inches: three stand side by side on a page, one on a phone
+WIDTH = 3.8  # inches: three figures fit side by side on a page, one on a phone
 
 HEIGHT = 3.6
 
-SQUARE = (3.6, 3.4)
+STYLE: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "sans-serif"],
+    "font.size": 10.0,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "lightfair",
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+}
+
+DIGITS = re.compile(rb"(\.\d\d)\d+")  # a hundredth of a point is finer than any screen
+
+METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+
+LOCK = threading.RLock()  # the style of matplotlib is shared by all threads
+
+
+class Picture(NamedTuple):
+    """A figure as a data URI, with its caption; None for a figure that is omitted."""
+
+    source: str | None
+    caption: str
+
+
+Pictures = dict[str, list[Picture]]
 
 
 def available() -> bool:
-    """Return whether pictures can be drawn: whether matplotlib is there."""
+    """Return whether figures can be drawn, that is, whether matplotlib is installed."""
     try:
         import matplotlib  # noqa: F401
     except ImportError:
@@ -63,256 +79,137 @@ def available() -> bool:
 
 
 def of_assessment(result: Assessment) -> Pictures | None:
-    """Return the pictures of an assessment by section key; None where there can be none."""
+    """Return the figures of an assessment by section key; None without matplotlib."""
     if not available():
         return None
-    page = _Page()
-    for name in result.settings.metrics:
-        _metric(page, result, name)
-    if result.settings.thresholds is not None:
-        from ..thresholds.curve import counted_metrics
+    from .. import plot
 
-        for name in counted_metrics(result):
-            _thresholds(page, result, name)
-    _calibration(page, result)
-    return page.pictures
+    settings = result.settings
+    pictures = {name: _metric(result, name) for name in settings.metrics}
+    if settings.thresholds is not None:
+        pictures["thresholds"] = [_thresholds(result, name) for name in counted_metrics(result)]
+    rows = np.array([count["rows"] for count in counts_of(result)])
+    chosen = [result.groups[i] for i in np.sort(np.argsort(-rows, kind="stable")[:CALIBRATED])]
+    text = "share of positive labels by score; line: model, marks: labeled rows"
+    pictures["diagnostics"] = [
+        _picture(
+            HEIGHT, partial(plot.calibration, result, group), f"Calibration of {group}: {text}."
+        )
+        for group in chosen
+    ]
+    if len(chosen) < len(rows):
+        text = f"Calibration is drawn for the {len(chosen)} largest of {len(rows)} groups."
+        pictures["diagnostics"].append(Picture(None, text))
+    return pictures
 
 
 def of_search(found: FoundThresholds) -> Pictures | None:
-    """Return the picture of a search for thresholds."""
+    """Return the figure of a search for thresholds."""
     if not available():
         return None
-    page, settings = _Page(), found.assessment.settings
-    if is_built_in(found.metric) or found.of in settings.own_metrics:
-        _thresholds(page, found.assessment, found.metric)
-    return page.pictures
+    known = is_built_in(found.metric) or found.of in found.assessment.settings.own_metrics
+    return {"thresholds": [_thresholds(found.assessment, found.metric)]} if known else {}
 
 
 def of_plan(plan: LabelPlan) -> Pictures | None:
-    """Return the pictures of a plan."""
+    """Return the figure of a plan."""
     if not available():
         return None
     from .. import plot
 
-    page = _Page()
-    steps = _few(len(plan.extra))
-    told = [
-        f"{_pair(found.group, found.reference)} "
-        + ", ".join(f"{plan.extra[i]:,}: {number(found.width[i])}" for i in steps)
-        for found in plan.of_differences or plan.of_groups
-    ]
-    page.draw(
-        "plan",
-        (WIDTH, HEIGHT),
-        partial(plot.plan, plan),
-        f"Expected width of {100 * plan.prob:g} % intervals of {plan.metric} by extra labels",
-        f"Width by number of extra labels. {'; '.join(told)}. Sought: {plan.width:g}.",
-        "Whiskers are two Monte Carlo standard errors.",
+    caption = (
+        f"Expected width of {100 * plan.prob:g} % intervals of {plan.metric} by number of extra "
+        "labels; whiskers: two Monte Carlo standard errors."
     )
-    return page.pictures
+    return {"plan": [_picture(HEIGHT, partial(plot.plan, plan), caption)]}
 
 
 def of_comparison(result: ModelComparison) -> Pictures | None:
-    """Return the pictures of a comparison of models."""
+    """Return the figures of a comparison of models."""
     if not available():
         return None
     from .. import plot
 
-    page, prob = _Page(), result.settings.prob
-    for name in result.settings.metrics:
-        told = [
-            f"{model}: "
-            + ", ".join(
-                f"{group} {_said(cell(result.metric(model, name, group), prob))}"
-                for group in result.groups
+    rows = (len(result.groups) + 1) * max(1.0, 0.5 * len(result.models))
+    text = f"of {' and '.join(result.models)}; lines: {_intervals(result)}, marks: means."
+    return {
+        name: [
+            _picture(
+                plot.figure_size(rows)[1], partial(plot.models, result, name), f"{name} {text}"
             )
-            for model in result.models
+            if len(result.groups) < MOST_ROWS
+            else _omitted(result)
         ]
-        rows = len(result.groups) + 1
-        if rows > MOST_ROWS:
-            page.leave_out(name, f"{len(result.groups)} groups are too many to be drawn")
-            continue
-        page.draw(
-            name,
-            (WIDTH, plot.figure_size(rows * max(1.0, 0.5 * len(result.models)))[1]),
-            partial(plot.models, result, name),
-            f"{name} of {' and '.join(result.models)}",
-            f"{_mass(result)} intervals. {'; '.join(told)}.",
-            f"Lines are {_mass(result)} intervals, marks means.",
-        )
-    return page.pictures
+        for name in result.settings.metrics
+    }
 
 
-class _Page:
-    """The pictures of one page, numbered, so that no id occurs twice."""
-
-    def __init__(self) -> None:
-        self.pictures: Pictures = {}
-        self.count = 0
-
-    def draw(
-        self,
-        key: str,
-        size: tuple[float, float],
-        draw: Callable[..., Any],
-        title: str,
-        words: str,
-        caption: str,
-    ) -> None:
-        """Draw a picture on a figure of its own, of a size in inches; `words` stand in for it."""
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import AutoLocator
-
-        self.count += 1
-        with svg.style():
-            figure = Figure(figsize=size, layout="constrained")
-            axes = draw(ax=figure.subplots())
-            if isinstance(axes.xaxis.get_major_locator(), AutoLocator):
-                axes.locator_params(axis="x", nbins=TICKS)
-            markup = svg.element(figure, f"figure-{self.count}", title, words)
-        self.pictures.setdefault(key, []).append(Picture(markup, caption))
-
-    def leave_out(self, key: str, why: str) -> None:
-        """Say why there is no picture."""
-        self.pictures.setdefault(key, []).append(Picture(None, why))
-
-
-def _metric(page: _Page, result: Assessment, name: str) -> None:
-    """The groups, their differences, and the posterior of these."""
+def _metric(result: Assessment, name: str) -> list[Picture]:
+    """The groups, their differences, and the posterior of the differences."""
     from .. import plot
 
-    if len(result.groups) > MOST_ROWS:
-        page.leave_out(name, f"{len(result.groups)} groups are too many to be drawn")
-        return
     settings = result.settings
-    values, prob = metric_values(result, name), f"{_mass(result)} intervals"
-    lines = f"Lines are {prob}, marks means"
+    if len(result.groups) > MOST_ROWS:
+        return [_omitted(result)]
+    marks = f"lines: {_intervals(result)}, marks: means"
     if name in settings.label_free:
-        lines = "Marks are facts of the rows"
-    size = (WIDTH, plot.figure_size(len(values["groups"]))[1])
-    page.draw(
-        name,
-        size,
-        partial(plot.groups, result, name),
-        f"{name} by group",
-        f"{prob}. {_rows(values['groups'], 'name')}",
-        f"{lines}.",
-    )
-    if not values["differences"]:
-        return
-    size = (WIDTH, plot.figure_size(len(values["differences"]))[1])
-    page.draw(
-        name,
-        size,
-        partial(plot.differences, result, name),
-        f"{name} minus that of {settings.reference}",
-        f"{prob}. {_rows(values['differences'], 'group')}",
-        f"{lines}; to the right is the probability that a difference is positive.",
-    )
-    if all(entry["exact"] or entry["interval"] is None for entry in values["differences"]):
-        return
-    near = [
-        f"{entry['group']} {chance(entry['prob_within'], entry).text}"
-        for entry in values["differences"]
-    ]
-    page.draw(
-        name,
-        size,
-        partial(plot.posterior, result, name),
-        f"Posterior of {name} minus that of {settings.reference}",
-        f"Densities; probability of a difference below {settings.epsilon:g}, "
-        f"{small(settings.epsilon)}: {', '.join(near)}.",
-        f"Dark is what is less than {settings.epsilon:g} from 0; to the right is its probability.",
-    )
+        marks = "marks: exact values"
+    height = plot.figure_size(len(result.groups))[1]
+    pictures = [_picture(height, partial(plot.groups, result, name), f"{name} by group; {marks}.")]
+    others = [group for group in result.groups if group != settings.reference]
+    if not others or settings.reference is None:
+        return pictures
+    height, minus = plot.figure_size(len(others))[1], f"{name} minus that of {settings.reference}"
+    caption = f"{minus}; {marks}; on the right, the probability of a positive difference."
+    pictures.append(_picture(height, partial(plot.differences, result, name), caption))
+    deltas = [result.difference(name, group, settings.reference) for group in others]
+    if not all(delta.exact or delta.reason is not None for delta in deltas):
+        caption = (
+            f"Posterior of {minus}; dark: less than {settings.epsilon:g} from 0, with its "
+            "probability on the right."
+        )
+        pictures.append(_picture(height, partial(plot.posterior, result, name), caption))
+    return pictures
 
 
-def _thresholds(page: _Page, result: Assessment, name: str) -> None:
-    """A metric of groups against the threshold."""
+def _thresholds(result: Assessment, name: str) -> Picture:
     from .. import plot
 
-    page.draw(
-        "thresholds",
-        (WIDTH, HEIGHT),
-        partial(plot.thresholds, result, name),
-        f"{name} of groups by threshold",
-        _by_threshold(result, name),
-        f"Intervals hold {_mass(result)} at each threshold alone.",
-    )
+    caption = f"{name} of groups by threshold; bands: pointwise {_intervals(result)}."
+    return _picture(HEIGHT, partial(plot.thresholds, result, name), caption)
 
 
-def _calibration(page: _Page, result: Assessment) -> None:
-    """The curves of the groups with most rows."""
-    from .. import plot
-
-    rows = np.array([mine["rows"] for mine in counts_of(result)])
-    chosen = np.sort(np.argsort(-rows, kind="stable")[:CALIBRATED])
-    for at in chosen.tolist():
-        group = result.groups[at]
-        page.draw(
-            "diagnostics",
-            SQUARE,
-            partial(plot.calibration, result, group),
-            f"Calibration of {group}",
-            _fit(result, at),
-            "The line is the share that the model expects; marks are labeled rows.",
-        )
-    if len(chosen) < len(rows):
-        page.leave_out(
-            "diagnostics",
-            f"Calibration is drawn for {len(chosen)} of {len(rows)} groups, those with most rows.",
-        )
+def _omitted(result: Assessment | ModelComparison) -> Picture:
+    """The reason why a figure is omitted."""
+    return Picture(None, f"{len(result.groups)} groups are too many for a figure.")
 
 
-def _fit(result: Assessment, at: int) -> str:
-    """Say what the labels of a group show, and what was expected of them."""
-    check = result.misfit
-    told = [
-        f"score {check.score[i]:.2f}: {check.positives[i]:,} of "
-        f"{counted(int(check.rows[i]), 'labeled row')} positive, share {number(check.rate[i])}, "
-        f"expected {interval(check.expected_low[i], check.expected_high[i])}"
-        for i in np.flatnonzero(check.group == at)
-    ]
-    return f"Share of positive labels by score. {'; '.join(told) or 'No row has a label'}."
+def _intervals(result: Assessment | ModelComparison) -> str:
+    return f"{100 * result.settings.prob:g} % intervals"
 
 
-def _by_threshold(result: Assessment, name: str) -> str:
-    """Say a metric of groups at some thresholds."""
-    curve = asked_curve(result)
-    cuts = [curve.thresholds[i] for i in _few(len(curve.thresholds))]
-    told = []
-    for group in result.groups[:MOST_ROWS]:
-        mine = curve.metric(name, group)
-        each = (f"from {cut:g} {_said(cell(mine[cut], result.settings.prob))}" for cut in cuts)
-        told.append(f"{group}: {', '.join(each)}")
-    return f"{100 * result.settings.prob:g} % intervals. {'; '.join(told)}."
+def _picture(height: float, draw: Callable[..., Any], caption: str) -> Picture:
+    """Draw a figure of a height in inches with `draw(ax=axes)`."""
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import AutoLocator
+
+    with _style():
+        figure, file = Figure(figsize=(WIDTH, height), layout="constrained"), BytesIO()
+        axes = draw(ax=figure.subplots())
+        if isinstance(axes.xaxis.get_major_locator(), AutoLocator):
+            axes.locator_params(axis="x", nbins=TICKS)
+        figure.savefig(file, format="svg", metadata=METADATA, bbox_inches="tight", pad_inches=0.05)
+    svg = DIGITS.sub(rb"\1", file.getvalue())
+    source = base64.b64encode(svg).decode()
+    return Picture(f"data:image/svg+xml;base64,{source}", caption)
 
 
-def _rows(entries: Iterable[dict[str, Any]], key: str) -> str:
-    """Say what a forest plot shows."""
-    told = []
-    for entry in entries:
-        words = [f"{entry[key]} {_said(cell_of(entry))}"]
-        for method in ("labels_only", "prediction_powered"):
-            if entry[method]["interval"] is not None:
-                words.append(f"{NAMES[method]} {cell_of(entry[method]).text}")
-        if entry.get("truth") is not None:
-            words.append(f"truth {number(entry['truth'])}")
-        told.append(", ".join(words))
-    return f"{'; '.join(told)}."
+@contextmanager
+def _style() -> Iterator[None]:
+    """Use the style of reports, in one thread at a time."""
+    import matplotlib
 
-
-def _said(one: Cell) -> str:
-    return one.text if one.why is None else f"undefined ({one.why})"
-
-
-def _mass(result: Assessment | ModelComparison) -> str:
-    return f"{100 * result.settings.prob:g} %"
-
-
-def _pair(group: str, reference: str | None) -> str:
-    return group if reference is None else f"{group} minus {reference}"
-
-
-def _few(size: int) -> list[int]:
-    """At most `TOLD` places, first and last among them."""
-    return sorted({int(at) for at in np.linspace(0, size - 1, TOLD).round()})
+    with LOCK, matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        yield

@@ -1,9 +1,7 @@
-"""Showing: how numbers, probabilities, counts and names are written in every report."""
+"""How values are formatted in every report: estimates, probabilities, rows and targets."""
 
 from __future__ import annotations
 
-import re
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from ..core.data.messages import counted, interval, number, one_line, probability
@@ -17,70 +15,59 @@ if TYPE_CHECKING:
 TARGET_WORDS = {
     "expected": "the expected metric of these rows, given the calibration curves",
     "sample": "the metric these rows would show if all were labeled",
-    "population": "the metric of the population these rows are a sample of",
+    "population": "the metric of the population these rows are sampled from",
 }
 
 STATUS = {"pass": "Pass", "fail": "Fail", "insufficient": "Insufficient evidence"}
 
 
 def rows_line(table: ScoreTable) -> str:
-    """Say what rows a table is of."""
-    threshold, cuts = table.threshold, table.cuts
-    if cuts:
-        decided = "thresholds " + ", ".join(f"{cut:g}" for cut in cuts)
+    """Return the numbers of rows, labels and groups, and the thresholds, in one line."""
+    threshold, thresholds = table.threshold, table.cuts
+    if thresholds:
+        decisions = "thresholds " + ", ".join(f"{value:g}" for value in thresholds)
     elif threshold is None:
-        decided = "decisions given"
+        decisions = "decisions given"
     elif isinstance(threshold, dict):
-        decided = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
+        decisions = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
     else:
-        decided = f"threshold {threshold:g}"
+        decisions = f"threshold {threshold:g}"
     return one_line(
         f"{counted(table.rows, 'row')}, {table.labeled:,} labeled, "
         f"{table.rows - table.labeled:,} unlabeled{', weighted' if table.weighted else ''}; "
-        f"{counted(len(table.groups), 'group')} by {' and '.join(table.attributes)}; {decided}"
+        f"{counted(len(table.groups), 'group')} by {' and '.join(table.attributes)}; {decisions}"
     )
 
 
 def target_line(target: str) -> str:
-    """Say what is estimated."""
+    """Return which quantity is estimated."""
     return f"target {target}: {TARGET_WORDS[target]}"
 
 
-def cell_of(entry: dict[str, Any]) -> Cell:
-    """Show a mean with its interval, a fact, or a dash and why, from plain values."""
+def value_cell(entry: dict[str, Any]) -> Cell:
+    """Return the cell of a result given as plain values with `interval`, and `reason` if undefined.
+
+    The point estimate is `mean`, or `median` for skewed quantities, which have no `mean`.
+    """
     if entry["interval"] is None:
         return Cell("-", entry["reason"])
-    low, high = entry["interval"]
+    middle = number(entry["mean"] if "mean" in entry else entry["median"])
     if entry.get("exact"):
-        return Cell(f"{number(entry['mean'])} (exact)")
-    return Cell(f"{number(entry['mean'])} {interval(low, high)}")
+        return Cell(f"{middle} (exact)")
+    return Cell(f"{middle} {interval(*entry['interval'])}")
 
 
-def cell(estimate: Estimate, prob: float) -> Cell:
-    """Show an estimate: its mean with its interval, a fact, or a dash and why."""
-    return cell_of(summary(estimate, prob))
+def estimate_cell(estimate: Estimate, prob: float) -> Cell:
+    """Return the cell of an estimate: its mean and interval, exact value, or a dash."""
+    return value_cell(summary(estimate, prob))
 
 
-def chance(value: float | None, of: dict[str, Any]) -> Cell:
-    """Show the probability of what plain values `of` are about, or a dash and why."""
-    why = of.get("reason") if plain(value) is None else None
-    return Cell(probability(value, exact=bool(of.get("exact"))), why)
+def probability_cell(value: float | None, entry: dict[str, Any]) -> Cell:
+    """Return the cell of a probability about the quantity that `entry` holds as plain values."""
+    why = entry.get("reason") if plain(value) is None else None
+    return Cell(probability(value, exact=bool(entry.get("exact"))), why)
 
 
-def small(epsilon: float) -> str:
-    """Title of the probability that a difference is small."""
+def within_title(epsilon: float) -> str:
+    """Return the column title of the probability that a difference is less than `epsilon`."""
     return f"P(|.|<{epsilon:g})"
-
-
-RTL = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
-
-RIGHT_TO_LEFT = re.compile(f"[{RTL}]+(?:[ -][{RTL}]+)*")  # words in Hebrew, Arabic and the like
-
-
-def escaped(text: str) -> str:
-    """Escape a text for an element, or for an attribute in quotes.
-
-    Words that are written from right to left are isolated, so that a number or a name that follows
-    on them stays behind them.
-    """
-    return escape(RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text), quote=True)

@@ -1,165 +1,123 @@
-"""HTML: a report as one page that needs nothing else, and as a fragment for notebooks.
+"""Render a document as a self-contained HTML page, or as a fragment for notebooks.
 
-The page is for those who sign off a model: read on a screen, on a phone or on paper. It has its
-style and its pictures inside, runs no script, loads nothing, and forbids the browser to (a content
-security policy). Status is said in words, not by colour alone. Everything that comes from a
-document is escaped, in text and in attributes, and characters that are no print, such as those
-that reverse the direction of writing, are written as escapes.
+The page is for those who approve a model, on a screen, on a phone or on paper. Its style and its
+figures are embedded; it runs no script and loads nothing, which a content security policy enforces.
+The status of a check is given in words, not only by colour. All text from a document is escaped,
+and characters that cannot be printed, such as those that reverse the writing direction, are
+shown as escapes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ..core.data.messages import one_line
-from .document import Cell, Document, Paragraph, Section, Table
-from .format import STATUS, escaped
+from .document import Document, Paragraph, Section, Table
+from .format import STATUS
 
 if TYPE_CHECKING:
-    from .svg import Picture
-
-Pictures = Mapping[str, Sequence["Picture"]]
+    from .figures import Picture
 
 WITHOUT_PLOTS = (
-    "This report has no plots, because matplotlib is not installed where it was written. "
-    "With the extra plot, as in pip install 'lightfair[plot]', it has."
+    "This report has no plots, because matplotlib is not installed. To add them, install the extra "
+    "plot: pip install 'lightfair[plot]'."
 )
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-
-ACROSS = 9  # columns that fit on a page; a table of more is cut into several
-
-SAID = (
-    6  # findings that are shown; of more, which pictures and tables show better, all but one wait
+POLICY = (
+    "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; "
+    "form-action 'none'"
 )
 
-LISTED = 4  # sections from which on a page has a list of them
+SHOWN = 6  # findings of a section; if there are more, only the last, a summary, is not folded
 
-INTERVAL = re.compile(r"^(\S+) (\[[^\[\]]*\]|\([^()]*\))$")
+LISTED = 4  # sections from which a page has a table of contents
 
-# Contrast of text to its ground is at least 7:1. Every rule is about .lightfair, so that none
-# leaks out of a fragment.
+INTERVAL = re.compile(r"(?<=\[)(\S+), (?=\S+\])")
+
+RTL = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+
+RIGHT_TO_LEFT = re.compile(f"[{RTL}]+(?:[ -][{RTL}]+)*")  # words in Hebrew, Arabic and the like
+
+# The contrast between text and background is at least 7:1.
 STYLE = """
-.lightfair{color:#1b1b1b;background:#fff;font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,
-"Helvetica Neue",Arial,sans-serif;font-variant-numeric:tabular-nums;text-align:left;
-overflow-wrap:break-word}
-.lightfair *{box-sizing:border-box}
+.lightfair{color:#1b1b1b;background:#fff;font:16px/1.5 system-ui,"Segoe UI",Roboto,Arial,sans-serif;
+font-variant-numeric:tabular-nums;overflow-wrap:break-word}
 .lightfair h1{font-size:1.7em;line-height:1.2;margin:0 0 .5em}
-.lightfair h2,.lightfair .heading{font-size:1.25em;line-height:1.3;font-weight:600;
-margin:2em 0 .5em;padding-top:.4em;border-top:1px solid #bbb}
+.lightfair h2,.lightfair .heading{font-size:1.25em;font-weight:600;margin:1.8em 0 .5em;
+padding-top:.4em;border-top:1px solid #bbb}
 .lightfair p{margin:.5em 0;max-width:48em}
-.lightfair a{color:#0b4a8f}
-.lightfair code{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;
-font-size:.9em;overflow-wrap:anywhere}
-.lightfair pre{background:#f3f3f3;border:1px solid #ccc;padding:.6em .8em;margin:.5em 0;
-white-space:pre-wrap;overflow-wrap:anywhere}
-.lightfair summary{cursor:pointer;color:#0b4a8f}
-.lightfair .findings{margin:.5em 0;padding:0 0 0 1.2em;max-width:60em}
-.lightfair .findings li{margin:.2em 0}
-.lightfair .verdict,.lightfair .warning{border:1px solid #767676;border-left-width:.5em;
-padding:.5em .8em;max-width:none}
-.lightfair .verdict strong{display:inline-block;padding:0 .5em;margin-right:.4em;
-border:2px solid}
+.lightfair a,.lightfair summary{color:#0b4a8f}
+.lightfair pre{background:#f3f3f3;padding:.6em .8em;font-size:.9em;white-space:pre-wrap;
+overflow-wrap:anywhere}
+.lightfair .findings{padding-left:1.2em;max-width:60em}
+.lightfair .verdict,.lightfair .warning{border:1px solid;border-left-width:.5em;padding:.5em .8em;
+max-width:none;background:#f7f3e6;border-color:#5c4600}
+.lightfair .verdict strong{color:#5c4600;border:2px solid;padding:0 .5em;margin-right:.4em}
 .lightfair .pass{background:#eef6f0;border-color:#0b5a2b}
 .lightfair .pass strong{color:#0b5a2b}
-.lightfair .fail{background:#fbeeee;border-color:#8a1010;border-left-style:double;
-border-left-width:.6em}
+.lightfair .fail{background:#fbeeee;border-color:#8a1010}
 .lightfair .fail strong{color:#fff;background:#8a1010;border-color:#8a1010}
-.lightfair .insufficient{background:#f7f3e6;border-color:#5c4600;border-left-style:dashed}
-.lightfair .insufficient strong{color:#5c4600;border-style:dashed}
-.lightfair .warning{background:#f7f3e6;border-color:#5c4600}
-.lightfair nav{margin:1em 0;font-size:.95em}
-.lightfair nav ul{margin:0;padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.2em 1.2em}
+.lightfair nav ul{padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.2em 1.2em}
 .lightfair .figures{display:flex;flex-wrap:wrap;gap:1em;margin:1em 0}
-.lightfair figure{margin:0;flex:0 1 auto;max-width:100%}
-.lightfair figure .scroll{margin:0}
+.lightfair figure{margin:0;max-width:100%}
 .lightfair figcaption{width:0;min-width:100%}
-.lightfair svg{display:block;min-width:var(--least);max-width:100%;height:auto}
+.lightfair img{display:block;max-width:100%}
 .lightfair figcaption,.lightfair caption,.lightfair .notes{font-size:.9em;color:#444}
-.lightfair caption{text-align:left;padding:.2em 0;font-weight:600;caption-side:top}
-.lightfair .scroll{overflow-x:auto;margin:.8em 0;background:
-linear-gradient(to left,#fff 40%,#fff0) right/4em 100% no-repeat local,
-linear-gradient(to left,#0006,#0000) right/1.2em 100% no-repeat scroll,#fff}
-.lightfair .scroll:focus-visible{outline:2px solid #0b4a8f}
-.lightfair table{border-collapse:collapse;font-size:.9em;margin:0;border:0;min-width:16em}
+.lightfair caption{text-align:left;font-weight:600}
+.lightfair .scroll{overflow-x:auto;margin:.8em 0}
+.lightfair table{border-collapse:collapse;font-size:.9em;min-width:16em}
 .lightfair th,.lightfair td{padding:.25em .6em;text-align:right;vertical-align:top;
-border:0;border-bottom:1px solid #ddd;background:none}
-.lightfair .scroll table,.lightfair .scroll thead tr,.lightfair .scroll tbody tr{background:none}
-.lightfair th{font-weight:600}
-.lightfair thead th{vertical-align:bottom;border-bottom:2px solid #666}
+font-weight:400;border-bottom:1px solid #ddd}
+.lightfair thead th{font-weight:600;vertical-align:bottom;border-bottom:2px solid #666}
 .lightfair th:first-child{text-align:left;min-width:6em;max-width:22em;overflow-wrap:anywhere;
 position:sticky;left:0;padding-left:0;background:#fff}
-.lightfair tbody th{font-weight:400}
-.lightfair .part{white-space:nowrap}
-.lightfair .notes{margin:.2em 0}
-.lightfair sup{line-height:0;padding-left:.1em}
-@media (max-width:40em){
-.lightfair{font-size:15px}
-.lightfair th:first-child{max-width:9em}
-.lightfair th,.lightfair td{padding:.25em .4em}
-}
-@media print{
-.lightfair{font-size:10pt}
+@media (max-width:40em){.lightfair th:first-child{max-width:9em}
+.lightfair th,.lightfair td{padding:.25em .4em}}
+@media print{.lightfair{font-size:10pt}
 .lightfair nav{display:none}
-.lightfair .scroll{overflow:visible;background:none}
-.lightfair svg{min-width:0}
+.lightfair .scroll{overflow:visible}
 .lightfair table{font-size:8pt}
-.lightfair th,.lightfair td{padding:.2em .4em}
-.lightfair th:first-child{position:static}
-.lightfair thead{display:table-header-group}
-.lightfair tr,.lightfair figure,.lightfair .verdict,.lightfair .warning,.lightfair .scroll,
-.lightfair li{break-inside:avoid}
-.lightfair h1,.lightfair h2,.lightfair h2+p,.lightfair caption,.lightfair thead{break-after:avoid}
-.lightfair .figures{gap:.5em 4%}
-.lightfair figure{max-width:48%}
-.lightfair p{orphans:3;widows:3}
-.lightfair .fail strong{color:#8a1010;background:none}
-}
+.lightfair tr,.lightfair figure,.lightfair p,.lightfair li{break-inside:avoid}
+.lightfair h2,.lightfair caption{break-after:avoid}
+.lightfair figure{max-width:48%}}
 """
 
 PAGE = """
-body{margin:0;background:#fff}
+body{margin:0}
 main.lightfair{max-width:76rem;margin:0 auto;padding:1.5rem 1rem 3rem}
-main.lightfair #verdict+p{font-size:1.15em;font-weight:600}
-@media (max-width:40em){main.lightfair{padding:1rem .75rem 2rem}}
 @page{size:A4;margin:15mm}
-@media print{main.lightfair{max-width:none;padding:0}}
 """
 
 
-def render(document: Document, figures: Pictures | None = None) -> str:
-    """Return a document as a page of its own, HTML 5 in one file.
+def render(document: Document, figures: Mapping[str, Sequence[Picture]] | None = None) -> str:
+    """Return a document as an HTML 5 page.
 
     Parameters
     ----------
     document
     figures
-        Pictures of sections, by the keys of these; see `figures`. None where there can be none, for
-        lack of matplotlib: the page says so.
+        Figures by section key; see `figures`. None if there cannot be any, without matplotlib: the
+        page then states this.
     """
-    title = _text(document.title)
+    title, sections = _text(document.title), document.sections
     parts = [f"<h1>{title}</h1>"]
     if figures is None:
         parts.append(f"<p>{_text(WITHOUT_PLOTS)}</p>")
-    named = [*zip(_anchors(document.sections), document.sections, strict=True)]
-    if len(named) >= LISTED:
-        links = "".join(
-            f'<li><a href="#{name}">{_text(section.title)}</a></li>'
-            for name, section in named
+    if len(sections) >= LISTED:
+        links = [
+            f'<li><a href="#section-{i}">{_text(section.title)}</a></li>'
+            for i, section in enumerate(sections)
             if section.title
-        )
-        parts.append(f'<nav aria-label="Contents"><ul>{links}</ul></nav>')
-    left = dict(figures or {})
-    for name, section in named:
-        blocks = _blocks(section, left.pop(section.key, ()))
-        if section.title:
-            head = f'<h2 id="{name}">{_text(section.title)}</h2>'
-            blocks = [f'<section aria-labelledby="{name}">', head, *blocks, "</section>"]
-        parts += blocks
-    body = "\n".join(parts)
+        ]
+        parts.append(f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>')
+    for i, section in enumerate(sections):
+        head = f'<h2 id="section-{i}">{_text(section.title)}</h2>' if section.title else ""
+        parts += [head, *_section(section, (figures or {}).get(section.key, ()))]
+    body = "\n".join(filter(None, parts))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -171,62 +129,54 @@ def render(document: Document, figures: Pictures | None = None) -> str:
 
 
 def fragment(document: Document) -> str:
-    """Return a document for a notebook: verdicts, sentences and tables, with a style of its own.
-
-    It has no ids and no headings, so that it does not meddle with the page that it is in.
-    """
+    """Return a document for a notebook, without figures, ids and headings."""
     parts = [f"<style>{STYLE}</style>", f"<p><strong>{_text(document.title)}</strong></p>"]
     for section in document.sections:
         head = [f'<p class="heading">{_text(section.title)}</p>'] if section.title else []
-        parts += [*head, *_blocks(section, ())]
+        parts += [*head, *_section(section, ())]
     return '<div class="lightfair">\n' + "\n".join(parts) + "\n</div>\n"
 
 
-def _blocks(section: Section, pictures: Sequence[Picture]) -> list[str]:
-    """What a section says: what leads up to its tables, findings, pictures, and then the tables."""
-    blocks = section.blocks
-    tables = [i for i, block in enumerate(blocks) if isinstance(block, Table)]
-    lead = tables[0] if tables else len(blocks)
-    found = [b for b in blocks[lead:] if isinstance(b, Paragraph) and b.role == "finding"]
-    lines = _in_turn(blocks[:lead], section)
-    said = _in_turn(found if len(found) <= SAID else found[-1:], section)
-    if len(found) > SAID:  # the last sums up
-        summary = f"<summary>{len(found) - 1} sentences on single comparisons</summary>"
-        said += ["<details>", summary, *_in_turn(found[:-1], section), "</details>"]
-    drawn = [_figure(picture) for picture in pictures if picture.svg is not None]
-    if drawn:
-        drawn = ['<div class="figures">', *drawn, "</div>"]
-    drawn += [f"<p>{_text(picture.caption)}</p>" for picture in pictures if picture.svg is None]
-    lines += [*said, *drawn]
-    return lines + _in_turn([b for b in blocks[lead:] if b not in found], section)
-
-
-def _in_turn(blocks: Sequence[Paragraph | Table], section: Section) -> list[str]:
-    """Blocks one after the other; findings that follow on each other are a list."""
-    lines: list[str] = []
-    for is_finding, several in groupby(blocks, _is_finding):
-        inside: list[str] = []
-        for block in several:
-            if isinstance(block, Table):
-                inside += _tables(block, section)
-            else:
-                inside.append(f"<li>{_text(block.text)}</li>" if is_finding else _paragraph(block))
-        lines += ['<ul class="findings">', *inside, "</ul>"] if is_finding else inside
-    return lines
+def _section(section: Section, pictures: Sequence[Picture]) -> list[str]:
+    """Introduction, findings, figures and tables, in this order."""
+    tables = [i for i, block in enumerate(section.blocks) if isinstance(block, Table)]
+    lead = tables[0] if tables else len(section.blocks)
+    rest = section.blocks[lead:]
+    findings = [block for block in rest if _is_finding(block)]
+    lines = _blocks(section.blocks[:lead], section)
+    if len(findings) > SHOWN:
+        summary = f"<summary>{len(findings) - 1} sentences on single comparisons</summary>"
+        folded = ["<details>", summary, *_blocks(findings[:-1], section), "</details>"]
+        lines += [*_blocks(findings[-1:], section), *folded]
+    else:
+        lines += _blocks(findings, section)
+    figures = [_figure(picture) for picture in pictures if picture.source is not None]
+    lines += ['<div class="figures">', *figures, "</div>"] if figures else []
+    lines += [f"<p>{_text(picture.caption)}</p>" for picture in pictures if picture.source is None]
+    return lines + _blocks([block for block in rest if not _is_finding(block)], section)
 
 
 def _is_finding(block: Paragraph | Table) -> bool:
     return isinstance(block, Paragraph) and block.role == "finding"
 
 
+def _blocks(blocks: Sequence[Paragraph | Table], section: Section) -> list[str]:
+    """Blocks one after the other; consecutive findings form a list."""
+    lines: list[str] = []
+    for is_finding, group in groupby(blocks, _is_finding):
+        inner = [_table(b, section) if isinstance(b, Table) else _paragraph(b) for b in group]
+        lines += ['<ul class="findings">', *inner, "</ul>"] if is_finding else inner
+    return lines
+
+
 def _paragraph(block: Paragraph) -> str:
-    text = _text(block.text)
+    text, mark = _text(block.text), _text(block.mark)
+    if block.role == "finding":
+        return f"<li>{text}</li>"
     if block.role == "verdict":
-        word = STATUS.get(block.mark, block.mark)
-        return f'<p class="verdict {_word(block.mark)}"><strong>{_text(word)}</strong> {text}</p>'
+        return f'<p class="verdict {mark}"><strong>{STATUS[block.mark]}</strong> {text}</p>'
     if block.role == "warning":
-        code = f"<code>{_text(block.mark)}</code>"
-        return f'<p class="warning"><strong>Warning</strong> ({code}): {text}</p>'
+        return f'<p class="warning"><strong>Warning</strong> (<code>{mark}</code>): {text}</p>'
     if block.role == "code":
         lines = "\n".join(map(_text, block.text.split("\n")))
         return f"<pre><code>{lines}</code></pre>"
@@ -234,75 +184,36 @@ def _paragraph(block: Paragraph) -> str:
 
 
 def _figure(picture: Picture) -> str:
-    caption = f"<figcaption>{_text(picture.caption)}</figcaption>"
-    return f'<figure><div class="scroll">{picture.svg}</div>{caption}</figure>'
+    text = _text(picture.caption)
+    image = f'<img src="{picture.source}" alt="{text}">'
+    return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
 
 
-def _tables(table: Table, section: Section) -> list[str]:
-    """A table, or where it is too wide for a page several, each with the names of the rows."""
-    size = len(table.head)
-    title = ": ".join(filter(None, (section.title, table.head[0])))
-    if size <= ACROSS:
-        return _table(table, title, range(1, size))
-    lines = []
-    for first in range(1, size, ACROSS - 1):
-        columns = range(first, min(first + ACROSS - 1, size))
-        caption = f"{title}, columns {columns[0]} to {columns[-1]} of {size - 1}"
-        lines += _table(table, caption, columns)
-    return lines
-
-
-def _table(table: Table, title: str, columns: Sequence[int]) -> list[str]:
-    """Some columns of a table; why there is a dash is said below it, once for each reason."""
+def _table(table: Table, section: Section) -> str:
+    """A table that scrolls if it is too wide, and below it the reasons for undefined numbers."""
     reasons: dict[str, str] = {}
-    head = "".join(f'<th scope="col">{_text(table.head[i])}</th>' for i in (0, *columns))
+    title = _text(": ".join(filter(None, (section.title, table.head[0]))))
+    head = "".join(f'<th scope="col">{_text(name)}</th>' for name in table.head)
     lines = [
-        f'<div class="scroll" role="group" tabindex="0" aria-label="{_text(title)}">',
-        f"<table><caption>{_text(title)}</caption>",
-        f"<thead><tr>{head}</tr></thead>",
-        "<tbody>",
+        f'<div class="scroll" role="group" tabindex="0" aria-label="{title}">',
+        f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>",
     ]
-    for row in table.rows:
-        cells = "".join(f"<td>{_cell(row[i], reasons)}</td>" for i in columns)
-        lines.append(f'<tr><th scope="row">{_cell(row[0], reasons)}</th>{cells}</tr>')
+    for name, *cells in table.rows:
+        row = [f'<th scope="row">{_text(name.text)}</th>']
+        for cell in cells:
+            text = "–" if cell.text == "-" else _text(INTERVAL.sub("\\1,\u00a0", cell.text))
+            if cell.why is not None:
+                text += f"<sup>{reasons.setdefault(cell.why, f'[{len(reasons) + 1}]')}</sup>"
+            row.append(f"<td>{text}</td>")
+        lines.append(f"<tr>{''.join(row)}</tr>")
     lines += ["</tbody></table>", "</div>"]
-    notes = [f"<sup>{mark}</sup> {_text(why)}" for why, mark in reasons.items()]
-    return [*lines, *([f'<p class="notes">{"; ".join(notes)}</p>'] if notes else [])]
-
-
-def _cell(cell: Cell, reasons: dict[str, str]) -> str:
-    """The text of a cell, which may break between a number and its interval."""
-    match = INTERVAL.match(cell.text)
-    parts = match.groups() if match else (cell.text,)
-    text = " ".join(f'<span class="part">{_text(part)}</span>' for part in parts)
-    if not match:
-        text = "–" if cell.text == "-" else _text(cell.text)
-    if cell.why is None:
-        return text
-    mark = reasons.setdefault(cell.why, _letters(len(reasons)))
-    return f"{text}<sup>{mark}</sup>"
-
-
-def _letters(count: int) -> str:
-    """a, b, ..., z, aa, ab, ...: beside a dash a digit would look like a negative number."""
-    first, last = divmod(count, 26)
-    return (_letters(first - 1) if first else "") + chr(ord("a") + last)
-
-
-def _anchors(sections: Sequence[Section]) -> list[str]:
-    """A name for each section, of letters, digits and hyphens, that no other has."""
-    names: list[str] = []
-    for i, section in enumerate(sections, 1):
-        name = _word(section.key) or "section"
-        while name in names:
-            name = f"{name}-{i}"
-        names.append(name)
-    return names
-
-
-def _word(text: str) -> str:
-    return re.sub("[^a-z0-9]+", "-", text.lower()).strip("-")
+    notes = "; ".join(f"<sup>{mark}</sup> {_text(why)}" for why, mark in reasons.items())
+    return "\n".join([*lines, f'<p class="notes">{notes}</p>'] if notes else lines)
 
 
 def _text(text: str) -> str:
-    return escaped(one_line(text))
+    """Escape a text for an element or a quoted attribute.
+
+    Words written from right to left are isolated, so that what follows them stays behind them.
+    """
+    return escape(RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", one_line(text)))

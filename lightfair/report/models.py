@@ -1,4 +1,4 @@
-"""The report of a comparison of models: as a document for people, plain values for programs."""
+"""The report of a comparison of models."""
 
 from __future__ import annotations
 
@@ -11,166 +11,151 @@ from ..core.data.messages import counted, interval, number, probability
 from ..core.metrics.estimate import Estimate, direction_level
 from ..model_comparison import _data
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import cell, target_line
-from .sections import capitalized, cautions, diagnostics_line, rows_table, warnings_section
+from .format import estimate_cell, target_line
+from .provenance import comparison_sections, definition
+from .sections import capitalized, diagnostics_line, rows_table, warning_summary, warnings_section
 
 if TYPE_CHECKING:
     from ..model_comparison import ModelComparison
 
 ALL = "all rows"
 
-SAID = 3  # groups beside the reference up to which each gets a sentence
+SENTENCES = 3  # groups beside the reference up to which each has a sentence
 
 
 def document(
     result: ModelComparison, *, full: bool = False, command: str | None = None
 ) -> Document:
-    """Return the report; `full` and `command` as in `report.document`."""
-    names = result.settings.metrics
-    pairs = list(itertools.combinations(result.models, 2))
+    """Return the report; `full` and `command` as in `report.assessment`."""
+    names, pairs = result.settings.metrics, itertools.combinations(result.models, 2)
     accuracy = [Paragraph(accuracy_sentence(result, *pair), "finding") for pair in pairs]
+    draws = result.cells.posterior.phi.shape[1]
+    line = Paragraph(diagnostics_line(result.cells.gate, result.settings.run[0], draws))
     sections = [
-        _rows_section(result),
-        *(_metric_section(result, name, full=full) for name in names),
+        _rows(result),
+        *(_metric(result, name, full=full) for name in names),
+        Section("accuracy", "which is more accurate", tuple(accuracy)),
+        Section("diagnostics", "diagnostics", (line,)),
+        *warnings_section(result.warnings),
     ]
-    sections.append(Section("accuracy", "which is more accurate", tuple(accuracy)))
-    gate, chains = result.cells.gate, result.settings.run[0]
-    line = diagnostics_line(gate, chains, result.cells.posterior.phi.shape[1])
-    sections.append(Section("diagnostics", "diagnostics", (Paragraph(line),)))
-    sections += warnings_section(result.warnings)
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
-    from .provenance import comparison_sections
-
-    told = [one for name in names for one in _findings(result, name)]
-    told += [*accuracy, *cautions(result.warnings)]
-    sections.insert(0, Section("verdict", "verdict", tuple(told)))
+    results = [finding for name in names for finding in _findings(result, name)]
+    results += [*accuracy, *warning_summary(result.warnings)]
+    sections = [Section("verdict", "verdict", tuple(results)), *sections]
     sections += comparison_sections(result, command)
     return Document(f"Fairness of {_listed(result.models)}", capitalized(sections, names))
 
 
 def sentence(result: ModelComparison, metric: str, first: str, second: str, group: Any) -> str:
-    """Say which of two models has the smaller gap, and how probable that is.
+    """Return which of two models has the smaller gap, and how probable that is.
 
-    `group` is compared with the reference; None is the largest gap over all groups. What is less
-    probable than the mass of intervals is not said as a finding.
+    `group` is compared with the reference; None is the largest gap over all groups.
     """
-    gain = result.fairer(metric, second, first, group)
-    base = result.settings.reference
-    what = f"the largest gap in {metric}" if group is None else f"{metric} of {group} minus {base}"
-    word = "smaller" if group is None else "closer to 0"
+    gain, reference = result.fairer(metric, second, first, group), result.settings.reference
+    what, word = f"{metric} of {group} minus {reference}", "closer to 0"
+    if group is None:
+        what, word = f"the largest gap in {metric}", "smaller"
     if gain.reason is not None:
         return f"{what}: undefined, {gain.reason}."
     if gain.exact and gain.mean == 0.0:
         return f"{what} is the same for {first} and {second}."
-    better, worse = (second, first) if gain.prob_greater(0.0) >= _less(gain) else (first, second)
-    chance = max(gain.prob_greater(0.0), _less(gain))
-    size = abs(gain.mean)
+    chance, better, worse = _better(gain, first, second)
+    text = f"{what} is {word} for {better} than for {worse}"
     if gain.exact:
-        return f"{what} is {word} for {better} than for {worse}, by {number(size)}."
-    also = ""
-    if (same := gain.prob_equal()) >= 0.001:
-        also = f", the same with probability {probability(same)}"
+        return f"{text}, by {number(abs(gain.mean))}."
+    same = gain.prob_equal()
+    equal = f", the same with probability {probability(same)}" if same >= 0.001 else ""
     if chance < direction_level(result.settings.prob):
         fairer = probability(gain.prob_greater(0.0))
-        return (
-            f"{what}: neither {first} nor {second} is clearly closer to 0, P({second} fairer) "
-            f"{fairer}{also}."
-        )
-    return (
-        f"{what} is {word} for {better} than for {worse} with probability "
-        f"{probability(chance)}{also}."
-    )
+        text = f"{what} is not clearly {word} for either {first} or {second}"
+        return f"{text}, P({second} fairer) {fairer}{equal}."
+    return f"{text} with probability {probability(chance)}{equal}."
 
 
 def accuracy_sentence(result: ModelComparison, first: str, second: str) -> str:
-    """Say which of two models is more accurate, of all rows and in each group."""
+    """Return which of two models is more accurate, over all rows and in each group."""
     delta = result.metric_difference("accuracy", second, first)
     if delta.exact and delta.mean == 0.0:
         return f"{first} and {second} are equally accurate."
-    better, worse = (second, first) if delta.prob_greater(0.0) >= _less(delta) else (first, second)
+    chance, better, worse = _better(delta, first, second)
     gain = result.metric_difference("accuracy", better, worse)
-    low, high = gain.interval(result.settings.prob)
-    size = f"{number(gain.mean)} {interval(low, high)}"
-    chances = ", ".join(
-        f"{group} {probability(result.prob_more_accurate(better, worse, group))}"
-        for group in result.groups
-    )
-    each = f"; by group: {chances}" if len(result.groups) > 1 else ""
-    if gain.prob_greater(0.0) < direction_level(result.settings.prob) and not gain.exact:
-        chance = probability(gain.prob_greater(0.0))
-        return (
-            f"neither {first} nor {second} is clearly more accurate, P({better} more accurate) "
-            f"{chance}: {size}{each}."
-        )
-    return (
-        f"{better} is more accurate than {worse} with probability "
-        f"{probability(gain.prob_greater(0.0))}: {size}{each}."
-    )
+    size = f"{number(gain.mean)} {interval(*gain.interval(result.settings.prob))}"
+    if len(result.groups) > 1:
+        chances = [
+            f"{group} {probability(result.prob_more_accurate(better, worse, group))}"
+            for group in result.groups
+        ]
+        size += f"; by group: {', '.join(chances)}"
+    likely = probability(chance)
+    if chance < direction_level(result.settings.prob) and not gain.exact:
+        text = f"neither {first} nor {second} is clearly more accurate"
+        return f"{text}, P({better} more accurate) {likely}: {size}."
+    return f"{better} is more accurate than {worse} with probability {likely}: {size}."
 
 
-def _less(estimate: Estimate) -> float:
-    return float((estimate.defined < 0.0).mean()) if estimate.reason is None else float("nan")
+def _better(gain: Estimate, first: str, second: str) -> tuple[float, str, str]:
+    """Return the likelier sign of the gain of `second`: its probability, and the models."""
+    more = gain.prob_greater(0.0)
+    less = float((gain.defined < 0.0).mean()) if gain.reason is None else float("nan")
+    return (more, second, first) if more >= less else (less, first, second)
 
 
-def _rows_section(result: ModelComparison) -> Section:
+def _rows(result: ModelComparison) -> Section:
+    """The data, and on how many rows the decisions of two models differ."""
     data, settings = _data(result), result.settings
-    cuts = settings.threshold if isinstance(settings.threshold, dict) else {}
-    same = len({str(cut) for cut in cuts.values()}) == 1
-    decided = f"threshold {_cut(next(iter(cuts.values())))}"
-    if not same:
-        decided = "thresholds " + ", ".join(f"{m} {_cut(cut)}" for m, cut in cuts.items())
+    thresholds = settings.threshold if isinstance(settings.threshold, dict) else {}
+    texts = {model: _threshold(value) for model, value in thresholds.items()}
+    decisions = "thresholds " + ", ".join(f"{model} {text}" for model, text in texts.items())
+    if len(set(texts.values())) == 1:
+        decisions = f"threshold {next(iter(texts.values()))}"
     attributes = " and ".join(result.cells.table.attributes[:-1])
-    said = [
+    lines = [
         f"models {_listed(result.models)} on the same rows: "
         f"{counted(data['rows'], 'row')}, {data['labeled']:,} labeled, {data['unlabeled']:,} "
-        f"unlabeled; {counted(len(result.groups), 'group')} by {attributes}; {decided}",
+        f"unlabeled; {counted(len(result.groups), 'group')} by {attributes}; {decisions}",
         target_line(settings.target),
     ]
     for pair in data["disagreements"]:
-        said.append(
-            f"{pair['models'][0]} and {pair['models'][1]} decide differently in "
+        lines.append(
+            f"{' and '.join(pair['models'])} decide differently in "
             f"{counted(pair['rows'], 'row')}, {pair['labeled']:,} of them labeled"
         )
-    said.append(f"{100 * settings.prob:g} % credible intervals")
+    lines.append(f"{100 * settings.prob:g} % credible intervals")
     table = rows_table("group", {group["name"]: group for group in data["groups"]})
-    return Section("rows", "rows", (*map(Paragraph, said), table))
+    return Section("rows", "rows", (*map(Paragraph, lines), table))
 
 
 def _listed(models: tuple[str, ...]) -> str:
     return f"{', '.join(models[:-1])} and {models[-1]}"
 
 
-def _cut(cut: Any) -> str:
-    if isinstance(cut, dict):
-        return "(" + ", ".join(f"{name} {value:g}" for name, value in cut.items()) + ")"
-    return f"{cut:g}"
+def _threshold(value: Any) -> str:
+    if isinstance(value, dict):
+        return "(" + ", ".join(f"{name} {threshold:g}" for name, threshold in value.items()) + ")"
+    return f"{value:g}"
 
 
-def _metric_section(result: ModelComparison, name: str, *, full: bool) -> Section:
-    """The metric by group and the gaps by group, of each model and each pair; sentences."""
+def _metric(result: ModelComparison, name: str, *, full: bool) -> Section:
+    """A metric and its gaps by group, of each model and of each pair of models."""
     prob = result.settings.prob
-    groups = (None, *result.groups)
     blocks: list[Paragraph | Table] = []
-    if full:
-        from .provenance import meaning
-
-        blocks += [Paragraph(said) for said in [meaning(result.settings.metric(name))] if said]
+    if full and (meaning := definition(result.settings.metric(name))):
+        blocks.append(Paragraph(meaning))
     blocks += _tables(
         result,
         "group",
-        [ALL if group is None else group for group in groups],
-        lambda model, at: cell(result.metric(model, name, groups[at]), prob),
-        lambda one, two, at: cell(result.metric_difference(name, one, two, groups[at]), prob),
+        {ALL: None, **{group: group for group in result.groups}},
+        lambda model, group: estimate_cell(result.metric(model, name, group), prob),
+        lambda *pair: estimate_cell(result.metric_difference(name, *pair), prob),
     )
     if len(result.groups) > 1:
-        gaps = _gaps(result)
         blocks += _tables(
             result,
             f"minus {result.settings.reference}",
-            ["largest gap" if group is None else group for group in gaps],
-            lambda model, at: cell(result.gap(model, name, gaps[at]), prob),
-            lambda one, two, at: cell(result.gap_difference(name, one, two, gaps[at]), prob),
+            {"largest gap" if group is None else group: group for group in _gaps(result)},
+            lambda model, group: estimate_cell(result.gap(model, name, group), prob),
+            lambda *pair: estimate_cell(result.gap_difference(name, *pair), prob),
         )
     return Section(name, name, (*blocks, *_findings(result, name)))
 
@@ -178,41 +163,38 @@ def _metric_section(result: ModelComparison, name: str, *, full: bool) -> Sectio
 def _tables(
     result: ModelComparison,
     head: str,
-    names: list[str],
-    of_model: Callable[[str, int], Cell],
-    of_pair: Callable[[str, str, int], Cell],
-) -> list[Paragraph | Table]:
-    """Tables of the models and of their differences, by name; of two models in one."""
+    groups: dict[str, str | None],
+    of_model: Callable[..., Cell],
+    of_pair: Callable[..., Cell],
+) -> list[Table]:
+    """Tables of the models and of their differences by group; one table for two models."""
     pairs = [(two, one) for one, two in itertools.combinations(result.models, 2)]
-    places = range(len(names))
-    models = [[of_model(model, at) for model in result.models] for at in places]
-    apart = [[of_pair(*pair, at) for pair in pairs] for at in places]
-    titles = [f"{two} minus {one}" for two, one in pairs]
+    models = [[of_model(model, group) for model in result.models] for group in groups.values()]
+    deltas = [[of_pair(*pair, group) for pair in pairs] for group in groups.values()]
+    parts = [(result.models, models), (tuple(" minus ".join(pair) for pair in pairs), deltas)]
     if len(pairs) == 1:
-        models = [[*one, *two] for one, two in zip(models, apart, strict=True)]
-        return [_table((head, *result.models, *titles), names, models)]
-    return [_table((head, *result.models), names, models), _table((head, *titles), names, apart)]
-
-
-def _table(head: tuple[str, ...], names: list[str], cells: list[list[Cell]]) -> Table:
-    return Table(head, tuple((Cell(name), *row) for name, row in zip(names, cells, strict=True)))
+        both = [[*one, *two] for one, two in zip(models, deltas, strict=True)]
+        parts = [(parts[0][0] + parts[1][0], both)]
+    return [
+        Table((head, *titles), tuple((Cell(n), *row) for n, row in zip(groups, rows, strict=True)))
+        for titles, rows in parts
+    ]
 
 
 def _findings(result: ModelComparison, name: str) -> list[Paragraph]:
-    """Which model of two has the smaller gaps; of many groups, the largest gap."""
+    """Which of two models has the smaller gaps; for many groups, only the largest gap."""
     if len(result.groups) == 1:
         return []
-    gaps = _gaps(result)
-    told = gaps if len(result.groups) - 1 <= SAID else [None]
-    said = [
+    groups = _gaps(result) if len(result.groups) - 1 <= SENTENCES else [None]
+    texts = [
         sentence(result, name, *pair, group)
         for pair in itertools.combinations(result.models, 2)
-        for group in told
+        for group in groups
     ]
-    return [Paragraph(text, "finding") for text in said]
+    return [Paragraph(text, "finding") for text in texts]
 
 
 def _gaps(result: ModelComparison) -> list[Any]:
-    """The groups that have a gap; where several have one, also None, for the largest of all."""
+    """The groups that have a gap; if several do, also None, for the largest of their gaps."""
     compared: list[Any] = [g for g in result.groups if g != result.settings.reference]
     return [*compared, None] if len(compared) > 1 else compared

@@ -1,12 +1,10 @@
-"""Cautions: what a report says of warnings, and of whether the chains have converged.
-
-All reports say it alike. The grave warnings stand beside the answer, all of them in a section.
-"""
+"""Sections that several reports share: rows, diagnostics, warnings, and the critical warnings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..core.comparison.pooled import margin_levels
 from ..core.data.messages import counted
@@ -20,8 +18,10 @@ if TYPE_CHECKING:
     from ..core.data.messages import Note
     from ..core.mcmc.convergence import Gate
 
-# warnings that a verdict is not to be read without
-GRAVE = (
+Blocks = list[Paragraph | Table]
+
+# warnings that are repeated next to verdicts and recommendations
+CRITICAL = (
     "no_labels",
     "unlabeled_group",
     "not_converged",
@@ -32,30 +32,78 @@ GRAVE = (
 )
 
 
-def warnings_section(notes: tuple[Note, ...]) -> list[Section]:
-    """Return the warnings, where there are any."""
-    if not notes:
-        return []
-    told = tuple(Paragraph(note.message, "warning", note.code) for note in notes)
-    return [Section("warnings", "warnings", told)]
+def capitalized(sections: list[Section], metrics: Sequence[str] = ()) -> tuple[Section, ...]:
+    """Return sections with capitalized titles, except for titles that are names of metrics."""
+    return tuple(
+        section
+        if section.title in metrics
+        else replace(section, title=section.title[:1].upper() + section.title[1:])
+        for section in sections
+    )
 
 
-def cautions(notes: tuple[Note, ...]) -> list[Paragraph]:
-    """Return what is to be read with a verdict: grave warnings, and how many there are."""
-    said = grave(notes)
-    if notes:
-        codes = ", ".join(dict.fromkeys(note.code for note in notes))
-        said.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
-    return said
+def rows_section(result: Assessment) -> Section:
+    """Return the data and the model of an assessment."""
+    settings = result.settings
+    prior = "hierarchical" if settings.hierarchical else "independent groups"
+    if settings.nested:
+        prior = "nested prior with effects of attributes and interactions"
+    trust = "without" if settings.trust is None else "with"
+    blocks: Blocks = [
+        Paragraph(rows_line(result.table)),
+        Paragraph(target_line(settings.target)),
+        Paragraph(
+            f"{settings.family} calibration, {prior}, {trust} deviations from the curve; "
+            f"{100 * settings.prob:g} % credible intervals"
+        ),
+        rows_table("group", dict(zip(result.groups, counts_of(result), strict=True))),
+    ]
+    if len(result.table.attributes) > 1:
+        levels = {
+            f"{attribute} {level.name}": vars(level)
+            for attribute, found in margin_levels(result.table).items()
+            for level in found
+        }
+        blocks.append(rows_table("all of", levels))
+    if result.truth is not None:
+        text = (
+            "truth: computed from the labels of all these rows; the assessment used only those "
+            "counted as labeled"
+        )
+        blocks.append(Paragraph(text))
+    if empty := result.table.empty_groups:
+        blocks.append(Paragraph("groups without rows, not assessed: " + "; ".join(empty)))
+    return Section("rows", "rows", tuple(blocks))
 
 
-def grave(notes: tuple[Note, ...]) -> list[Paragraph]:
-    """Return the warnings without which no number is to be used."""
-    return [Paragraph(note.message, "warning", note.code) for note in notes if note.code in GRAVE]
+def rows_table(title: str, counts: dict[str, dict[str, Any]]) -> Table:
+    """Return a table of the numbers of rows, labeled rows and positive labels by name."""
+    keys = ("rows", "labeled", "positives")
+    return Table(
+        (title, "rows", "labeled", "positive"),
+        tuple(
+            (Cell(name), *(Cell(f"{count[key]:,}") for key in keys))
+            for name, count in counts.items()
+        ),
+    )
+
+
+def diagnostics_section(result: Assessment) -> Section:
+    """Return whether the chains have converged, and how far labels and curve may differ."""
+    posterior, settings = result.posterior, result.settings
+    line = diagnostics_line(result.gate, settings.run[0], posterior.phi.shape[1])
+    blocks = [Paragraph(line)]
+    if posterior.omega is not None and result.table.labeled:
+        rate = typical_rate(result.misfit)
+        text = worth_sentence(
+            posterior.omega, posterior.tau, posterior.regions, rate, settings.prob
+        )
+        blocks.append(Paragraph(f"trust: {text}"))
+    return Section("diagnostics", "diagnostics", tuple(blocks))
 
 
 def diagnostics_line(gate: Gate, chains: int, draws: int) -> str:
-    """Say whether the chains have converged."""
+    """Return the result of the convergence check in one line."""
     state = "converged" if gate.ok else "NOT CONVERGED"
     parts = [f"{counted(chains, 'chain')} of {draws:,} draws"]
     if gate.rhat_max is not None:
@@ -66,87 +114,24 @@ def diagnostics_line(gate: Gate, chains: int, draws: int) -> str:
     return f"{state}; {', '.join(parts)}"
 
 
-def levels_table(result: Assessment) -> Table:
-    """Return the rows of each level of each attribute."""
-
-    return rows_table(
-        "all of",
-        {
-            f"{attribute} {level.name}": {
-                "rows": level.rows,
-                "labeled": level.labeled,
-                "positives": level.positives,
-            }
-            for attribute, levels in margin_levels(result.table).items()
-            for level in levels
-        },
-    )
+def warnings_section(notes: tuple[Note, ...]) -> list[Section]:
+    """Return the section of warnings, if there are any."""
+    return [Section("warnings", "warnings", tuple(map(_warning, notes)))] if notes else []
 
 
-Blocks = list[Paragraph | Table]
+def critical_warnings(notes: tuple[Note, ...]) -> list[Paragraph]:
+    """Return the warnings without which no result should be read."""
+    return [_warning(note) for note in notes if note.code in CRITICAL]
 
 
-def capitalized(sections: list[Section], metrics: tuple[str, ...] = ()) -> tuple[Section, ...]:
-    """Return sections with titles that begin with a capital; names of metrics stay as they are."""
-    return tuple(
-        one if one.title in metrics else replace(one, title=one.title[:1].upper() + one.title[1:])
-        for one in sections
-    )
+def warning_summary(notes: tuple[Note, ...]) -> list[Paragraph]:
+    """Return the critical warnings, and the number and codes of all."""
+    blocks = critical_warnings(notes)
+    if notes:
+        codes = ", ".join(dict.fromkeys(note.code for note in notes))
+        blocks.append(Paragraph(f"{counted(len(notes), 'warning')} below: {codes}."))
+    return blocks
 
 
-def rows_section(result: Assessment) -> Section:
-    """Say what rows there are, and what was done with them."""
-    settings = result.settings
-    prior = "hierarchical" if settings.hierarchical else "independent groups"
-    if settings.nested:
-        prior = "nested prior: effects of attributes, and interactions"
-    trust = "the curve alone" if settings.trust is None else "with deviations from the curve"
-    blocks: Blocks = [
-        Paragraph(rows_line(result.table)),
-        Paragraph(target_line(settings.target)),
-        Paragraph(
-            f"{settings.family} calibration, {prior}, {trust}; "
-            f"{100 * settings.prob:g} % credible intervals"
-        ),
-        rows_table("group", dict(zip(result.groups, counts_of(result), strict=True))),
-    ]
-    if len(result.table.attributes) > 1:
-        blocks.append(levels_table(result))
-    if result.truth is not None:
-        blocks.append(
-            Paragraph(
-                "truth: by labels of all these rows; the assessment was shown only those that are "
-                "counted here as labeled"
-            )
-        )
-    if empty := result.table.empty_groups:
-        blocks.append(Paragraph("groups without rows, not assessed: " + "; ".join(empty)))
-    return Section("rows", "rows", tuple(blocks))
-
-
-def rows_table(title: str, counts: dict[str, dict[str, int]]) -> Table:
-    """Return a table of rows, labeled rows and positive ones by name."""
-    return Table(
-        (title, "rows", "labeled", "positive"),
-        tuple(
-            (Cell(name), *(Cell(f"{mine[key]:,}") for key in ("rows", "labeled", "positives")))
-            for name, mine in counts.items()
-        ),
-    )
-
-
-def diagnostics_section(result: Assessment) -> Section:
-    """Say whether the chains have converged, and how far the curve is trusted."""
-    posterior, settings = result.posterior, result.settings
-    line = diagnostics_line(result.gate, settings.run[0], posterior.phi.shape[1])
-    blocks: Blocks = [Paragraph(line)]
-    if posterior.omega is not None and result.table.labeled:
-        said = worth_sentence(
-            posterior.omega,
-            posterior.tau,
-            posterior.regions,
-            typical_rate(result.misfit),
-            settings.prob,
-        )
-        blocks.append(Paragraph(f"trust: {said}"))
-    return Section("diagnostics", "diagnostics", tuple(blocks))
+def _warning(note: Note) -> Paragraph:
+    return Paragraph(note.message, "warning", note.code)

@@ -1,10 +1,8 @@
-"""The report on several thresholds: metrics and gaps at each, as tables and as plain values.
+"""The reports on several thresholds: of an assessment, and of a search for thresholds.
 
-A table of each metric has the thresholds down, groups across, and one beside it the differences.
-Where there are more groups than fit, it says how far the highest is above the lowest, and which
-they are; the values hold all of them.
-
-The report of a search for thresholds: as a document for people, and as plain values.
+For each metric, tables with one row per threshold show the groups and their differences. For more
+than three groups, a single table shows the largest gap, and the groups with the lowest and the
+highest mean.
 """
 
 from __future__ import annotations
@@ -15,138 +13,133 @@ import numpy as np
 
 from ..core.comparison.gaps import ByGroup, largest_gap
 from ..core.data.messages import counted, number, probability
-from ..core.values import gap_values, summary
-from ..thresholds.curve import (
-    CHANCES,
-    ThresholdCurve,
-    _difference,
-    _others,
-    asked_curve,
-    counted_metrics,
-)
-from ..thresholds.search import SEVERAL_WAYS, _undefined
+from ..core.values import gap_values
+from ..thresholds.curve import ThresholdCurve, asked_curve, counted_metrics, threshold_values
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import cell, cell_of, chance, small
-from .sections import cautions, grave, warnings_section
+from .format import estimate_cell, probability_cell, value_cell, within_title
+from .provenance import definition, search_sections
+from .sections import (
+    Blocks,
+    capitalized,
+    critical_warnings,
+    diagnostics_section,
+    rows_section,
+    warning_summary,
+    warnings_section,
+)
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
-    from ..thresholds.search import FoundThresholds, GroupThreshold
+    from ..thresholds.search import FoundThresholds
 
-ACROSS = 3  # groups that fit into a line
+ACROSS = 3  # groups that fit side by side
 
-DOWN = 16  # thresholds of a table
+DOWN = 16  # thresholds in a table
+
+SENTENCES = 6  # groups up to which each has a sentence
+
+RULE = (
+    "recommended: the threshold with the smallest expected absolute gap; among equals, the lowest"
+)
 
 
 def threshold_section(result: Assessment) -> Section:
-    """Return the tables of the report on several thresholds."""
-    curve = asked_curve(result)
-    every = len(curve.thresholds)
-    places = np.arange(every)
-    if every > DOWN:
-        places = np.unique(np.rint(np.linspace(0, every - 1, DOWN)).astype(int))
-    few = len(result.groups) <= ACROSS
-    blocks: list[Paragraph | Table] = []
-    for name in counted_metrics(result):
-        if few:
-            blocks += _few(result, curve, name, places)
-        else:
-            blocks.append(_many(result, curve, name, places))
-    if len(places) < every:
-        hold = "the values (to_dict, --json) hold all"
-        blocks.append(Paragraph(f"{len(places)} of {every} thresholds; {hold}"))
-    if not few:
-        hold = "lowest and highest by mean; the values (to_dict, --json) hold all groups"
-        blocks.append(Paragraph(hold))
-    fixed = [name for name in result.settings.metrics if name not in counted_metrics(result)]
-    if fixed:
+    """Return the tables of an assessment at several thresholds."""
+    curve, settings = asked_curve(result), result.settings
+    total = len(curve.thresholds)
+    shown = np.unique(np.rint(np.linspace(0, total - 1, min(total, DOWN))).astype(int))
+    names = counted_metrics(result)
+    blocks: Blocks = []
+    if len(result.groups) <= ACROSS:
+        values = threshold_values(result)
+        by_threshold = {key: values[key] for key in map(repr, curve.thresholds[shown].tolist())}
+        for name in names:
+            at = {f"{float(key):.4g}": metrics[name] for key, metrics in by_threshold.items()}
+            blocks += _each_group(name, at, settings.epsilon)
+    else:
+        blocks += [_largest_gap(result, curve, name, shown) for name in names]
+    everything = "the complete results are in the JSON output (to_dict, --json)"
+    if len(shown) < total:
+        blocks.append(Paragraph(f"{len(shown)} of {total} thresholds; {everything}"))
+    if len(result.groups) > ACROSS:
+        blocks.append(Paragraph(f"groups with the lowest and highest mean; {everything}"))
+    if fixed := [name for name in settings.metrics if name not in names]:
         verb = "does" if len(fixed) == 1 else "do"
-        blocks.append(Paragraph(f"{', '.join(fixed)} {verb} not change with the threshold"))
+        blocks.append(Paragraph(f"{', '.join(fixed)} {verb} not depend on the threshold"))
     return Section("thresholds", "thresholds", tuple(blocks))
 
 
-def _few(result: Assessment, curve: ThresholdCurve, name: str, places: Any) -> list[Table]:
-    """A table of the groups, and where there are several one of the differences."""
-    settings = result.settings
-    cuts = curve.thresholds[places].tolist()
-    others = _others(result)
-    groups = [curve.metric(name, group) for group in result.groups]
-    head = (f"{name} from", *result.groups)
+def _each_group(name: str, at: dict[str, dict[str, Any]], epsilon: float) -> list[Table]:
+    """Tables of the groups and of their differences by threshold."""
+    tables = []
+    first = next(iter(at.values()))
+    head = (f"{name} from", *(entry["name"] for entry in first["groups"]))
     rows = [
-        (_cut(cut), *(cell(estimates[cut], settings.prob) for estimates in groups)) for cut in cuts
+        (Cell(key), *(value_cell(entry) for entry in values["groups"]))
+        for key, values in at.items()
     ]
-    if not others:
-        return [Table(head, tuple(rows))]
-    titles = [f"{name} from"]
-    for group in others:
-        titles += [f"{group} minus {settings.reference}", "P(>0)", small(settings.epsilon)]
-    gaps = [
-        {cut: _difference(result, group, one) for cut, one in curve.difference(name, group).items()}
-        for group in others
-    ]
-    lines = []
-    for cut in cuts:
-        line = [_cut(cut)]
-        for values in gaps:
-            gap = values[cut]
-            line += [cell_of(gap), *(chance(gap[key], gap) for key in CHANCES)]
-        lines.append(tuple(line))
-    return [Table(head, tuple(rows)), Table(tuple(titles), tuple(lines))]
+    tables.append(Table(head, tuple(rows)))
+    titles, rows = [f"{name} from"], []
+    for entry in first["differences"]:
+        titles += [f"{entry['group']} minus {entry['reference']}", "P(>0)", within_title(epsilon)]
+    for key, values in at.items():
+        row = [Cell(key)]
+        for entry in values["differences"]:
+            likely = (entry["prob_positive"], entry["prob_within"])
+            row += [value_cell(entry), *(probability_cell(value, entry) for value in likely)]
+        rows.append(tuple(row))
+    if first["differences"]:
+        tables.append(Table(tuple(titles), tuple(rows)))
+    return tables
 
 
-def _many(result: Assessment, curve: ThresholdCurve, name: str, places: Any) -> Table:
-    """The largest gap between groups at each threshold, and the lowest and the highest of them."""
-    settings, of = result.settings, result.settings.metric(name)
-    known = np.full(len(result.groups), of.label_free) | curve.labeled
+def _largest_gap(result: Assessment, curve: ThresholdCurve, name: str, shown: Any) -> Table:
+    """A table of the largest gap between groups by threshold, and of the lowest and highest."""
+    settings, metric = result.settings, result.settings.metric(name)
+    known = np.full(len(result.groups), metric.label_free) | curve.labeled
     known &= settings.target != "population"
     draws = curve.draws(name)
     groups = [curve.metric(name, group) for group in result.groups]
-    head = ("largest gap", f"P(gap<{settings.epsilon:g})", "lowest", "highest")
     rows = []
-    for place in places.tolist():
-        cut = float(curve.thresholds[place])
-        by = ByGroup(draws[:, :, place], result.groups, of.lack, known, of.label_free)
+    for place in shown.tolist():
+        threshold = float(curve.thresholds[place])
+        by = ByGroup(draws[:, :, place], result.groups, metric.lack, known, metric.label_free)
         gap = gap_values(largest_gap(by), settings.prob, settings.epsilon)
-        mean = np.array([estimates[cut].mean for estimates in groups])
-        ends = [Cell("-", groups[0][cut].reason)] * 2
+        near = probability_cell(gap["prob_within"], gap)
+        mean = np.array([estimates[threshold].mean for estimates in groups])
+        ends = [Cell("-", groups[0][threshold].reason)] * 2
         if not np.isnan(mean).all():
-            ends = [
-                Cell(f"{number(mean[at])} {result.groups[at]}")
-                for at in (int(np.nanargmin(mean)), int(np.nanargmax(mean)))
-            ]
-        size = cell_of({**gap, "mean": gap["median"]})
-        rows.append((_cut(cut), size, chance(gap["prob_within"], gap), *ends))
+            places = int(np.nanargmin(mean)), int(np.nanargmax(mean))
+            ends = [Cell(f"{number(mean[i])} {result.groups[i]}") for i in places]
+        rows.append((Cell(f"{threshold:.4g}"), value_cell(gap), near, *ends))
+    head = ("largest gap", f"P(gap<{settings.epsilon:g})", "lowest", "highest")
     return Table((f"{name} from", *head), tuple(rows))
 
 
-def _cut(cut: float) -> Cell:
-    return Cell(f"{cut:.4g}")
-
-
-RULE = "recommended: the threshold with the smallest expected absolute gap; of equals the smallest"
-
-SAID = 6  # groups up to which each has a sentence
-
-
 def document(found: FoundThresholds, *, full: bool = False, command: str | None = None) -> Document:
-    """Return the report of a search; `full` and `command` as in `report.document`."""
-    title = f"thresholds at which {found.metric} is {_sought(found)}"
-    blocks = (_table(found), Paragraph(RULE))
+    """Return the report of a search; `full` and `command` as in `report.assessment`."""
+    goal = f"that of {found.reference}" if found.target is None else f"{found.target:g}"
+    title = f"thresholds at which {found.metric} is {goal}"
+    entries = found.to_dict()["groups"]
+    blocks = (_table(found, entries), Paragraph(RULE))
+    reference = None if found.wanted is None else estimate_cell(found.wanted, found.prob)
     if not full:
-        if found.wanted is not None:
+        if reference is not None:
             at = "" if found.own is None else f" at {found.own:g}"
-            title += f"{at}, {cell(found.wanted, found.prob).text}"
+            title += f"{at}, {reference.text}"
         sections = [Section("thresholds", "", blocks)]
-        if said := grave(found.warnings):
-            sections.append(Section("warnings", "warnings", tuple(said)))
+        if critical := critical_warnings(found.warnings):
+            sections.append(Section("warnings", "warnings", tuple(critical)))
         return Document(title, tuple(sections))
-    from .provenance import meaning, search_sections
-    from .sections import capitalized, diagnostics_section, rows_section
-
-    lead = (meaning(found.of), _wanted(found))
+    lead = [text] if (text := definition(found.of)) else []
+    if reference is not None:
+        at = "" if found.own is None else f" {found.own:g}"
+        text = reference.text if reference.why is None else f"undefined, {reference.why}"
+        lead.append(f"{found.metric} of {found.reference}, at its own threshold{at}: {text}.")
+    findings = _findings(found, entries, goal)
     sections = [
-        Section("verdict", "verdict", (*_findings(found), *cautions(found.warnings))),
-        Section("thresholds", "thresholds", (*(Paragraph(x) for x in lead if x), *blocks)),
+        Section("verdict", "verdict", (*findings, *warning_summary(found.warnings))),
+        Section("thresholds", "thresholds", (*map(Paragraph, lead), *blocks)),
         rows_section(found.assessment),
         diagnostics_section(found.assessment),
         *warnings_section(found.warnings),
@@ -155,64 +148,46 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
     return Document(f"{title[:1].upper()}{title[1:]}", capitalized(sections))
 
 
-def _sought(found: FoundThresholds) -> str:
-    """What is to be met."""
-    return f"that of {found.reference}" if found.target is None else f"{found.target:g}"
+def _findings(found: FoundThresholds, entries: list[dict[str, Any]], goal: str) -> list[Paragraph]:
+    """The recommended thresholds, and the gaps that remain; a summary for many groups."""
+    if len(entries) <= SENTENCES:
+        return [Paragraph(_sentence(found, entry, goal), "finding") for entry in entries]
+    gaps = [entry["gap"] for entry in entries if entry["gap"] is not None]
+    near = sum(gap["prob_within"] >= found.prob for gap in gaps)
+    text = (
+        f"A threshold is recommended for {len(gaps)} of {counted(len(entries), 'group')}. In "
+        f"{near} of them, {found.metric} is then within {found.epsilon:g} of {goal} with a probability of "
+        f"at least {found.prob:g}."
+    )
+    return [Paragraph(text, "finding")]
 
 
-def _wanted(found: FoundThresholds) -> str | None:
-    """What the reference shows."""
-    if found.wanted is None:
-        return None
-    at = "" if found.own is None else f" {found.own:g}"
-    shown = cell(found.wanted, found.prob)
-    said = shown.text if shown.why is None else f"undefined, {shown.why}"
-    return f"{found.metric} of {found.reference}, at its own threshold{at}: {said}."
-
-
-def _findings(found: FoundThresholds) -> list[Paragraph]:
-    """What is recommended, and how near to what is wanted it comes; of many groups in short."""
-    if len(found.groups) <= SAID:
-        return [Paragraph(_finding(found, one), "finding") for one in found.groups]
-    gaps = [one.gap for one in found.groups if one.gap is not None]
-    near = sum(gap.prob_within(found.epsilon) >= found.prob for gap in gaps)
-    return [
-        Paragraph(
-            f"A threshold is recommended for {len(gaps)} of {counted(len(found.groups), 'group')}; "
-            f"in {near} of them {found.metric} is then less than {found.epsilon:g} from "
-            f"{_sought(found)} with a probability of at least {found.prob:g}.",
-            "finding",
-        )
-    ]
-
-
-def _finding(found: FoundThresholds, one: GroupThreshold) -> str:
-    if one.gap is None:
-        return f"{one.group}: no threshold is recommended; {_undefined(found)}."
-    values = summary(one.gap, found.prob)
-    near = one.gap.prob_within(found.epsilon)
-    less = f"with probability {probability(near)}"
-    if values["exact"]:
-        less = "for sure" if near else "not at all"
+def _sentence(found: FoundThresholds, entry: dict[str, Any], goal: str) -> str:
+    gap = entry["gap"]
+    if gap is None:
+        return f"{entry['group']}: no threshold is recommended; {entry['recommended_reason']}."
+    near = f"with probability {probability(gap['prob_within'])}"
+    if gap["exact"]:
+        near = "(exact)" if gap["prob_within"] else "is not reached (exact)"
     return (
-        f"{one.group}: {one.recommended!r} is recommended; {found.metric} there minus "
-        f"{_sought(found)} is {cell_of(values).text}, less than {found.epsilon:g} from 0 {less}."
+        f"{entry['group']}: {entry['recommended']!r} is recommended; {found.metric} there minus "
+        f"{goal} is {value_cell(gap).text}, less than {found.epsilon:g} from 0 {near}."
     )
 
 
-def _table(found: FoundThresholds) -> Table:
+def _table(found: FoundThresholds, entries: list[dict[str, Any]]) -> Table:
+    """The posterior of the threshold of each group, and the recommended one."""
     rows = []
-    for one in found.groups:
-        no_posterior = f"{found.metric} {SEVERAL_WAYS}: it has no posterior of the threshold"
-        between = none = Cell("-", no_posterior)
-        if one.crossing is not None:
-            none = Cell(f"{one.crossing.undefined:.1%}")
-            between = cell_of({**summary(one.crossing, found.prob), "mean": one.median})
-        better = gap = near = Cell("-", _undefined(found))
-        if one.gap is not None:
-            values = summary(one.gap, found.prob)
-            better = Cell(repr(one.recommended))  # one with fewer digits may decide otherwise
-            gap, near = cell_of(values), chance(one.gap.prob_within(found.epsilon), values)
-        rows.append((Cell(one.group), between, none, better, gap, near))
+    for entry in entries:
+        threshold = value_cell(entry)
+        crossing = Cell("-", threshold.why)
+        if entry["no_crossing"] is not None:
+            crossing = Cell(f"{entry['no_crossing']:.1%}")
+        best = gap = near = Cell("-", entry.get("recommended_reason"))
+        if entry["gap"] is not None:
+            best = Cell(repr(entry["recommended"]))  # rounding it could change decisions
+            gap = value_cell(entry["gap"])
+            near = probability_cell(entry["gap"]["prob_within"], entry["gap"])
+        rows.append((Cell(entry["group"]), threshold, crossing, best, gap, near))
     titles = ("group", "threshold", "no crossing", "recommended", "gap there")
     return Table((*titles, f"P(|gap|<{found.epsilon:g})"), tuple(rows))
