@@ -19,10 +19,10 @@ from ..core.metrics.estimate import direction_level
 from ..core.metrics.labels_only import MOST, Effective
 from ..core.values import (
     FOUR_FIFTHS,
-    _ratio_entry,
     criterion_values,
     marginal_values,
     metric_values,
+    ratio_values,
 )
 from .document import Cell, Document, Paragraph, Section, Table
 from .format import probability_cell, value_cell, within_title
@@ -81,10 +81,10 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
     blocks: Blocks = [Paragraph(verdict_text(one), "verdict", one.status) for one in verdicts]
     if full and verdicts:
         rule = (
-            f"A check passes if all gaps are within its limit with a probability of at least "
-            f"{settings.prob:g}. It fails if, with such a probability, one particular group exceeds "
-            f"another by more than the limit. Otherwise the evidence is insufficient, which is not "
-            f"a pass."
+            "A check passes if all gaps are within its limit with a probability of at least "
+            f"{settings.prob:g}. It fails if one particular group exceeds another by more than "
+            "the limit with such a probability. Otherwise the evidence is insufficient, which is "
+            "not a pass."
         )
         blocks = [Paragraph(_outcome(verdicts)), *blocks, Paragraph(rule)]
     elif full:
@@ -123,8 +123,8 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     if any(ends is not None and (ends[0] < low or ends[1] > high) for ends in powered):
         text = f"prediction-powered intervals are asymptotic and can exceed [{low:g}, {high:g}]"
         blocks.append(Paragraph(f"{text} if labels are few"))
-    if text := labels_line(result.effective_labels(name), result.groups):
-        blocks.append(Paragraph(text))
+    if line := labels_line(result.effective_labels(name), result.groups):
+        blocks.append(Paragraph(line))
     if values["differences"]:
         blocks.append(_differences(result, values["differences"], full=full))
         blocks += _findings(result, name, full=full)
@@ -199,9 +199,11 @@ def _truth(entry: dict[str, Any]) -> list[Cell]:
 def _findings(result: Assessment, name: str, *, full: bool) -> list[Paragraph]:
     """Sentences on the differences from the reference; the short form summarizes many of them."""
     reference = result.settings.reference
+    if reference is None:
+        return []
     others = [group for group in result.groups if group != reference]
     if full or len(others) <= SENTENCES:
-        texts = [sentence(result, name, group, str(reference)) for group in others]
+        texts = [sentence(result, name, group, reference) for group in others]
     else:
         texts = [_summary(result, name, others)]
     if len(others) > 1:
@@ -231,7 +233,8 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
     if not clear:
         higher = probability(chances["higher"])
         return f"{pair}: no clear direction, P(higher) {higher}{equal}: {size}."
-    return f"{metric} is {word} {between} with probability {probability(chances[word])}{equal}: {size}."
+    likely = probability(chances[word])
+    return f"{metric} is {word} {between} with probability {likely}{equal}: {size}."
 
 
 def _direction(estimate: Estimate, prob: float) -> tuple[str, dict[str, float], bool]:
@@ -295,10 +298,10 @@ def gap_line(result: Assessment, name: str) -> str:
 def _ratios(result: Assessment, name: str) -> Blocks:
     """The ratios of a metric to that of the reference."""
     prob, reference = result.settings.prob, result.settings.reference
-    by, rows = result.by_group(name), []
-    for at, group in enumerate(result.groups):
+    rows = []
+    for group in result.groups:
         if group != reference:
-            entry = _ratio_entry(by, at, result.groups.index(str(reference)), 0.0, prob)
+            entry = ratio_values(result.ratio(name, group, reference), prob)
             near = probability_cell(entry["prob_four_fifths"], entry)
             rows.append((Cell(group), _ratio_cell(entry), near))
     text = (

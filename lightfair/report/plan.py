@@ -23,7 +23,7 @@ from .sections import (
 if TYPE_CHECKING:
     from ..planning.plan import Expected, LabelPlan
 
-LISTED = 4  # columns of differences, or of groups, in the short form: those with widest intervals
+LISTED = 4  # intervals in the short form, those that are widest; more are rows in the full form
 
 
 def document(plan: LabelPlan, *, full: bool = False, command: str | None = None) -> Document:
@@ -38,11 +38,14 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         results.append(Paragraph(text))
     if not full:
         results += critical_warnings(plan.warnings)
-        sections = Section("plan", "", _widths(plan, LISTED)), Section("verdict", "", (*results,))
+        sections = (
+            Section("plan", "", _widths(plan, full=False)),
+            Section("verdict", "", (*results,)),
+        )
         return Document(title, sections)
     full_sections = [
         Section("verdict", "verdict", (*results, *warning_summary(plan.warnings))),
-        Section("plan", "plan", (*_widths(plan, len(plan.groups) ** 2), _groups(plan))),
+        Section("plan", "plan", (*_widths(plan, full=True), _groups(plan))),
         rows_section(plan.assessment),
         diagnostics_section(plan.assessment),
         *warnings_section(plan.warnings),
@@ -51,8 +54,8 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
     return Document(title, capitalized(full_sections))
 
 
-def _widths(plan: LabelPlan, most: int) -> tuple[Paragraph | Table, ...]:
-    """Expected widths by number of extra labels, of at most so many intervals."""
+def _widths(plan: LabelPlan, *, full: bool) -> tuple[Paragraph | Table, ...]:
+    """Expected widths by number of extra labels, of all or of the widest intervals."""
     intervals = plan.of_differences or plan.of_groups
     references = {one.reference for one in intervals}
     shared = next(iter(references)) if len(intervals) > 1 and len(references) == 1 else None
@@ -60,28 +63,27 @@ def _widths(plan: LabelPlan, most: int) -> tuple[Paragraph | Table, ...]:
     text = f"expected width of {100 * plan.prob:g} % intervals"
     text += f" of differences from {shared}" if shared is not None else ""
     text += ", ± Monte Carlo error" if any(np.any(one.mcse > 0.0) for one in intervals) else ""
-    text += f"; probability that a check of differences<={plan.within:g} is decided" * judged
+    text += f"; probability that a check of differences<={plan.within:g} passes or fails" * judged
     first = [-1.0 if math.isnan(one.width[0]) else one.width[0] for one in intervals]
     order = [intervals[i] for i in np.argsort(-np.array(first), kind="stable")]
-    names = [
-        one.group if one.reference in (None, shared) else f"{one.group} - {one.reference}"
-        for one in order[:most]
-    ]
-    rows = []
-    for i, extra in enumerate(plan.extra.tolist()):
-        row = [Cell(f"{extra:,}"), *(_width(one, i) for one in order[:most])]
-        if judged:
-            chance = plan.decisive[i]
-            undefined = Cell("-", "a difference is undefined")
-            row.append(undefined if math.isnan(chance) else Cell(f"{chance:.0%}"))
-        rows.append(tuple(row))
-    blocks = [Paragraph(text), Table(("extra labels", *names, *["decided"] * judged), tuple(rows))]
-    if left := len(order[most:]):
-        undefined = sum(math.isnan(one.width[0]) for one in order[most:])
-        counts = {"not wider": left - undefined, "undefined": undefined}
-        text = " and ".join(f"{count} {what}" for what, count in counts.items() if count)
-        blocks.append(Paragraph(f"not shown: {text}; to_dict() has all"))
-    return tuple(blocks)
+    shown = order if full else order[:LISTED]
+    grid = [[Cell("extra labels"), *(Cell(f"{extra:,}") for extra in plan.extra.tolist())]]
+    for one in shown:
+        name = one.group if one.reference in (None, shared) else f"{one.group} - {one.reference}"
+        grid.append([Cell(name), *(_width(one, i) for i in range(len(plan.extra)))])
+    if judged:
+        undefined = Cell("-", "a difference is undefined")
+        chances = [undefined if math.isnan(p) else Cell(f"{p:.0%}") for p in plan.decisive]
+        grid.append([Cell("decisive"), *chances])
+    if len(shown) <= LISTED:
+        grid = [list(row) for row in zip(*grid, strict=True)]
+    table = Table(tuple(cell.text for cell in grid[0]), tuple(map(tuple, grid[1:])))
+    if len(shown) == len(order):
+        return Paragraph(text), table
+    left = [math.isnan(one.width[0]) for one in order[LISTED:]]
+    counts = {"not wider": left.count(False), "undefined": left.count(True)}
+    hidden = " and ".join(f"{count} {what}" for what, count in counts.items() if count)
+    return Paragraph(text), table, Paragraph(f"not shown: {hidden}; to_dict() has all")
 
 
 def _width(one: Expected, at: int) -> Cell:

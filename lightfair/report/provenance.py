@@ -48,7 +48,7 @@ DEFINITIONS = {
     "f1": "harmonic mean of the positive predictive value and the true positive rate",
     "balanced_accuracy": "mean of the true positive rate and the true negative rate",
     "treatment_equality": "number of false negatives per false positive",
-    "auc": "probability that a positive row has a higher score than a negative one; ties count half",
+    "auc": "probability that a positive row has a higher score than a negative one, ties half",
     "brier": "mean squared difference between score and label",
     "ece": "expected calibration error: mean difference between score and rate in ten score bins",
     "calibration_in_the_large": "rate of positives minus mean score",
@@ -129,7 +129,7 @@ def plan_sections(plan: LabelPlan, command: str | None) -> list[Section]:
         "Future labels are drawn from the posterior of the assessment, whose model is assumed to "
         "be correct.",
         f"Rows to be labeled are chosen at random{shares}",
-        f"A check is decided if it passes or fails with a probability of {plan.prob:g}.",
+        f"A check is decisive if it passes or fails with a probability of {plan.prob:g}.",
         errors if plan.refits else "Widths are forecasts; no model was refitted.",
     ]
     names = ("metric", "width", "within", "prob", "allocation", "refits")

@@ -39,6 +39,8 @@ _NUMBER = re.compile(r"(-|[<>]?-?\d[\d,]*(?:\.\d+)?%?)( .*)?")
 # units that are kept on one line, with the blanks that follow: words, 95 %, [0.1, 0.2]
 _WORD = re.compile(r"(?:\[-?[\d.]+, -?[\d.]+\]|\d[\d.]* %|[^ ])+ *| +")
 
+_TITLE = re.compile(r"<?[^ <]+ *|[ <]")  # units of a column title: P(|.| and <0.05)
+
 
 def render(document: Document, style: Style | None = None) -> str:
     """Return a document as text without a final newline.
@@ -106,8 +108,8 @@ class _Column(NamedTuple):
 
     def width(self, *, wrapped: bool) -> int:
         """Width with the title in one line, or wrapped."""
-        words = self.title.split(" ") if wrapped else [self.title]
-        title = min(max(map(len, words)), WIDEST)
+        words = _TITLE.findall(self.title) if wrapped else [self.title]
+        title = min(max((len(word.rstrip(" ")) for word in words), default=0), WIDEST)
         return max([title, *(len(line) for cell in self.cells for line in cell)])
 
 
@@ -155,7 +157,9 @@ def _arranged(head: str, names: list[str], columns: list[_Column], room: int) ->
         first = room - sum(sizes) - GAP * len(sizes)
         if first >= least:
             first = min(first, max(longest, FIRST))
-            titles = [_wrap(c.title, size, 0) for c, size in zip(columns, sizes, strict=True)]
+            titles = [
+                _wrap(c.title, size, 0, _TITLE) for c, size in zip(columns, sizes, strict=True)
+            ]
             tall = max(map(len, titles), default=1)
             lines = _row(head, [[""] * (tall - len(t)) + t for t in titles], sizes, first, -1)
             for i, name in enumerate(names):
@@ -188,10 +192,12 @@ def _padded(text: str) -> str:
     return "".join(c + _PAD * (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
-def _wrap(text: str, columns: int = WIDTH, hang: int = INDENT) -> list[str]:
+def _wrap(
+    text: str, columns: int = WIDTH, hang: int = INDENT, units: re.Pattern[str] = _WORD
+) -> list[str]:
     """Lines of a padded text, all but the first indented; words are broken only if too long."""
     lines, line = [], ""
-    for word in _WORD.findall(text):
+    for word in units.findall(text):
         if line.strip(" ") and len(line) + len(word.rstrip(" ")) > columns:
             lines.append(line.rstrip(" "))
             line = " " * hang

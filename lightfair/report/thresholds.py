@@ -156,8 +156,8 @@ def _findings(found: FoundThresholds, entries: list[dict[str, Any]], goal: str) 
     near = sum(gap["prob_within"] >= found.prob for gap in gaps)
     text = (
         f"A threshold is recommended for {len(gaps)} of {counted(len(entries), 'group')}. In "
-        f"{near} of them, {found.metric} is then within {found.epsilon:g} of {goal} with a probability of "
-        f"at least {found.prob:g}."
+        f"{near} of them, {found.metric} is then within {found.epsilon:g} of {goal} with a "
+        f"probability of at least {found.prob:g}."
     )
     return [Paragraph(text, "finding")]
 

@@ -1,0 +1,50 @@
+"""Results that the tests of reports share: fitted once, read many times."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from results import QUICKEST, ask_quickly
+
+import lightfair as lf
+
+
+@pytest.fixture(scope="session")
+def result(rows):
+    """Two groups at two thresholds, with one failed and one inconclusive check."""
+    return ask_quickly(
+        rows,
+        metrics=["tpr", "selection_rate", "auc"],
+        threshold=[0.5, 0.3],
+        checks=["tpr<=0.9", "selection_rate<=0.001"],
+    )
+
+
+@pytest.fixture(scope="session")
+def nine(rows):
+    """Nine groups; no row of g8 is selected."""
+    group = np.char.add("g", (np.arange(400) % 9).astype(str))
+    decisions = (rows.y_score > 0.5) & (group != "g8")
+    metrics = ["tpr", "selection_rate", "ppv"]
+    return ask_quickly(rows, group=group, metrics=metrics, reference="g0", y_pred=decisions)
+
+
+@pytest.fixture(scope="session")
+def plan(result):
+    return lf.plan_labels(result, "tpr", 0.2, extra=[20, 100], refits=0, rng=7)
+
+
+@pytest.fixture(scope="session")
+def found(result):
+    return lf.find_threshold(result, "tpr")
+
+
+@pytest.fixture(scope="session")
+def models(rows):
+    return lf.compare_models(
+        {"old": rows.y_score, "<b>new</b>": rows.y_score**1.5},
+        rows.y_true,
+        sensitive_features=rows.group,
+        metrics=["tpr", "accuracy"],
+        **QUICKEST,
+    )
