@@ -146,13 +146,13 @@ REFUSED = {
         ROWS.encode() + b"1,0.5," + b"A" * 200_000,
         "is not CSV: field larger",
     ),
-    "gzip cut short": (gzip.compress(ROWS.encode())[:-9], "is not a complete gzip file"),
-    "the head of gzip": (b"\x1f\x8b\x08", "is not a complete gzip file"),
+    "gzip cut short": (gzip.compress(ROWS.encode())[:-9], "is not a whole gzip file"),
+    "the head of gzip": (b"\x1f\x8b\x08", "is not a whole gzip file"),
     "gzip of nothing": (gzip.compress(b""), "is empty; it must have a header line and rows"),
     "gzip of gzip": (gzip.compress(gzip.compress(ROWS.encode())), "is not UTF-8 text"),
     "gzip and other bytes": (
         gzip.compress(ROWS.encode()) + b"bytes",
-        "is not a complete gzip file",
+        "is not a whole gzip file",
     ),
     "lines of JSON": (b'{"y": 1, "s": 0.5}\n{"y": 0, "s": 0.5}\n', "holds a table, not rows"),
 }
@@ -182,7 +182,7 @@ def test_cells_separated_by_commas_that_hold_semicolons():
 
 
 def test_a_folder_and_an_absent_file(tmp_path):
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(ValueError, match="is a folder; give a CSV file"):
         lf.summarize(tmp_path, **NAMES)
     with pytest.raises(FileNotFoundError):
         lf.summarize(tmp_path / "absent.csv", **NAMES)

@@ -240,14 +240,16 @@ def _opened(source: Any) -> Iterator[tuple[Any, str, str]]:
     """
     with ExitStack() as stack:
         file, where, kind = source, str(getattr(source, "name", "source")), ""
+        if isinstance(source, io.TextIOBase):
+            raise ValueError(f"{where} must be open in binary mode")
         if isinstance(source, (str, os.PathLike)):
-            file, where = stack.enter_context(open(source, "rb")), os.fspath(source)
-        else:
-            if isinstance(source, io.TextIOBase):
-                raise ValueError(f"{where} must be open in binary mode")
-            if not hasattr(source, "peek"):
-                file = io.BufferedReader(source)
-                stack.callback(file.detach)
+            where = os.fspath(source)
+            if os.path.isdir(where):
+                raise ValueError(f"{where} is a folder; give a CSV file, or Parquet or Arrow")
+            file = stack.enter_context(open(where, "rb"))
+        elif not hasattr(source, "peek"):
+            file = io.BufferedReader(source)
+            stack.callback(file.detach)
         try:
             if file.peek(2)[:2] == b"\x1f\x8b":
                 file = stack.enter_context(gzip.GzipFile(fileobj=file))
@@ -260,7 +262,7 @@ def _opened(source: Any) -> Iterator[tuple[Any, str, str]]:
                 stack.callback(file.detach)
             yield file, kind, where
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{where} is not a complete gzip file: {error}") from error
+            raise ValueError(f"{where} is not a whole gzip file: {error}") from error
         except csv.Error as error:
             raise ValueError(f"{where} is not CSV: {error}; look for an unclosed quote") from error
         except Exception as error:
@@ -273,7 +275,7 @@ def _opened(source: Any) -> Iterator[tuple[Any, str, str]]:
             if kind not in MAGIC.values() or not (of_pyarrow or isinstance(error, DAMAGE)):
                 raise
             text = " ".join(str(error).split())[:200]
-            raise ValueError(f"{where} is not a complete {kind} file: {text}") from error
+            raise ValueError(f"{where} is not a whole {kind} file: {text}") from error
 
 
 def _csv_chunks(

@@ -114,7 +114,7 @@ def test_csv_comes_through_a_pipe_and_parquet_does_not(frame, expected, tmp_path
         if kind == "csv.gz":
             assert close(lf.summarize(path, **NAMES).to_dict(), expected)
         else:
-            with pytest.raises(ValueError, match="pipe is not a complete Parquet file: .*seek"):
+            with pytest.raises(ValueError, match="pipe is not a whole Parquet file: .*seek"):
                 lf.summarize(path, **NAMES)
         writer.join()
 
@@ -176,7 +176,7 @@ def test_truncated_files(kind, name, share, frame, tmp_path):
     content = MAKERS[kind](frame)
     path = tmp_path / "rows"
     path.write_bytes(content[: max(int(share * len(content)), 20)])
-    with pytest.raises(ValueError, match=f"rows is not a complete {name} file: "):
+    with pytest.raises(ValueError, match=f"rows is not a whole {name} file: "):
         lf.summarize(path, **NAMES)
 
 
@@ -233,7 +233,7 @@ def test_damaged_arrow_is_refused_before_it_is_used(kind):
         writer.write_batch(batch)
     sink.seek(0)
     names = {**NAMES, "sensitive_features": "g"}
-    with pytest.raises(ValueError, match="^source is not a complete Arrow file: "):
+    with pytest.raises(ValueError, match="^source is not a whole Arrow file: "):
         lf.summarize(sink, **names)
 
 
@@ -252,7 +252,7 @@ def test_damaged_arrow_never_crashes(frame):
             messages.append(str(error))
     assert len(messages) > 10
     assert all(
-        text.startswith(("source is not a complete Arrow", "source has a")) for text in messages
+        text.startswith(("source is not a whole Arrow", "source has a")) for text in messages
     )
 
 
