@@ -97,11 +97,11 @@ class ScoreTable(core.ScoreTable):
 
         >>> terms = {"clip": 0.01, "threshold": 0.5, "attributes": ["race"], "weighted": False}
         >>> terms |= {"positive_label": None, "unlabeled": None, "missing": "raise"}
-        >>> point = {"terms": json.dumps(terms), "predicted": 1, "threshold": 0.5, "kind": "point"}
-        >>> point |= {"label": 1, "level_1": "a", "point": 0.9, "row_count": 3, "row_total": 3}
-        >>> point |= {"clipped": 0, "ties": 0, "lowest": 0.9}
-        >>> empty = dict.fromkeys(["cell", "power1", "power2", "power3"])
-        >>> lf.ScoreTable.from_rows([point | empty])
+        >>> point = {"terms": json.dumps(terms), "predicted": 1, "threshold": 0.5, "label": 1}
+        >>> point |= {"level_1": "a", "point": 0.9, "cell": None, "row_count": 3, "row_total": 3}
+        >>> point |= dict.fromkeys(["power1", "power2", "power3"], None) | {"clipped": 0, "ties": 0}
+        >>> point |= dict.fromkeys(["score_missing", "score_outside", "weight_invalid"], 0)
+        >>> lf.ScoreTable.from_rows([point])
         <ScoreTable: 3 rows, 3 labeled; 1 groups by race; clip 0.01>
         """
         from .aggregates import table_from_rows
@@ -131,26 +131,7 @@ class ScoreTable(core.ScoreTable):
         >>> values["format"], values["groups"]
         ('lightfair.table', [['a'], ['b']])
         """
-        stored = to_attribute(self)
-        optional = {} if stored.design is None else {"design": stored.design.tolist()}
-        optional |= {"cuts": list(self.cuts)} if self.cuts else {}
-        counts = {name: getattr(self.counts, name) for name in COUNTS}
-        merged = {name: list(levels) for name, levels in self.counts.merged_levels}
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "attributes": list(stored.attributes),
-            "groups": [list(part) for part in stored.parts],
-            "clip": self.clip,
-            "clipped": self.clipped,
-            "threshold": self.threshold,
-            "weighted": self.weighted,
-            "counts": {**counts, "merged_levels": merged},
-            "cell_width": CELL_WIDTH,
-            "points": _columns(stored.points),
-            "cells": _columns(stored.cells),
-            **optional,
-        }
+        return _values(to_attribute(self))
 
     @classmethod
     def from_dict(cls, values: Any) -> ScoreTable:
@@ -182,12 +163,13 @@ class ScoreTable(core.ScoreTable):
                 "again, or remove the key if the change was intended"
             )
         try:
-            table = from_attribute(_table(values))
+            stored = _table(values)
+            table = from_attribute(stored)
         except KeyError as error:
             raise ValueError(f"a table must have the key {error}") from error
         except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
             raise ValueError(f"the values are not a valid table: {error}") from error
-        written = table.to_dict()  # differs wherever a value had another type
+        written = _values(stored)  # differs wherever a value had another type
         for key in sorted({*values, *written} - {"sha256"}):
             if key not in written or values.get(key) != written[key]:
                 raise ValueError(f"{key} must hold what a table has there; see ScoreTable.to_dict")
@@ -243,6 +225,28 @@ def from_text(text: str) -> ScoreTable:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"a table must be one JSON object: {error}; give rows as CSV") from error
     return ScoreTable.from_dict(values)
+
+
+def _values(table: ScoreTable) -> dict[str, Any]:
+    optional = {} if table.design is None else {"design": table.design.tolist()}
+    optional |= {"cuts": list(table.cuts)} if table.cuts else {}
+    counts = {name: getattr(table.counts, name) for name in COUNTS}
+    merged = {name: list(levels) for name, levels in table.counts.merged_levels}
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "attributes": list(table.attributes),
+        "groups": [list(part) for part in table.parts],
+        "clip": table.clip,
+        "clipped": table.clipped,
+        "threshold": table.threshold,
+        "weighted": table.weighted,
+        "counts": {**counts, "merged_levels": merged},
+        "cell_width": CELL_WIDTH,
+        "points": _columns(table.points),
+        "cells": _columns(table.cells),
+        **optional,
+    }
 
 
 def _table(values: Mapping[str, Any]) -> ScoreTable:

@@ -1,8 +1,8 @@
 """Databases to run queries in. Each is a context that gives `run(query, name, columns)`.
 
-`columns` maps the name of a column to (kind, values), kind being a key of KINDS; None is NULL. The
-answer is the result's rows as mappings. An engine that is not installed skips its tests, with the
-reason, or fails them where LIGHTFAIR_ALL_ENGINES is 1.
+`columns` maps the name of a column to (kind, values), kind being one of KINDS; None is NULL. The
+result is a list of mappings. Tests of an engine that is not installed are skipped, with the reason,
+or fail if LIGHTFAIR_ALL_ENGINES is 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ KINDS = ("text", "double", "float4", "integer", "bool", "decimal", "date")
 
 
 def absent(reason):
-    """Skip, or fail where every engine must be there."""
+    """Skip, or fail if every engine is required."""
     if os.environ.get("LIGHTFAIR_ALL_ENGINES") == "1":
         pytest.fail(f"LIGHTFAIR_ALL_ENGINES is 1, but {reason}")
     pytest.skip(f"{reason}; pip install 'lightfair[engines]' brings the Python parts")
@@ -39,7 +39,7 @@ def module(name):
 
 
 def assert_same(got, want):
-    """Two tables say the same; sums may be added in another order."""
+    """Two tables are equal up to the order in which sums were added."""
     for name in ("groups", "attributes", "parts", "clip", "clipped", "threshold", "weighted"):
         assert getattr(got, name) == getattr(want, name), name
     assert got.counts == want.counts
@@ -81,11 +81,15 @@ def duckdb_engine():
             connection.execute(created(name, columns, types))
             connection.register("given", made)
             connection.execute(f"INSERT INTO {quoted(name)} SELECT * FROM given")
-            done = connection.execute(query)
-            names = [column[0] for column in done.description]
-            return [dict(zip(names, row, strict=True)) for row in done.fetchall()]
+            return fetched(connection.execute(query))
 
         yield run
+
+
+def fetched(result):
+    """The rows of a result of DuckDB as dicts."""
+    names = [column[0] for column in result.description]
+    return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
 @contextmanager

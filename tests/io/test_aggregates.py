@@ -1,0 +1,216 @@
+"""Results of queries as tables: rows of any kind and order, and rows that are not a result."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import sqlite3
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from engines import assert_same, duckdb_engine
+
+import lightfair as lf
+
+ROLES = {"y_true": "label", "y_score": "score", "sensitive_features": ["race"]}
+
+
+def draw(seed=0, n=1500):
+    """Strata of race c are points, others cells."""
+    rng = np.random.default_rng(seed)
+    score = rng.beta(0.7, 0.9, n)
+    score[:9], score[9:12] = 0.5, (0.0, 1.0, 0.999)
+    return {
+        "score": score.tolist(),
+        "label": [None if v < 0 else int(v) for v in rng.choice([-1, 0, 1], n, p=[0.7, 0.1, 0.2])],
+        "race": rng.choice(["a", "b", "c"], n, p=[0.6, 0.37, 0.03]).tolist(),
+        "weight": rng.integers(1, 4, n).astype(float).tolist(),
+    }
+
+
+def database_rows(columns, **options):
+    """The result of a query on DuckDB."""
+    kinds = {"label": "integer", "race": "text"}
+    typed = {name: (kinds.get(name, "double"), values) for name, values in columns.items()}
+    statement = lf.sql_query(
+        dialect="duckdb", table="t", **ROLES, sample_weight="weight", **options
+    )
+    with duckdb_engine() as run:
+        return run(statement, "t", typed)
+
+
+@functools.cache
+def result():
+    return database_rows(draw())
+
+
+def rows():
+    """The rows of a good result, to be changed."""
+    return [dict(row) for row in result()]
+
+
+@functools.cache
+def expected():
+    columns = draw()
+    race = {"race": columns["race"]}
+    data = lf.score_data(
+        columns["label"],
+        columns["score"],
+        sensitive_features=race,
+        sample_weight=columns["weight"],
+    )
+    return lf.score_table(data)
+
+
+class SparkRow(tuple):
+    """A row that is not a mapping but can become one."""
+
+    def asDict(self):  # noqa: N802
+        return dict(self)
+
+
+def sqlite_rows(rows):
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = sqlite3.Row
+    connection.execute(f"CREATE TABLE t ({', '.join(rows[0])})")
+    marks = ", ".join("?" * len(rows[0]))
+    values = [tuple(row.values()) for row in rows]
+    connection.executemany(f"INSERT INTO t VALUES ({marks})", values)
+    found = connection.execute("SELECT * FROM t").fetchall()
+    connection.close()
+    return found
+
+
+def typed(kind):
+    def change(rows):
+        return [{k: kind(v) if type(v) is float else v for k, v in row.items()} for row in rows]
+
+    return change
+
+
+ROWS = {
+    "dict": lambda rows: iter(rows),
+    "upper case": lambda rows: [{k.upper(): v for k, v in row.items()} for row in rows],
+    "spark": lambda rows: [SparkRow(row.items()) for row in rows],
+    "sqlite": sqlite_rows,
+    "pandas": lambda rows: pytest.importorskip("pandas").DataFrame(rows).to_dict("records"),
+    "json": lambda rows: json.loads(json.dumps(rows)),
+    "decimal": typed(lambda value: Decimal(repr(value))),
+    "numpy": typed(np.float64),
+    "more columns": lambda rows: [{**row, "note": "x"} for row in rows],
+    "another order": lambda rows: rows[::-1],
+}
+
+
+@pytest.mark.parametrize("kind", ROWS)
+def test_rows_of_many_kinds(kind):
+    table = lf.ScoreTable.from_rows(ROWS[kind](rows()))
+    assert_same(table, expected())
+    assert len(table.points.logit) > 10 and len(table.cells.cell) > 100
+    np.testing.assert_array_equal(table.points.logit, expected().points.logit)
+
+
+def test_an_assessment_from_rows():
+    options = {"draws": 50, "warmup": 50, "rng": 0}
+    one, two = (lf.assess(t, **options) for t in (lf.ScoreTable.from_rows(rows()), expected()))
+    assert str(one) == str(two)
+
+
+def change(column, value, kind="point"):
+    """Rows with one value changed, in the first point or cell."""
+    changed = rows()
+    row = next(row for row in changed if row[kind] is not None)
+    row[column] = value
+    return changed
+
+
+def without(column):
+    return [{k: v for k, v in row.items() if k != column} for row in rows()]
+
+
+def with_terms(**changes):
+    terms = json.dumps({**json.loads(rows()[0]["terms"]), **changes})
+    return [{**row, "terms": terms} for row in rows()]
+
+
+HALF = 0.5 * 0.05  # of a cell's width
+BAD_ROWS = {
+    "empty": (lambda: [], "must hold at least one row; the result has no rows"),
+    "text": (lambda: "rows", "rows must be an iterable of mappings; got str; a pandas frame"),
+    "one row": (lambda: rows()[0], "rows must be an iterable of mappings; got dict"),
+    "None": (lambda: None, "rows must be an iterable of mappings; got NoneType"),
+    "frame": (
+        lambda: pytest.importorskip("pandas").DataFrame(rows()),
+        r'got DataFrame; a pandas .* \.to_dict\("records"\)',
+    ),
+    "tuples": (lambda: [(1, 2)], r"got tuple; make them with dict\(zip\(names, row\)\)"),
+    "no terms": (lambda: without("terms"), "must have a column terms; got None in it; from_rows"),
+    "odd terms": (lambda: [{"terms": '{"clip": 1}'}], "must have a column terms; got"),
+    "clip": (lambda: with_terms(clip=None), "must have a column terms; got"),
+    "two queries": (
+        lambda: rows() + database_rows(draw(), clip=0.02),
+        "rows must have the same terms; got rows of different queries; make a table of each",
+    ),
+    "no label": (lambda: without("label"), "rows lack the column 'label'; from_rows takes"),
+    "no power": (lambda: without("power2"), "rows lack the column 'power2'"),
+    "no faults": (lambda: without("score_outside"), "rows lack the column 'score_outside'"),
+    "count": (lambda: change("row_count", -3), "row_count must hold whole numbers in its range; g"),
+    "half a row": (
+        lambda: change("row_count", 1.5),
+        "row_count must hold whole numbers .* got 1.5",
+    ),
+    "score": (lambda: change("point", 1.5), "point must hold numbers in its range; got 1.5"),
+    "half a cell": (lambda: change("cell", 2.5, "cell"), "cell must hold whole numbers in its ran"),
+    "far cell": (lambda: change("cell", 200, "cell"), "cell must hold whole numbers in its range"),
+    "nan": (lambda: change("power2", math.nan, "cell"), "power2 must hold numbers in its range"),
+    "null": (lambda: change("power1", None, "cell"), "power1 must hold .* got None; from_rows"),
+    "weight": (
+        lambda: change("weight_sum", -1),
+        "weight_sum must hold numbers in its range; got -",
+    ),
+    "threshold": (lambda: change("threshold", 0.7), "threshold of '.' must be 0.5; got 0.7; if"),
+    "no threshold": (
+        lambda: change("threshold", None),
+        "threshold of .* got None; if the database",
+    ),
+    "decision": (lambda: change("predicted", 2), r"y_score must lie in \[0, 1\]; got 2"),
+    "clipped": (lambda: change("clipped", None), "clipped must hold whole numbers in its range"),
+    "more clipped": (lambda: change("clipped", 9999), "clipped must hold whole numbers in its ra"),
+    "more ties": (lambda: change("ties", 9999), "ties must hold whole numbers in its range"),
+    "cut short": (
+        lambda: rows()[:-1],
+        r"the result is incomplete: its rows count 1,4\d+ of 1,500 rows of the table; fetch all",
+    ),
+    "counted 1.5 times": (
+        lambda: [*rows(), *rows()[::2]],
+        "the result is incomplete: its rows count 2,.* of 1,500 rows",
+    ),
+    "label": (lambda: change("label", 5), "y_true must hold two classes; got 3 values: 0, 1, 5"),
+    "group": (lambda: change("level_1", None), "missing in .* rows; pass missing"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_bad_rows(name):
+    make, message = BAD_ROWS[name]
+    with pytest.raises(ValueError, match=message):
+        lf.ScoreTable.from_rows(make())
+
+
+@pytest.mark.parametrize("name", ["power1", "power2", "power3", "weight_power2"])
+def test_moments_outside_of_their_cell_are_refused(name):
+    """Up to the largest that rows at the cell's edge can have; no more."""
+    cell = next(row for row in rows() if row["cell"] is not None)
+    mass = cell["weight_sum" if "weight" in name else "row_count"]
+    largest = mass * HALF ** int(name[-1])
+    lf.ScoreTable.from_rows(change(name, largest, "cell"))
+    with pytest.raises(ValueError, match=f"{name} must hold numbers in its range"):
+        lf.ScoreTable.from_rows(change(name, 1.01 * largest, "cell"))
+
+
+def test_a_result_twice_is_the_table_twice():
+    """Whole results add; they may be of parts of the data."""
+    twice = lf.ScoreTable.from_rows(rows() + rows())
+    assert_same(twice, expected() + expected())
