@@ -1,12 +1,12 @@
-"""Summaries: files of any size become a table, chunk by chunk, in memory that does not grow.
+"""Summarize files of any size as a table, chunk by chunk, in memory that does not grow.
 
     chunks of rows -> RowReader -> ScoreData -> ScoreTable, added up
 
 The table is that of all rows in one piece. Rules on all rows, such as that every group has a
-positive weight, are checked at the end. Of several faults the first in the file is named.
+positive weight, are checked at the end. Of several errors the first in the file is reported.
 
-On the command line a FILE is CSV, gzipped or not, Parquet or Arrow, told apart by its content, or a
-table. Files of any size are read, each where it lies, and added up::
+On the command line a FILE is CSV, gzipped or not, Parquet, Arrow, or a table, recognized by its
+content. Files are read and added up::
 
     lightfair summarize january.csv.gz --score score --label label --group sex -o january.json
     lightfair summarize february.parquet --score score --label label --group sex -o february.json
@@ -22,7 +22,7 @@ From Python, where rows may also be open binary files and iterables of data fram
     lf.assess(table, metrics="tpr")
     table.save("year.json")
 
-Tables of parts add, so Dask, or whatever runs functions where the rows are, folds them::
+Tables of parts add, so Dask, or whatever runs functions where the rows are, can fold them::
 
     names = {"y_true": "label", "y_score": "score", "sensitive_features": ["race"]}
     table = dask.bag.from_sequence(files).map(lf.summarize, **names).fold(operator.add).compute()
@@ -44,13 +44,13 @@ from ..core.data import table as core
 from ..core.data.binning import score_table
 from ..core.data.groups import group_names
 from ..core.data.nodes import check_clip, check_edges
-from ..core.data.rows import Chunk, RowReader, ScoreData
-from .files import CHUNK_ROWS, Columns, Piece, pieces
+from ..core.data.rows import RowReader, ScoreData
+from .files import CHUNK_ROWS, Columns, pieces
 from .table import ScoreTable, from_text, storable
 
-Told = Callable[[int], None]
+Progress = Callable[[int], None]
 
-MOST_GROUPS = 100_000  # more are an identifier taken for an attribute
+MOST_GROUPS = 100_000  # more suggest that an identifier is used as an attribute
 
 
 def summarize(
@@ -68,17 +68,17 @@ def summarize(
     missing: str = "raise",
     clip: float = 0.01,
     chunk_rows: int = CHUNK_ROWS,
-    progress: Told | None = None,
+    progress: Progress | None = None,
 ) -> ScoreTable:
     """Read rows in chunks into a table; memory does not grow with their number.
 
     Parameters
     ----------
     source : path, binary file, frame, or iterable of these
-        CSV, CSV.gz, Parquet, or an Arrow file or stream, told apart by its first bytes; Parquet and
-        Arrow need pyarrow. Or frames of pandas or polars, Arrow tables and batches, mappings of
-        columns, or an iterable of these, each a chunk of the rows. In CSV, cells are trimmed, and
-        the labels NA, NaN, null and none, in any case, mean unlabeled.
+        CSV, CSV.gz, Parquet or Arrow, recognized by its first bytes; Parquet and Arrow need
+        pyarrow. Or frames of pandas or polars, Arrow tables and batches, mappings of columns, or an
+        iterable of these, each a chunk of the rows. In CSV, cells are trimmed, and the labels NA,
+        NaN, null and none, in any case, mean unlabeled.
     y_true, y_score, sensitive_features, y_pred, sample_weight, label_prob : str
         Names of columns; several sensitive features are crossed. See `score_data`.
     threshold, positive_label, unlabeled, missing
@@ -86,7 +86,7 @@ def summarize(
     clip : float
         In [0, 0.5); see `score_table`.
     chunk_rows : int
-        Rows of a file that are held at a time.
+        Maximum number of rows of a file in memory.
     progress : callable, optional
         Called as progress(rows) with the number of rows read.
 
@@ -99,9 +99,9 @@ def summarize(
     ------
     ValueError
         If a file cannot be read or a row breaks a rule. Rows are numbered from 0, from the start of
-        the file; where there are several files the message begins with its name.
+        the file; if there are several files, the message begins with the name of the file.
     ImportError
-        If pyarrow is needed and absent.
+        If pyarrow is needed and not installed.
 
     Examples
     --------
@@ -116,8 +116,9 @@ def summarize(
     """
     if isinstance(sensitive_features, str):
         sensitive_features = (sensitive_features,)
+    if not sensitive_features:
+        raise ValueError("sensitive_features must name at least one column; got none")
     columns = Columns(y_true, y_score, tuple(sensitive_features), y_pred, sample_weight, label_prob)
-    _check_columns(columns)
     reader = RowReader(
         threshold=threshold,
         decided=y_pred is not None,
@@ -137,7 +138,7 @@ def gather_tables(
     *,
     clip: float | None = None,
     chunk_rows: int = CHUNK_ROWS,
-    progress: Told | None = None,
+    progress: Progress | None = None,
     tables: bool = True,
 ) -> ScoreTable:
     """Add up rows and, with `tables`, files that hold tables.
@@ -145,21 +146,22 @@ def gather_tables(
     Parameters
     ----------
     columns, reader
-        What is read of rows, and how; columns is None where rows are an error.
+        Which columns of rows are read, and how; columns is None if rows are an error.
     clip
-        Of the rows, and required of the tables. None: 0.01 for rows, and whatever tables have.
+        Of the rows, and required of the tables. None: 0.01 for rows, and that of the tables.
     """
-    _check_rows(chunk_rows)
+    if not isinstance(chunk_rows, int) or isinstance(chunk_rows, bool) or chunk_rows < 1:
+        raise ValueError(f"chunk_rows must be a whole number of at least 1; got {chunk_rows!r}")
     if clip is not None:
         check_clip(clip)
+    cut = 0.01 if clip is None else clip
     total: core.ScoreTable | None = None
     rows: core.ScoreTable | None = None
-    cut = 0.01 if clip is None else clip
-    for where, read in _read(source, columns, reader, chunk_rows, cut, progress, tables):
-        if isinstance(read, core.ScoreTable):
-            total = read if total is None else _sum(total, read, where)
-        elif len(read.data.label):
-            table = score_table(read.data, clip=cut)
+    for where, part in _read(source, columns, reader, chunk_rows, cut, progress, tables):
+        if isinstance(part, core.ScoreTable):
+            total = _sum(total, part, where)
+        elif len(part.label):
+            table = score_table(part, clip=cut)
             rows = table if rows is None else rows + table
             if len(rows.groups) > MOST_GROUPS:
                 raise ValueError(
@@ -168,8 +170,11 @@ def gather_tables(
                     "into bands"
                 )
     if reader.rows:
-        rows = _checked(reader, rows)
-        total = rows if total is None else _sum(total, rows, "the rows")
+        weight = rows.sums("weight").sum(axis=(1, 2)) if rows and rows.weighted else None
+        threshold, counts = reader.finish(rows.parts if rows else (), weight)
+        assert rows is not None  # otherwise `finish` raised
+        rows = replace(rows, threshold=threshold, counts=counts)
+        total = _sum(total, rows, "the rows")
     if total is None:
         raise ValueError("source must hold at least one row; got none")
     if clip is not None and total.clip != clip:
@@ -181,37 +186,34 @@ def gather_tables(
 
 
 def read_rows(
-    source: Any, columns: Columns, reader: RowReader, *, clip: float, progress: Told | None = None
+    source: Any,
+    columns: Columns,
+    reader: RowReader,
+    *,
+    clip: float,
+    progress: Progress | None = None,
 ) -> ScoreData:
-    """Read all rows into memory, checked, where labels are to be hidden row by row."""
-    chunks = [
-        chunk for _, chunk in _read(source, columns, reader, CHUNK_ROWS, clip, progress, False)
-    ]
+    """Read all rows into memory, checked, for options that hide labels row by row."""
+    parts = _read(source, columns, reader, CHUNK_ROWS, clip, progress, False)
+    chunks = [part for _, part in parts if isinstance(part, ScoreData)]
     if not chunks:
         raise ValueError("source must hold at least one row; got none")
-    datas = [chunk.data for chunk in chunks]
-    parts = tuple(sorted({part for data in datas for part in data.parts}, key=", ".join))
-    groups = group_names(parts)
-    at = {name: index for index, name in enumerate(groups)}
-    codes = [
-        np.array([at[name] for name in data.groups], np.int32)[data.group]
-        for data in datas
-        if len(data.label)
-    ]
-    weights = [data.weight for data in datas if data.weight is not None]
-    bands = [data.band for data in datas if data.band is not None]
-    probs = [data.label_prob for data in datas if data.label_prob is not None]
+    levels = tuple(sorted({part for chunk in chunks for part in chunk.parts}, key=", ".join))
+    groups = group_names(levels)
+    code = {name: index for index, name in enumerate(groups)}
+    codes = [np.array([code[name] for name in chunk.groups], np.int32) for chunk in chunks]
+
+    def joined(name: str) -> Any:
+        columns = [getattr(chunk, name) for chunk in chunks]
+        return None if columns[0] is None else np.concatenate(columns)
+
+    names = ("label", "score", "predicted", "weight", "label_prob", "band")
     data = replace(
-        datas[0],
-        label=np.concatenate([data.label for data in datas]),
-        score=np.concatenate([data.score for data in datas]),
-        group=np.concatenate([np.zeros(0, np.int32), *codes]),
-        predicted=np.concatenate([data.predicted for data in datas]),
-        weight=np.concatenate(weights) if weights else None,
+        chunks[0],
+        group=np.concatenate([c[chunk.group] for c, chunk in zip(codes, chunks, strict=True)]),
         groups=groups,
-        parts=parts,
-        label_prob=np.concatenate(probs) if probs else None,
-        band=np.concatenate(bands) if bands else None,
+        parts=levels,
+        **{name: joined(name) for name in names},
     )
     return reader.complete(data)
 
@@ -222,91 +224,52 @@ def _read(
     reader: RowReader,
     chunk_rows: int,
     clip: float,
-    progress: Told | None,
+    progress: Progress | None,
     tables: bool,
-) -> Iterator[tuple[str, Any]]:
-    """Chunks and tables of a source, and their files.
+) -> Iterator[tuple[str, core.ScoreTable | ScoreData]]:
+    """Tables, with the names of their files, and checked chunks of a source.
 
     Errors in one file of several begin with its name.
     """
     several = isinstance(source, (list, tuple)) and len(source) > 1
     file, start = -1, 0
-    for piece, more in _with_next(pieces(source, columns, chunk_rows)):
+    for piece in pieces(source, columns, chunk_rows):
         if piece.file != file:
             file, start = piece.file, reader.rows
+        if piece.columns is None and not tables:
+            raise ValueError(f"{piece.where} holds a table, not rows; see load_table")
         try:
-            if piece.columns is None:
-                if not tables:
-                    raise ValueError(f"{piece.where} holds a table, not rows; see load_table")
-                yield piece.where, _table(piece)
+            if piece.columns is None or columns is None:
+                yield piece.where, from_text(piece.table)
                 continue
-            assert columns is not None
-            chunk = _chunk(reader, columns, piece.columns, reader.rows - start)
-            check_edges(chunk.data.score, clip, chunk.row)
+            yield "", _chunk(reader, columns, piece.columns, reader.rows - start, clip)
         except ValueError as error:
-            where = f"{piece.where}: " if several and piece.columns and piece.where else ""
-            unseen = ""
-            if more is not None and more.file == piece.file:
-                unseen = f"; rows from {reader.rows - start} on were not looked at"
-            raise ValueError(f"{where}{error}{unseen}") from error
-        yield piece.where, chunk
+            named = piece.where and (several or piece.columns is None)
+            raise ValueError(f"{piece.where}: {error}" if named else str(error)) from error
         if progress is not None:
             progress(reader.rows)
 
 
-def _with_next(every: Iterator[Piece]) -> Iterator[tuple[Piece, Piece | None]]:
-    """Each piece and the one that follows."""
-    before = next(every, None)
-    while before is not None:
-        after = next(every, None)
-        yield before, after
-        before = after
-
-
-def _sum(total: core.ScoreTable, table: core.ScoreTable, where: str) -> core.ScoreTable:
+def _sum(total: core.ScoreTable | None, table: core.ScoreTable, where: str) -> core.ScoreTable:
     try:
-        return total + table
+        return table if total is None else total + table
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
 
 
-def _table(piece: Piece) -> core.ScoreTable:
-    try:
-        return from_text(piece.table)
-    except ValueError as error:
-        raise ValueError(f"{piece.where}: {error}") from error
-
-
-def _chunk(reader: RowReader, columns: Columns, found: dict[str, Any], first: int) -> Chunk:
-    pred, weight, prob = columns.y_pred, columns.sample_weight, columns.label_prob
-    return reader.read(
-        found[columns.y_true],
-        found[columns.y_score],
-        {name: found[name] for name in columns.sensitive_features},
-        None if pred is None else found[pred],
-        None if weight is None else found[weight],
+def _chunk(
+    reader: RowReader, columns: Columns, arrays: dict[str, Any], first: int, clip: float
+) -> ScoreData:
+    names = (columns.y_pred, columns.sample_weight, columns.label_prob)
+    y_pred, sample_weight, label_prob = (None if name is None else arrays[name] for name in names)
+    chunk = reader.read(
+        arrays[columns.y_true],
+        arrays[columns.y_score],
+        {name: arrays[name] for name in columns.sensitive_features},
+        y_pred,
+        sample_weight,
         first,
-        label_prob=None if prob is None else found[prob],
+        label_prob=label_prob,
     )
-
-
-def _checked(reader: RowReader, table: core.ScoreTable | None) -> core.ScoreTable:
-    """Check the rules on all rows, and complete their table."""
-    weight = table.sums("weight").sum(axis=(1, 2)) if table and table.weighted else None
-    threshold, counts = reader.finish(table.parts if table else (), weight)
-    assert table is not None  # without rows there was an error
-    return replace(table, threshold=threshold, counts=counts)
-
-
-def _check_columns(columns: Columns) -> None:
-    for name in columns.names:
-        if not isinstance(name, str):
-            raise ValueError(f"columns must be named by text; got {name!r}")
-    if not columns.sensitive_features:
-        raise ValueError("sensitive_features must name at least one column; got none")
-
-
-def _check_rows(chunk_rows: Any) -> None:
-    whole = isinstance(chunk_rows, (int, np.integer)) and not isinstance(chunk_rows, bool)
-    if not whole or chunk_rows < 1:
-        raise ValueError(f"chunk_rows must be a whole number of at least 1; got {chunk_rows!r}")
+    check_edges(chunk.data.score, clip, chunk.row)
+    return chunk.data

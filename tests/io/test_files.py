@@ -145,9 +145,7 @@ def test_rows_are_numbered_from_the_start_of_the_file(frame, tmp_path):
     for maker in ("csv", "parquet", "arrow"):
         path = tmp_path / maker
         path.write_bytes(MAKERS[maker](frame.assign(s=np.where(frame["id"] == 321, 1.5, 0.5))))
-        with pytest.raises(
-            ValueError, match=r"got 1.5 at row 321; .* rows from 3[2-9]0 on were not looked at"
-        ):
+        with pytest.raises(ValueError, match="got 1.5 at row 321; transform"):
             lf.summarize(path, **NAMES, chunk_rows=50)
 
 
