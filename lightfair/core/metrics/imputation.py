@@ -16,7 +16,7 @@ It is computed on one of two grids:
 - `confusion_counts`: on the nodes of a table, per stratum (group, predicted class). The sum of
   Bernoullis of a stratum is drawn at once: exactly for at most 32 rows, else from a binomial or a
   Cornish-Fisher expansion that matches its first two or three cumulants.
-- `impute`: on score bins, which metrics of scores and curves over thresholds need. A score bin
+- `impute_group`: on score bins, for metrics of scores and curves over thresholds. A score bin
   (`Slots`, one entry per bin) is a distinct score or a cell of a table, with its predicted class;
   rows of all labels share it. Its unlabeled rows get rows times the mean rate of the bin as
   positives ("expected"), Binomial(rows, mean rate) ("sample"), or Gamma(rows) weights
@@ -388,77 +388,76 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     own = 3 * np.arange(second, dtype=np.int64) + cells.stratum % 3
     nodes = gauss_rule(cells._replace(stratum=own))
     cell = nodes.stratum // 3
-    cell_share = nodes.weight / np.bincount(cell, nodes.weight, minlength=second)[cell]
-    cell_score = np.bincount(cell, cell_share * sigmoid(nodes.logit), minlength=second)
-    stratum, weight, weight_sq, score, place = (
+    share = nodes.weight / np.bincount(cell, nodes.weight, minlength=second)[cell]
+    mean = np.bincount(cell, share * sigmoid(nodes.logit), minlength=second)
+    stratum, place, weight, weight_sq, score = (
         np.concatenate(pair)
         for pair in (
             (points.stratum, cells.stratum),
+            (points.logit, cells.cell),
             (points.weight, cells.weight),
             (points.weight_sq, cells.weight_sq),
-            (sigmoid(points.logit), cell_score),
-            (points.logit, cells.cell),
+            (sigmoid(points.logit), mean),
         )
     )
-    entry = np.concatenate([np.arange(first), first + cell])  # of each node
-    logit, share = np.append(points.logit, nodes.logit), np.append(np.ones(first), cell_share)
-    # entries that differ in their label alone share a bin
+    band, group = np.divmod(stratum // 6, len(table.groups))
     is_cell = np.arange(first + second) >= first
-    side, of_cell, where, bin_of = _distinct(stratum // 3, is_cell, place)
-    size = len(side)
-    by_label, by_label_sq = (
-        np.bincount(3 * bin_of + stratum % 3, column, minlength=3 * size).reshape(size, 3)
-        for column in (weight, weight_sq)
+    entries = np.stack(
+        [stratum // 3 % 2, band, is_cell, place, stratum % 3, weight, weight_sq, score]
     )
-    mean = np.bincount(bin_of, weight * score, minlength=size) / by_label.sum(axis=1)
-    mean[bin_of[~is_cell]] = score[~is_cell]
-    bounds = table.bounds()
-    low, high = (
-        np.where(of_cell, np.clip((where + k) * CELL_WIDTH, *bounds), where) for k in (0.0, 1.0)
-    )
-    low[~of_cell & (where <= bounds[0])] = -np.inf
-    high[~of_cell & (where >= bounds[1])] = np.inf
-    rows = effective_rows(by_label, by_label_sq)
-    rows = np.where(np.abs(rows - np.rint(rows)) < 1e-6, np.rint(rows), rows)
-    band, group = np.divmod(side // 2, len(table.groups))
-    predicted = side % 2
-    rising = np.lexsort((predicted, band, mean, group))
-    rank = np.empty(size, dtype=np.int64)
-    rank[rising] = np.arange(size)
-    node = np.flatnonzero((stratum % 3 == UNLABELED)[entry])
-    at = rank[bin_of[entry[node]]]
-    order = np.argsort(at, kind="stable")
-    node, at = node[order], at[order]
-    edges = np.searchsorted(group[rising], np.arange(len(table.groups) + 1))
-    node_edges = np.searchsorted(at, edges)
+    of_node = np.concatenate([np.arange(first), first + cell])  # entry of each node
+    open_node = stratum[of_node] % 3 == UNLABELED
+    logit, share = np.append(points.logit, nodes.logit), np.append(np.ones(first), share)
     slots = []
     for index in range(len(table.groups)):
-        bins = rising[edges[index] : edges[index + 1]]
-        part = slice(*node_edges[index : index + 2])
-        opened, start = np.unique(at[part] - edges[index], return_index=True)
-        known, known_rows = by_label[bins, :UNLABELED], rows[bins, :UNLABELED]
-        open_weight, open_rows = by_label[bins, UNLABELED], rows[bins, UNLABELED]
+        at = group == index
+        local, use = np.cumsum(at) - 1, open_node & at[of_node]
         slots.append(
-            Slots(
-                *(mean[bins], predicted[bins], band[bins], known, known_rows),
-                *(open_weight, open_rows, low[bins], high[bins]),
-                *(opened, start.astype(np.int64), logit[node[part]], share[node[part]]),
+            _group_slots(
+                entries[:, at], local[of_node[use]], logit[use], share[use], table.bounds()
             )
         )
     return tuple(slots)
 
 
-def _distinct(
-    side: Ints, is_cell: npt.NDArray[np.bool_], place: Floats
-) -> tuple[Ints, npt.NDArray[np.bool_], Floats, Ints]:
-    """The distinct triples of three columns, sorted, and the index of each entry's triple."""
-    order = np.lexsort((place, is_cell, side))
-    columns = tuple(column[order] for column in (side, is_cell, place))
-    new = np.any([np.append(True, c[1:] != c[:-1])[: len(order)] for c in columns], axis=0)
-    index = np.empty(len(order), dtype=np.int64)
-    index[order] = np.cumsum(new) - 1
-    side, is_cell, place = (column[new] for column in columns)
-    return side, is_cell, place, index
+def _group_slots(
+    entries: Floats, of_node: Ints, logit: Floats, share: Floats, bounds: tuple[float, float]
+) -> Slots:
+    """Join the entries of a group that differ in their label alone.
+
+    entries: float64 (8, entry), as in `score_slots`; of_node, logit, share: (node,), entry, logit
+    and share of the entry, of unlabeled nodes.
+    """
+    bins, bin_of = np.unique(entries[:4], axis=1, return_inverse=True)
+    bin_of = bin_of.reshape(-1)
+    label, weight, weight_sq, score = entries[4:]
+    size, exact = bins.shape[1], entries[2] == 0.0
+    mean = np.bincount(bin_of, weight * score, size) / np.bincount(bin_of, weight, size)
+    mean[bin_of[exact]] = score[exact]
+    order = np.lexsort((bins[0], bins[1], mean))
+    rank = np.argsort(order)
+    mean, bin_of = mean[order], rank[bin_of]
+    predicted, band, is_cell, place = bins[:, order]
+    key = (3 * bin_of + label).astype(np.int64)
+    by_label, by_label_sq = (
+        np.bincount(key, column, 3 * size).reshape(size, 3) for column in (weight, weight_sq)
+    )
+    rows = effective_rows(by_label, by_label_sq)
+    rows = np.where(np.abs(rows - np.rint(rows)) < 1e-6, np.rint(rows), rows)
+    low, high = (
+        np.where(is_cell, np.clip((place + k) * CELL_WIDTH, *bounds), place) for k in (0.0, 1.0)
+    )
+    low[(is_cell == 0.0) & (place <= bounds[0])] = -np.inf
+    high[(is_cell == 0.0) & (place >= bounds[1])] = np.inf
+    at_node = bin_of[of_node]
+    by_bin = np.argsort(at_node, kind="stable")
+    opened, start = np.unique(at_node[by_bin], return_index=True)
+    return Slots(
+        *(mean, predicted.astype(np.int64), band.astype(np.int64)),
+        *(by_label[:, :UNLABELED], rows[:, :UNLABELED]),
+        *(by_label[:, UNLABELED], rows[:, UNLABELED], low, high),
+        *(opened, start.astype(np.int64), logit[by_bin], share[by_bin]),
+    )
 
 
 def slot_rates(psi: Floats, slots: Slots, regions: Regions, cap: float = np.inf) -> Floats:
@@ -481,13 +480,14 @@ def slot_rates(psi: Floats, slots: Slots, regions: Regions, cap: float = np.inf)
     return np.clip(rates, 0.0, 1.0, out=rates)
 
 
-def impute(
+def impute_group(
     psi: Floats,
+    index: int,
     slots: Slots,
     regions: Regions,
     *,
     target: str,
-    rng: np.random.Generator,
+    seed: int,
     cap: float = np.inf,
 ) -> Imputed:
     """Impute the labels in all score bins of a group, by draw.
@@ -495,22 +495,26 @@ def impute(
     Parameters
     ----------
     psi
-        float64 (n, 3 + J), draws of the group.
+        float64 (chain, draw, group, 3 + J), of all groups.
+    index
+        Of the group.
     slots, regions
         Of the group, and of the posterior.
     target
         One of "expected", "sample", "population".
-    rng
-        Used by "sample" and "population".
+    seed
+        Of the draws; the same seed gives the same labels.
     cap
         Upper bound of the log odds.
 
     Returns
     -------
-    Imputed. Labeled rows are included; for "population" weights are up to a factor per draw.
+    Imputed, with n = chain * draw. Labeled rows are included; for "population" weights are up to a
+    factor per draw.
     """
-    rate = slot_rates(psi, slots, regions, cap)
-    n, size, at = len(psi), len(slots.score), slots.open
+    rng = np.random.default_rng([seed, index])
+    rate = slot_rates(psi[:, :, index].reshape(-1, psi.shape[-1]), slots, regions, cap)
+    n, size, at = len(rate), len(slots.score), slots.open
     if target != "population":
         total = slots.total
         if target == "sample":
@@ -548,25 +552,6 @@ def _draw_shares(rate: Floats, rows: Floats, rng: np.random.Generator) -> None:
         if uneven:
             number = low + (rng.random(number.shape) < more)
         rate[block] = rng.binomial(number.astype(np.int64), rate[block]) / number
-
-
-def impute_group(
-    psi: Floats,
-    index: int,
-    slots: Slots,
-    regions: Regions,
-    *,
-    target: str,
-    seed: int,
-    cap: float = np.inf,
-) -> Imputed:
-    """Impute one group of a posterior, psi (chain, draw, group, 3 + J): draws in that order.
-
-    The same seed gives the same labels.
-    """
-    flat = psi[:, :, index].reshape(-1, psi.shape[-1])
-    rng = np.random.default_rng([seed, index])
-    return impute(flat, slots, regions, target=target, rng=rng, cap=cap)
 
 
 def slot_theta(metric: Metric, score: Floats, weight: Floats, label: Floats) -> Floats:
