@@ -31,7 +31,7 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     from .comparison.gaps import Simultaneous
-    from .comparison.pooled import Drawn, Margin
+    from .comparison.pooled import GroupDraws, Margin
     from .comparison.verdict import Question, Verdict
     from .metrics.estimate import Ratio
     from .metrics.imputation import Imputed
@@ -549,17 +549,15 @@ class Assessment:
         )
 
     @property
-    def _drawn(self) -> Drawn:
-        from .comparison.pooled import Drawn
+    def _drawn(self) -> GroupDraws:
+        from .comparison.pooled import GroupDraws
 
-        fixed = self.settings.target != "population"
-        return Drawn(
-            self.counts,
-            lambda at: self.imputed(self.groups[at]),
-            self.table,
-            self.fine,
-            fixed,
-        )
+        finite = self.settings.target != "population"
+
+        def imputed(group: int) -> Imputed:
+            return self.imputed(self.groups[group])
+
+        return GroupDraws(self.counts, imputed, self.table, self.fine, finite)
 
     def _known(self, metric: str | Metric, *groups: int) -> bool:
         """Whether a metric is a fact of the rows: free of labels, or of groups with all labels."""

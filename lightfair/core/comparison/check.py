@@ -1,9 +1,8 @@
-"""Checks: a limit on the gaps of a metric, as the library and the command line read it.
+"""Checks: a limit on the gaps of a metric, parsed for the library and the command line.
 
-"tpr<=0.05" asks that no two groups differ by more than 0.05; "selection_rate ratio>=0.8" that the
-lowest is at least four fifths of the highest. A criterion's name works like a metric's, and asks
-for all of its metrics at once: "equalized_odds<=0.1". Limits are inclusive. The answer is the
-business of `verdict`.
+"tpr<=0.05": no two groups differ by more than 0.05. "selection_rate ratio>=0.8": the lowest is at
+least four fifths of the highest. The name of a criterion stands for all of its metrics at once:
+"equalized_odds<=0.1". Limits are inclusive. `verdict` judges a check.
 """
 
 from __future__ import annotations
@@ -32,23 +31,23 @@ class Check(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The check as it is written: tpr<=0.05."""
+        """The check as text, such as tpr<=0.05."""
         sign = "<=" if self.relation == "difference" else " ratio>="
         return f"{self.metric}{sign}{self.within:.15g}"
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """The metrics that it is about."""
+        """The metrics that it limits."""
         return CRITERIA.get(self.metric, (self.metric,))
 
 
 def parse_check(text: Any) -> Check:
-    """Read a check; a Check is taken as it is.
+    """Parse a check; a Check is validated and returned.
 
     Raises
     ------
     ValueError
-        If it cannot be read; the message has an example.
+        If it is not a check; the message has an example.
 
     Examples
     --------
@@ -61,52 +60,50 @@ def parse_check(text: Any) -> Check:
     match = _CHECK.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"check must be a metric, <= and a limit, as in {EXAMPLES}; got {text!r}")
-    metric, word, sign, number = match.groups()
-    relation = word or "difference"
-    if relation not in RELATIONS:
-        raise ValueError(
-            f"check {text}: it is of a difference or a ratio, as in {EXAMPLES}; got {word!r}"
-        )
-    wanted = "<=" if relation == "difference" else ">="
-    if sign != wanted:
-        raise ValueError(
-            f"check {text}: a {relation} is checked with {wanted}, as in {EXAMPLES}; got {sign}"
-        )
-    try:
-        within = float(number)
-    except ValueError:
-        raise ValueError(
-            f"check {text}: its limit must be a number, as in {EXAMPLES}; got {number.strip()!r}"
-        ) from None
+    metric, relation, sign, limit = match.groups(default="difference")
+    expected = "<=" if relation == "difference" else ">="
+    within = _number(limit)
+    for valid, rule, value in (
+        (relation in RELATIONS, "it is of a difference or a ratio", repr(relation)),
+        (sign == expected, f"a {relation} is checked with {expected}", sign),
+        (within is not None, "its limit must be a number", repr(limit.strip())),
+    ):
+        if not valid:
+            raise ValueError(f"check {text}: {rule}, as in {EXAMPLES}; got {value}")
     try:
         return make_check(metric.strip(), within, relation)
     except ValueError as error:
         raise of_check(text, error) from None
 
 
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
 def of_check(text: str, error: ValueError) -> ValueError:
-    """Return an error that says which check it is of, as that is written."""
+    """Return an error about a limit with the text of its check."""
     return ValueError(f"check {text}: {str(error).replace('within must', 'its limit must', 1)}")
 
 
 def make_check(metric: str, within: Any, relation: str = "difference") -> Check:
-    """Return a check; raise ValueError where its relation or limit breaks its rule."""
+    """Return a check; raise ValueError if its relation or limit breaks its rule."""
     if relation not in RELATIONS:
         raise ValueError(f"relation must be one of {', '.join(RELATIONS)}; got {relation!r}")
-    if relation == "ratio" and not lies_in(within, 0.0, 1.0):
-        raise ValueError(
-            f"within must lie in (0, 1) for a ratio; got {within!r} for {metric}; four fifths "
-            "is 0.8"
-        )
-    if relation == "difference" and not lies_in(within, 0.0, math.inf):
-        raise ValueError(
-            f"within must be a number above 0; got {within!r} for {metric}; 0.05 is five points"
-        )
+    most, rule, example = (
+        (1.0, "lie in (0, 1) for a ratio", "four fifths is 0.8")
+        if relation == "ratio"
+        else (math.inf, "be a number above 0", "0.05 is five points")
+    )
+    if not lies_in(within, 0.0, most):
+        raise ValueError(f"within must {rule}; got {within!r} for {metric}; {example}")
     return Check(canonical(metric), float(within), relation)
 
 
 def check_range(check: Check, metric: str, bounds: tuple[float, float]) -> None:
-    """Raise ValueError where a limit can decide nothing, given the bounds of a metric."""
+    """Raise ValueError if a limit has no effect, given the bounds of a metric."""
     low, high = bounds
     if check.relation == "ratio" and low < 0.0:
         raise ValueError(

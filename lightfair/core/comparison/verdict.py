@@ -1,32 +1,27 @@
-"""Verdict: are the gaps small enough? Pass, fail, or not enough evidence to say.
+"""Verdicts on checks: pass, fail, or inconclusive.
 
     pass          P(all gaps of the check are within its limit) >= prob
-    fail          P(this group is above that one by more than the limit) >= prob, of some pair
-    insufficient  neither, or something stands against a verdict
+    fail          P(this group is above that one by more than the limit) >= prob, for some pair
+    insufficient  neither, or an obstacle: inconclusive
 
-To pass is a joint statement, of all pairs and metrics at once. To fail needs a pair and a
-direction: among several groups of which little is known some gap is large for sure, though they be
-equal, and that is no evidence against any of them. With two groups the two statements are each
-other's opposites, up to the smaller tail.
+Passing is a joint statement about all pairs and metrics. Failing needs one pair and a direction:
+among several groups with few labels some gap is almost surely large even if all are equal, and that
+is not evidence against any of them. With two groups the two statements are complementary, up to the
+smaller tail.
 
-What stands against a verdict: chains that have not converged; a group without labels, whose numbers
-rest on the prior and the other groups; a metric that is undefined in more than 5 % of the draws.
-The last two forbid to pass; the gaps that they leave may still fail. A group without rows has no
-gaps: it gets no verdict, and is listed. `prob` is that of the intervals unless it is given. What is
-known exactly is decided with certainty.
+Obstacles are chains that have not converged; a group without labels, whose numbers depend on the
+prior and the other groups; and a metric that is undefined in more than 5 % of the draws. The last
+two rule out a pass; other gaps may still fail. A group without rows has no gaps: it gets no
+verdict, and is listed. `prob` is the credible level unless given. Exact gaps are decided with
+certainty.
 
-How many labels would probably settle it is the smallest number with which that has a chance of
-80 %. Between two groups `planning` forecasts it. Else draws are taken for the truth, and the draws
-that there are are moved towards it and narrowed as the mean and the spread of a normal posterior
-would be, with a variance that falls as 1 / labels.
-
-On the command line verdicts are on top of the report and in the exit code: 0 where all pass, 1
-where one fails, 3 where none fails and one lacks evidence::
+On the command line verdicts head the report and determine the exit code: 0 if all pass, 1 if one
+fails, 3 if none fails and one is inconclusive::
 
     lightfair assess scores.csv --score score --label label --group sex \
         --check "tpr<=0.05" --check "selection_rate ratio>=0.8"
 
-From Python: `assess(..., checks=[...])` and `result.checks`, or `result.check("tpr<=0.05")`.
+In Python: `assess(..., checks=[...])` and `result.checks`, or `result.check("tpr<=0.05")`.
 """
 
 from __future__ import annotations
@@ -40,7 +35,7 @@ import numpy.typing as npt
 
 from ..data.logit import Floats
 from ..data.messages import counted, number, probability
-from ..metrics.estimate import BORDER, ROUNDING, UNDEFINED_LIMIT, undefined_reason
+from ..metrics.estimate import BORDER, UNDEFINED_LIMIT, rounded, undefined_reason
 from .check import Check
 from .gaps import ByGroup, pair_indices
 
@@ -48,14 +43,14 @@ Bools = npt.NDArray[np.bool_]
 
 BLOCK = 256  # pairs at a time
 
-NO_RATIO = "a ratio of 0 to 0 is undefined"
+LISTED = 200  # pairs in the plain values, the worst
 
-NO_END = "no number of labels within reach would probably settle it"
+NO_RATIO = "a ratio of 0 to 0 is undefined"
 
 
 @dataclass(frozen=True)
 class PairWithin:
-    """Whether one pair of groups is within the limit, in all metrics of the check at once.
+    """Probability that one pair of groups is within the limit, in all metrics at once.
 
     Attributes
     ----------
@@ -64,8 +59,8 @@ class PairWithin:
     reason : str or None
         Why there is no probability.
     gap : float or None
-        Posterior mean of what the limit is of: of the largest absolute difference over the metrics,
-        or of the smallest ratio of the lower to the higher.
+        Posterior mean of the largest absolute difference over the metrics, or of the smallest ratio
+        of the lower to the higher.
     """
 
     group: str
@@ -76,10 +71,10 @@ class PairWithin:
 
 
 class Beyond(NamedTuple):
-    """The direction that is surest beyond the limit, of those that are equally sure the farthest.
+    """The direction most probably beyond the limit; among equal ones, that of the widest gap.
 
-    A metric, two groups, the probability, and the posterior mean of what the limit is of: of the
-    difference, or of the ratio of the lower to the higher.
+    A metric, two groups, the probability, and the posterior mean of the difference, or of the ratio
+    of the lower to the higher.
     """
 
     metric: str
@@ -100,23 +95,22 @@ class Verdict:
     prob : float
         Probability that a verdict needs.
     prob_within : float or None
-        Joint probability that all gaps are within the limit, of the gaps that can be judged; None
-        where none can.
+        Joint probability that all gaps that can be judged are within the limit; None if none can.
     pairs : tuple of PairWithin
-        Each pair alone.
+        Each pair separately.
     exact : bool
-        Whether all gaps are facts of the rows.
+        Whether all gaps are known exactly.
     reason : str or None
-        Why there is not enough evidence.
+        Why the check is inconclusive.
     more_labels : int or None
-        About how many more labels would probably settle it; None where labels are not what is
-        missing, or the forecast has no end.
+        About how many more labels would probably settle it; None if labels are not missing, or no
+        number within reach would.
     empty_groups : tuple of str
-        Groups without rows: they have no verdict.
+        Groups without rows; they have no verdict.
     beyond : Beyond or None
-        What fails: the surest of the directions beyond the limit; None where nothing fails.
+        The gap that fails, or None.
     more_labels_reason : str or None
-        Why there is no `more_labels`; None where there is.
+        Why `more_labels` is None.
 
     Examples
     --------
@@ -154,36 +148,55 @@ class Verdict:
 
     @property
     def relation(self) -> str:
-        """What the limit is of: "difference" or "ratio"."""
+        """What is limited: "difference" or "ratio"."""
         return self.check.relation
 
     @property
     def worst(self) -> PairWithin | None:
-        """The first of `ranked`; None where no pair can be judged."""
+        """The first of `ranked`; None if no pair can be judged."""
         first = self.ranked[0] if self.pairs else None
         return None if first is None or first.prob_within is None else first
 
     @property
     def ranked(self) -> tuple[PairWithin, ...]:
-        """The pairs, the least likely within the limit first, of equals that of the widest gap."""
+        """The pairs, least likely within the limit first, then by the widest gap."""
+        sign = 1.0 if self.relation == "ratio" else -1.0
 
         def key(pair: PairWithin) -> tuple[float, float]:
             if pair.prob_within is None or pair.gap is None:
                 return 2.0, 0.0
-            return pair.prob_within, pair.gap if self.relation == "ratio" else -pair.gap
+            return pair.prob_within, sign * pair.gap
 
         return tuple(sorted(self.pairs, key=key))
 
     @property
     def sentence(self) -> str:
-        """The verdict in words."""
-
-        return verdict_sentence(self)
+        """The verdict in words, with its probabilities."""
+        inconclusive = self.status == "insufficient"
+        status = "insufficient evidence" if inconclusive else self.status
+        because = inconclusive or not self.exact
+        because = because and (self.reason is not None or self.beyond is not None)
+        return f"{self.check.text}: {status}{', ' if because else '; '}{_basis(self)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values; of more than 200 pairs, the worst."""
-
-        return verdict_values(self)
+        ranked = self.ranked
+        return {
+            "check": self.check.text,
+            **self.check._asdict(),
+            "status": self.status,
+            "prob": self.prob,
+            "prob_within": self.prob_within,
+            "exact": self.exact,
+            "reason": self.reason,
+            "more_labels": self.more_labels,
+            **({"more_labels_reason": why} if (why := self.more_labels_reason) else {}),
+            "pairs": [dict(pair.__dict__) for pair in ranked[:LISTED]],
+            "pairs_left_out": max(len(ranked) - LISTED, 0),
+            "empty_groups": list(self.empty_groups),
+            **({} if self.beyond is None else {"beyond": self.beyond._asdict()}),
+            "sentence": self.sentence,
+        }
 
 
 class Question(NamedTuple):
@@ -199,7 +212,7 @@ class Question(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """Whether all that is compared is a fact."""
+        """Whether all compared metrics are known exactly."""
         involved = np.unique(self.pairs)
         return all(bool(part.known[involved].all()) for part in self.parts)
 
@@ -207,29 +220,29 @@ class Question(NamedTuple):
         """For each metric the groups that cannot be judged, and why."""
         found = []
         for metric, part in zip(self.check.metrics, self.parts, strict=True):
-            mine = {}
+            reasons = {}
             for at, name in enumerate(part.groups):
                 if not (self.labeled[at] or part.known[at] or part.label_free):
-                    mine[at] = f"group {name} has no labels and rests on the prior"
+                    reasons[at] = f"group {name} has no labels and rests on the prior"
                 elif why := undefined_reason(float(part.undefined[at]), part.lack):
-                    mine[at] = f"{metric} of {name} is undefined: {why}"
-            found.append(mine)
+                    reasons[at] = f"{metric} of {name} is undefined: {why}"
+            found.append(reasons)
         return found
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """Return 1 where any fails, else 3 where any lacks evidence, else 0."""
-    found = {verdict.status for verdict in verdicts}
-    return 1 if "fail" in found else 3 if "insufficient" in found else 0
+    """Return 1 if any verdict is fail, else 3 if any is inconclusive, else 0."""
+    statuses = {verdict.status for verdict in verdicts}
+    return 1 if "fail" in statuses else 3 if "insufficient" in statuses else 0
 
 
 def compared_pairs(
     groups: int, group: int | None, reference: int | None, base: int | None
 ) -> list[tuple[int, int]]:
-    """Return the pairs that a check is about, as (group, reference).
+    """Return the pairs that a check compares, as (group, reference).
 
     With neither, every pair, `base` the reference in its own; with a reference, every other group
-    and it; with a group, that one and the reference, `base` where none is given.
+    and it; with a group, that one and the reference, by default `base`.
     """
     if group is None and reference is None:
         return pair_indices(groups, base)
@@ -247,12 +260,11 @@ def judge(
     empty_groups: tuple[str, ...] = (),
     forecast: Callable[[], int | None] = lambda: None,
 ) -> Verdict:
-    """Give a verdict.
+    """Return the verdict on a check.
 
     Parameters
     ----------
     question
-        What is asked.
     prob
         Probability that a verdict needs, in (0, 1).
     unconverged
@@ -260,89 +272,67 @@ def judge(
     empty_groups
         Names of groups without rows.
     forecast
-        Returns how many more labels would probably settle it; called where that is what is missing.
+        Returns how many more labels would probably settle it; called if labels are missing.
     """
-    if question.exact:  # every draw says the same
-        alike = tuple(replace(part, draws=part.draws[:1, :1]) for part in question.parts)
-        question = question._replace(parts=alike)
+    exact = question.exact
+    if exact:  # all draws are equal
+        parts = tuple(replace(part, draws=part.draws[:1, :1]) for part in question.parts)
+        question = question._replace(parts=parts)
     obstacles = question.obstacles()
-    inside, beyond = joint(question, obstacles)
-    said = inside + beyond
-    each = by_pair(question, obstacles)
-    status, reason, more, why = "insufficient", None, None, None
-    if unconverged is not None and not question.exact:
+    gaps = pair_gaps(question, obstacles)
+    inside, beyond = gaps.all_inside, gaps.any_beyond
+    judged = inside + beyond
+    in_the_way = [
+        why[at] for why in obstacles for pair in question.pairs for at in pair if at in why
+    ]
+    status, reason, more, no_forecast = "insufficient", None, None, None
+    if unconverged is not None and not exact:
         reason = unconverged
-    elif each.surest >= prob:
+    elif gaps.surest >= prob:
         status = "fail"
-    elif against := [m[at] for m in obstacles for pair in question.pairs for at in pair if at in m]:
-        reason = against[0]
-    elif 1.0 - said > UNDEFINED_LIMIT:
-        reason = f"a gap is undefined in {1.0 - said:.0%} of the draws"
-        reason = NO_RATIO if question.exact else reason
-    elif inside >= prob * said:
+    elif in_the_way:
+        reason = in_the_way[0]
+    elif 1.0 - judged > UNDEFINED_LIMIT:
+        reason = NO_RATIO if exact else f"a gap is undefined in {1.0 - judged:.0%} of the draws"
+    elif inside >= prob * judged:
         status = "pass"
     else:
         reason = f"neither within nor beyond it with probability {prob:g}"
         if len(question.pairs) > 1:
             reason = f"not all within, and no pair beyond it with probability {prob:g}"
-            if beyond >= prob * said:  # as it is of equal groups of which little is known
+            if beyond >= prob * judged:  # typical of equal groups with few labels
                 reason = f"some pair is beyond it, but no one pair is with probability {prob:g}"
         more = forecast()
-        why = None if more is not None else NO_END
-    if more is None and why is None:
-        why = f"the verdict is {status}" if reason is None else f"not forecast, as {reason}"
+        no_forecast = "no number of labels within reach would probably settle it"
+    if no_forecast is None:
+        no_forecast = f"the verdict is {status}" if reason is None else f"not forecast, as {reason}"
     return Verdict(
         question.check,
         status,
         prob,
-        inside / said if said > 0.0 else None,
-        _pairs(question, each, obstacles),
-        question.exact,
+        inside / judged if judged > 0.0 else None,
+        _pairs(question, gaps, obstacles),
+        exact,
         reason,
         more,
         empty_groups,
-        surest(question, each) if status == "fail" else None,
-        why,
+        _surest(question, gaps) if status == "fail" else None,
+        no_forecast if more is None else None,
     )
 
 
-def joint(question: Question, obstacles: list[dict[int, str]]) -> tuple[float, float]:
-    """Return the shares of draws with all gaps within the limit, and with some gap beyond it.
+class PairGaps(NamedTuple):
+    """Shares of draws with gaps within and beyond the limit, and means of the gaps.
 
-    The rest are draws in which nothing is beyond it and a gap is undefined. Groups with obstacles
-    do not count.
-    """
-    beyond = unknown = np.zeros(question.parts[0].draws[..., 0].size, dtype=bool)
-    asked = False
-    for part, mine in zip(question.parts, obstacles, strict=True):
-        pairs = [pair for pair in question.pairs if not mine.keys() & set(pair)]
-        if not pairs:
-            continue
-        asked = True
-        values = part.draws.reshape(-1, len(part.groups))
-        if 2 * len(question.pairs) == len(part.groups) * (len(part.groups) - 1):
-            kept = np.delete(values, [*mine], axis=1)  # of every pair the extremes say all
-            unknown = unknown | np.isnan(kept).any(axis=1)
-            one, two = (f.reduce(kept, axis=1)[:, None] for f in (np.fmax, np.fmin))
-        else:
-            one, two = (values[:, [*column]] for column in zip(*pairs, strict=True))
-        _, seen, up, down = compared(question.check, one, two)
-        beyond = beyond | (up | down).any(axis=1)
-        unknown = unknown | (~seen).any(axis=1)
-    if not asked:
-        return 0.0, 0.0
-    return float((~beyond & ~unknown).mean()), float(beyond.mean())
-
-
-class ByPair(NamedTuple):
-    """Of each pair alone: shares of draws, and means of what the limit is of.
-
-    inside: within the limit in all metrics; beyond: in some not; gap: mean in the metric where it
-    is worst: float64 (pair,), NaN where nothing can be said. up, down: shares in which the first of
-    a pair is too far above the second, and the second above the first; apart: mean of `gaps`:
-    float64 (metric, pair), shares 0 where nothing can be said.
+    all_inside, any_beyond: of all pairs at once, in the metrics that can be judged; inside, beyond:
+    float64 (pair,), of each pair separately, in all metrics and in any; gap: float64 (pair,), mean
+    in the metric where it is worst; these are NaN if a pair cannot be judged. up, down: float64
+    (metric, pair), shares in which the first of a pair is too far above the second, and the second
+    above the first, 0 if it cannot be judged; apart: float64 (metric, pair), mean gap.
     """
 
+    all_inside: float
+    any_beyond: float
     inside: Floats
     beyond: Floats
     gap: Floats
@@ -356,213 +346,155 @@ class ByPair(NamedTuple):
         return float(max(self.up.max(), self.down.max()))
 
 
-def by_pair(question: Question, obstacles: list[dict[int, str]]) -> ByPair:
-    """Judge each pair alone."""
+def pair_gaps(question: Question, obstacles: list[dict[int, str]]) -> PairGaps:
+    """Compare the pairs of a check with its limit, draw by draw."""
     size = (len(question.parts), len(question.pairs))
     inside, beyond, gap = np.full((3, size[1]), np.nan)
     up, down, apart = np.zeros((3, *size))
+    usable = np.array([[not why.keys() & {*pair} for pair in question.pairs] for why in obstacles])
+    any_beyond = any_unknown = np.zeros(question.parts[0].draws[..., 0].size, dtype=bool)
     worse = np.fmin if question.check.relation == "ratio" else np.fmax
     for first in range(0, size[1], BLOCK):
         block = slice(first, first + BLOCK)
-        pairs = question.pairs[block]
-        one, two = (np.array(column) for column in zip(*pairs, strict=True))
+        one, two = (np.array(column) for column in zip(*question.pairs[block], strict=True))
         outside = unknown = np.zeros((), dtype=bool)
         worst = np.full((), np.nan)
-        open_pair = np.zeros(len(pairs), dtype=bool)
-        for m, (part, mine) in enumerate(zip(question.parts, obstacles, strict=True)):
-            values = part.draws.reshape(-1, len(part.groups))
-            far, seen, rise, fall = compared(question.check, values[:, one], values[:, two])
-            usable = np.array([not mine.keys() & set(pair) for pair in pairs])
-            open_pair |= ~usable
-            outside = outside | rise | fall
-            unknown = unknown | ~seen
+        for m, part in enumerate(question.parts):
+            draws, ok = part.draws.reshape(-1, len(part.groups)), usable[m, block]
+            far, rise, fall = _compare(question.check, draws[:, one], draws[:, two])
+            undefined = np.isnan(far)
+            any_beyond = any_beyond | (rise | fall)[:, ok].any(axis=1)
+            any_unknown = any_unknown | undefined[:, ok].any(axis=1)
+            outside, unknown = outside | rise | fall, unknown | undefined
             worst = worse(worst, np.abs(far))
-            sure = np.where(usable, directions(seen, rise, fall), 0.0)
-            up[m, block], down[m, block] = sure
+            ok = ok & (undefined.mean(axis=0) <= UNDEFINED_LIMIT)
+            defined = np.maximum((~undefined).sum(axis=0), 1)
+            up[m, block] = np.where(ok, rise.sum(axis=0) / defined, 0.0)
+            down[m, block] = np.where(ok, fall.sum(axis=0) / defined, 0.0)
             apart[m, block] = _mean(far)
-        inside[block] = np.where(open_pair, np.nan, (~outside & ~unknown).mean(axis=0))
-        beyond[block] = np.where(open_pair, np.nan, outside.mean(axis=0))
-        gap[block] = np.where(open_pair, np.nan, _mean(worst))
-    return ByPair(inside, beyond, gap, up, down, apart)
+        ok = usable[:, block].all(axis=0)
+        inside[block] = np.where(ok, (~outside & ~unknown).mean(axis=0), np.nan)
+        beyond[block] = np.where(ok, outside.mean(axis=0), np.nan)
+        gap[block] = np.where(ok, _mean(worst), np.nan)
+    all_inside = float((~any_beyond & ~any_unknown).mean()) if usable.any() else 0.0
+    return PairGaps(all_inside, float(any_beyond.mean()), inside, beyond, gap, up, down, apart)
 
 
-def directions(seen: Bools, up: Bools, down: Bools) -> Floats:
-    """Return the probabilities that one, and that two, is too far above, float64 (2, pair).
+def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Bools]:
+    """Return the gap, NaN if undefined, and whether one, or two, is too far above the other.
 
-    Arguments (draw, pair) as from `compared`; 0 where the gap is undefined in too many draws.
+    The gap is the difference one - two, or the ratio of the lower to the higher, in [0, 1].
     """
-    share = np.stack([up.sum(axis=0), down.sum(axis=0)]) / np.maximum(seen.sum(axis=0), 1)
-    return np.where(seen.mean(axis=0) < 1.0 - UNDEFINED_LIMIT, 0.0, share)
-
-
-def surest(question: Question, each: ByPair) -> Beyond:
-    """Return the direction whose probability is `ByPair.surest`, of several the farthest."""
-    ratio = question.check.relation == "ratio"
-    probs = np.stack([each.up, each.down])
-    signed = np.stack([each.apart, each.apart if ratio else -each.apart])
-    farthest = np.where(probs == each.surest, -signed if ratio else signed, -np.inf)
-    down, m, at = np.unravel_index(int(np.argmax(farthest)), farthest.shape)
-    names = [question.parts[m].groups[one] for one in question.pairs[at]]
-    high, low = reversed(names) if down else names
-    metric = question.check.metrics[m]
-    return Beyond(metric, high, low, each.surest, float(signed[down, m, at]))
-
-
-def gaps(check: Check, one: Floats, two: Floats) -> Floats:
-    """Return what the limit is of, NaN where it is undefined.
-
-    The difference one - two, or the ratio of the lower to the higher, in [0, 1].
-    """
-    if check.relation == "difference":
-        return one - two
-    one, two = (np.where(np.abs(values) < ROUNDING, 0.0, values) for values in (one, two))
-    low, high = np.minimum(one, two), np.maximum(one, two)
-    ratio: Floats = np.divide(low, high, out=np.full_like(low, np.nan), where=high > 0.0)
-    return ratio
+    with np.errstate(invalid="ignore"):
+        if check.relation == "difference":
+            gap = one - two
+            return gap, gap > check.within + BORDER, gap < -check.within - BORDER
+        one, two = rounded(one), rounded(two)
+        low, high = np.minimum(one, two), np.maximum(one, two)
+        gap = np.divide(low, high, out=np.full_like(low, np.nan), where=high > 0.0)
+        apart = gap < check.within - BORDER
+    return gap, apart & (one > two), apart & (two > one)
 
 
 def _mean(values: Floats) -> Floats:
-    """The mean over draws that are defined, of each column."""
-    whole = np.asarray(values.mean(axis=0))
-    if not np.isnan(whole).any():
-        return whole
-    seen = ~np.isnan(values)
-    total = np.where(seen, values, 0.0).sum(axis=0)
-    count = seen.sum(axis=0)
-    mean: Floats = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-    return mean
+    """Mean over defined draws, of each column; NaN if there are none."""
+    defined = ~np.isnan(values)
+    total = np.sum(values, axis=0, where=defined)
+    count = defined.sum(axis=0)
+    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
 
 
-def compared(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Bools, Bools]:
-    """Return `gaps`, where they are defined, and where one, or two, is too far above the other."""
-    gap = gaps(check, one, two)
-    seen = ~np.isnan(gap)
-    if check.relation == "difference":
-        defined = np.where(seen, gap, 0.0)
-        return gap, seen, defined > check.within + BORDER, defined < -check.within - BORDER
-    apart = seen & (gap < check.within - BORDER)
-    return gap, seen, apart & (one > two), apart & (two > one)
+def _surest(question: Question, gaps: PairGaps) -> Beyond:
+    """Return the direction whose probability is `PairGaps.surest`, among equal ones the widest."""
+    ratio = question.check.relation == "ratio"
+    signed = np.stack([gaps.apart, gaps.apart if ratio else -gaps.apart])
+    width = np.where(np.stack([gaps.up, gaps.down]) == gaps.surest, signed, np.nan)
+    width = np.where(np.isnan(width), -np.inf, -width if ratio else width)
+    down, m, at = np.unravel_index(int(np.argmax(width)), width.shape)
+    names = [question.parts[m].groups[group] for group in question.pairs[at]]
+    high, low = reversed(names) if down else names
+    metric = question.check.metrics[m]
+    return Beyond(metric, high, low, gaps.surest, float(signed[down, m, at]))
 
 
 def _pairs(
-    question: Question, each: ByPair, obstacles: list[dict[int, str]]
+    question: Question, gaps: PairGaps, obstacles: list[dict[int, str]]
 ) -> tuple[PairWithin, ...]:
-    names, found = question.parts[0].groups, []
-    numbers = zip(question.pairs, each.inside, each.beyond, each.gap, strict=True)
-    for pair, inside, beyond, gap in numbers:
-        one, two = (names[at] for at in pair)
-        reason = next((mine[at] for mine in obstacles for at in pair if at in mine), None)
-        share = 1.0 - inside - beyond
-        if reason is None and share > UNDEFINED_LIMIT:
-            reason = NO_RATIO if question.exact else f"undefined in {share:.0%} of the draws"
+    pairs = []
+    columns = zip(question.pairs, gaps.inside, gaps.beyond, gaps.gap, strict=True)
+    for pair, inside, beyond, gap in columns:
+        one, two = (question.parts[0].groups[at] for at in pair)
+        reason = next((why[at] for why in obstacles for at in pair if at in why), None)
+        undefined = 1.0 - inside - beyond
+        if reason is None and undefined > UNDEFINED_LIMIT:
+            reason = NO_RATIO if question.exact else f"undefined in {undefined:.0%} of the draws"
         if reason is not None:
-            found.append(PairWithin(one, two, None, reason))
+            pairs.append(PairWithin(one, two, None, reason))
         else:
-            within = float(inside / (inside + beyond))
-            found.append(PairWithin(one, two, within, gap=float(gap)))
-    return tuple(found)
-
-
-LISTED = 200  # pairs in the plain values, those that matter most
-
-
-def verdict_values(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as plain values; of more than 200 pairs, the least likely within."""
-    listed = verdict.ranked
-    return {
-        "check": verdict.check.text,
-        **verdict.check._asdict(),
-        "status": verdict.status,
-        "prob": verdict.prob,
-        "prob_within": verdict.prob_within,
-        "exact": verdict.exact,
-        "reason": verdict.reason,
-        "more_labels": verdict.more_labels,
-        **({"more_labels_reason": why} if (why := verdict.more_labels_reason) else {}),
-        "pairs": [dict(pair.__dict__) for pair in listed[:LISTED]],
-        "pairs_left_out": max(len(listed) - LISTED, 0),
-        "empty_groups": list(verdict.empty_groups),
-        **({} if verdict.beyond is None else {"beyond": verdict.beyond._asdict()}),
-        "sentence": verdict.sentence,
-    }
-
-
-def verdict_sentence(verdict: Verdict) -> str:
-    """Say a verdict, with the probabilities that it rests on."""
-    status = "insufficient evidence" if verdict.status == "insufficient" else verdict.status
-    known = verdict.exact and verdict.status != "insufficient"
-    because = not known and (verdict.reason is not None or verdict.beyond is not None)
-    return f"{verdict.check.text}: {status}{', ' if because else '; '}{_because(verdict)}."
+            pairs.append(PairWithin(one, two, float(inside / (inside + beyond)), gap=float(gap)))
+    return tuple(pairs)
 
 
 def verdict_text(verdict: Verdict) -> str:
-    """Say what a verdict rests on, without its status."""
-    return f"{verdict.check.text}: {_because(verdict)}."
+    """Return the basis of a verdict in words, without its status."""
+    return f"{verdict.check.text}: {_basis(verdict)}."
 
 
-def _because(verdict: Verdict) -> str:
-    words = "; ".join(_verdict_words(verdict))
-    if verdict.empty_groups:
-        words += "; no verdict on groups without rows: " + "; ".join(verdict.empty_groups)
-    return words
-
-
-def _verdict_words(verdict: Verdict) -> list[str]:
-    worst = verdict.worst
-    if verdict.exact and verdict.status == "pass":
-        return [f"{_gaps(verdict)}, known exactly"]
-    words = [verdict.reason] if verdict.reason is not None else []
+def _basis(verdict: Verdict) -> str:
+    """Return the basis of a verdict: gaps, probabilities, forecast."""
+    clauses, worst = [], verdict.worst
     if verdict.beyond is not None:
-        words = [_beyond(verdict, verdict.beyond)]
-        if verdict.exact:
-            return words
-    if verdict.exact and worst is not None:
-        words.append(f"{_gaps(verdict)}, known exactly")
-    elif verdict.prob_within is not None:
-        words.append(f"{_gaps(verdict)} with probability {probability(verdict.prob_within)}")
-    several = sum(mine.prob_within is not None for mine in verdict.pairs) > 1
-    if several and not verdict.exact and verdict.status == "insufficient" and worst is not None:
-        least = probability(worst.prob_within)
-        words.append(f"least likely {worst.group} and {worst.reference}, {least}")
+        clauses.append(_beyond(verdict, verdict.beyond))
+    elif verdict.reason is not None:
+        clauses.append(verdict.reason)
+    if not verdict.exact:
+        if verdict.prob_within is not None:
+            clauses.append(
+                f"{_within(verdict)} with probability {probability(verdict.prob_within)}"
+            )
+        judged = sum(pair.prob_within is not None for pair in verdict.pairs)
+        if judged > 1 and verdict.status == "insufficient" and worst is not None:
+            least = probability(worst.prob_within)
+            clauses.append(f"least likely {worst.group} and {worst.reference}, {least}")
+    elif verdict.beyond is None and (verdict.status == "pass" or worst is not None):
+        clauses.append(f"{_within(verdict)}, known exactly")
     if verdict.more_labels is not None:
         more = counted(verdict.more_labels, "more label")
-        words.append(f"about {more} would probably settle it")
-    return words
+        clauses.append(f"about {more} would probably settle it")
+    if verdict.empty_groups:
+        clauses.append("no verdict on groups without rows: " + "; ".join(verdict.empty_groups))
+    return "; ".join(clauses)
 
 
-def _beyond(verdict: Verdict, found: Beyond) -> str:
-    """Say which group is too far above which: by how much, or how surely by more than the limit."""
+def _beyond(verdict: Verdict, beyond: Beyond) -> str:
+    """Return which group is too far above which, and with which probability or by how much."""
+    ratio = verdict.relation == "ratio"
     below, more, size = "below ", "more than ", f"{verdict.within:g}"
-    sure = f" with probability {probability(found.prob)}"
+    certainty = f" with probability {probability(beyond.prob)}"
     if verdict.exact:
-        below, more, sure = "", "", ", known exactly"
-        digits = 3  # as many as show that it is beyond the limit
-        while digits < 12 and _at_limit(verdict, round(found.gap, digits)):
+        below, more, certainty, digits = "", "", ", known exactly", 3
+        while digits < 12:  # as many as show that it is beyond the limit
+            gap = round(beyond.gap, digits)
+            if gap < verdict.within if ratio else gap > verdict.within:
+                break
             digits += 1
-        size = number(found.gap, digits)
-    if verdict.relation == "ratio":
-        said = f"of {found.lower} is {below}{size} of that of {found.higher}"
-    else:
-        said = f"of {found.higher} is above that of {found.lower} by {more}{size}"
-    return f"{found.metric} {said}{sure}"
+        size = number(beyond.gap, digits)
+    text = f"of {beyond.higher} is above that of {beyond.lower} by {more}{size}"
+    if ratio:
+        text = f"of {beyond.lower} is {below}{size} of that of {beyond.higher}"
+    return f"{beyond.metric} {text}{certainty}"
 
 
-def _at_limit(verdict: Verdict, gap: float) -> bool:
-    """Whether a gap is within its limit."""
-    return gap >= verdict.within if verdict.relation == "ratio" else gap <= verdict.within
-
-
-def _gaps(verdict: Verdict) -> str:
-    """Say what is within the limit: the pair that there is, or all."""
-    near = f"within {verdict.within:g}"
-    if verdict.relation == "ratio":
-        near = f"at least {verdict.within:g} of each other"
-    said = f"{verdict.pairs[0].group} and {verdict.pairs[0].reference}"
-    if len(verdict.pairs) > 1:
-        said = f"all {len(verdict.pairs):,} pairs"
-    judged = sum(mine.prob_within is not None for mine in verdict.pairs)
-    if judged < len(verdict.pairs):
-        said = f"{said}, as far as they can be judged,"
-    if verdict.exact and 0 < judged < len(verdict.pairs):
-        said = f"of {len(verdict.pairs):,} pairs the {judged:,} that can be judged"
-    return f"{said} {near}"
+def _within(verdict: Verdict) -> str:
+    """Return which pairs are within the limit."""
+    pairs, limit = verdict.pairs, f"{verdict.within:g}"
+    near = f"at least {limit} of each other" if verdict.relation == "ratio" else f"within {limit}"
+    subject = f"{pairs[0].group} and {pairs[0].reference}"
+    if len(pairs) > 1:
+        subject = f"all {len(pairs):,} pairs"
+    judged = sum(pair.prob_within is not None for pair in pairs)
+    if judged < len(pairs):
+        subject = f"{subject}, as far as they can be judged,"
+        if verdict.exact and judged > 0:
+            subject = f"of {len(pairs):,} pairs the {judged:,} that can be judged"
+    return f"{subject} {near}"

@@ -398,9 +398,6 @@ def test_a_verdict_as_plain_values():
     assert values["sentence"] == verdict.sentence
 
 
-# how many more labels
-
-
 def test_no_forecast_has_its_reason():
     """F05."""
     apart = "chains apart"
