@@ -1,4 +1,4 @@
-"""Imputed counts against loops over rows, for each target."""
+"""Imputed counts and score bins against loops over rows, for each target."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ import math
 import naive
 import numpy as np
 import pytest
+from asking import QUICKEST, assess_rows
 from scipy import stats
 
 import lightfair.core as lf
-from lightfair.core.data.logit import logit_of
+from lightfair.core.data.logit import logit_of, sigmoid
 from lightfair.core.mcmc.jit import available
-from lightfair.core.metrics.definitions import theta
+from lightfair.core.metrics.definitions import Metric, theta
 from lightfair.core.metrics.imputation import (
     SMALL,
     TARGETS,
+    confusion,
     confusion_counts,
     cornish_fisher,
     cumulants,
     exact_sum,
+    frequency,
+    impute_group,
     matched_binomial,
+    score_slots,
+    slot_theta,
     unlabeled,
 )
-from lightfair.core.model.regions import regions
+from lightfair.core.model.regions import no_regions, regions
 
 PHI = np.array([[0.2, -0.3, 0.4], [-0.5, 0.3, -1.0]])
 LEVELS = np.arange(1, 100) / 100.0
@@ -48,7 +54,7 @@ def build(columns, clip=0.01):
     return lf.score_table(data, clip=clip)
 
 
-def impute(table, target, phi=PHI, n=1, **options):
+def impute_counts(table, target, phi=PHI, n=1, **options):
     stack = np.broadcast_to(phi, (1, n, *phi.shape))
     rng = np.random.default_rng(1)
     return confusion_counts(stack, table, target=target, rng=rng, **options).drawn[0]
@@ -115,28 +121,16 @@ def moments_of(rate):
 # expected
 
 
+@pytest.mark.parametrize("cap", [math.inf, 0.3])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_expected_equals_a_loop_over_rows(weighted):
+def test_expected_equals_a_loop_over_rows(weighted, cap):
     columns = simulated(1500, weighted=weighted)
-    got = impute(build(columns), "expected")[0]
-    np.testing.assert_allclose(got, add_up(columns, rates(columns)), rtol=1e-12)
-
-
-def test_expected_with_a_cap():
-    columns = simulated(500)
-    limit = 1.0 / (1.0 + math.exp(-0.3))
-    wanted = add_up(columns, np.minimum(rates(columns), limit))
-    np.testing.assert_allclose(impute(build(columns), "expected", cap=0.3)[0], wanted, rtol=1e-12)
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_expected_with_deviations_equals_a_loop_over_rows(weighted):
-    columns = simulated(1500, weighted=weighted)
+    limit = 1.0 / (1.0 + math.exp(-cap))
+    got = impute_counts(build(columns), "expected", cap=cap)[0]
+    expected = add_up(columns, np.minimum(rates(columns), limit))
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
     table, where, psi, rate = deviating(columns)
-    got = impute(table, "expected", psi, regions=where)[0]
-    np.testing.assert_allclose(got, add_up(columns, rate), rtol=1e-12)
-    limit = 1.0 / (1.0 + math.exp(-0.3))
-    got = impute(table, "expected", psi, regions=where, cap=0.3)[0]
+    got = impute_counts(table, "expected", psi, regions=where, cap=cap)[0]
     np.testing.assert_allclose(got, add_up(columns, np.minimum(rate, limit)), rtol=1e-12)
 
 
@@ -146,7 +140,7 @@ def test_expected_with_deviations_on_cells():
     columns = (rng.beta(1.1, 1.2, 6000), label, group, weight)
     table, where, psi, rate = deviating(columns)
     assert len(table.cells.cell)
-    got = impute(table, "expected", psi, regions=where)[0]
+    got = impute_counts(table, "expected", psi, regions=where)[0]
     np.testing.assert_allclose(got, add_up(columns, rate), rtol=1e-6)
 
 
@@ -157,16 +151,8 @@ def test_expected_for_each_draw_is_that_of_the_draw_alone():
     assert got.shape == (2, 5, 2, 2, 2)
     for chain in range(2):
         for i in range(5):
-            alone = impute(table, "expected", phi[chain, i])[0]
+            alone = impute_counts(table, "expected", phi[chain, i])[0]
             np.testing.assert_allclose(got[chain, i], alone, rtol=1e-12)
-
-
-def test_rows_twice_equal_weight_two():
-    columns = simulated(600)
-    twice = tuple(np.concatenate([column, column]) for column in columns)
-    heavy = (*columns[:3], np.full(600, 2.0))
-    one, two = (impute(build(c), "expected")[0] for c in (twice, heavy))
-    np.testing.assert_allclose(one, two, rtol=1e-12)
 
 
 # what all targets share
@@ -175,7 +161,7 @@ def test_rows_twice_equal_weight_two():
 @pytest.mark.parametrize("target", ["sample", "expected"])
 def test_all_labels_known_give_the_frequencies(target):
     columns = simulated(300, labeled=2.0)
-    got = impute(build(columns), target, n=7)
+    got = impute_counts(build(columns), target, n=7)
     np.testing.assert_array_equal(got, np.broadcast_to(add_up(columns, [None] * 300), got.shape))
 
 
@@ -184,7 +170,7 @@ def test_a_group_without_unlabeled_rows(target):
     score, label, group, weight = simulated(900)
     label[group == "b"] = score[group == "b"] > 0.4
     columns = (score, label, group, weight)
-    got = impute(build(columns), target, n=500)
+    got = impute_counts(build(columns), target, n=500)
     assert np.isfinite(got).all() and (got >= 0.0).all()
     wanted = add_up(columns, np.zeros(900))[1]
     if target == "population":
@@ -197,7 +183,7 @@ def test_a_group_without_unlabeled_rows(target):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_mass_of_a_predicted_class_does_not_move(target, weighted):
     columns = simulated(2000, weighted=weighted)
-    got = impute(build(columns), target, n=50)
+    got = impute_counts(build(columns), target, n=50)
     wanted = add_up(columns, np.zeros(2000)).sum(axis=2)
     np.testing.assert_allclose(got.sum(axis=3), np.broadcast_to(wanted, (50, 2, 2)), rtol=1e-12)
     assert (got >= 0.0).all()
@@ -206,11 +192,13 @@ def test_the_mass_of_a_predicted_class_does_not_move(target, weighted):
 @pytest.mark.parametrize("target", TARGETS)
 def test_same_noise_same_counts(target):
     table = build(simulated(700))
-    np.testing.assert_array_equal(impute(table, target, n=3), impute(table, target, n=3))
+    np.testing.assert_array_equal(
+        impute_counts(table, target, n=3), impute_counts(table, target, n=3)
+    )
 
 
 def test_counts_of_a_sample_are_whole():
-    got = impute(build(simulated(4000)), "sample", n=200)
+    got = impute_counts(build(simulated(4000)), "sample", n=200)
     np.testing.assert_array_equal(got, np.rint(got))
 
 
@@ -256,37 +244,36 @@ def test_matched_binomial_is_close_to_the_exact_sum(rows, top, mirror):
     assert got.var() == pytest.approx(variance, rel=0.01)
 
 
-@pytest.mark.parametrize("shape", [(0.05, 0.05), (0.02, 0.2), (0.2, 0.02), (0.5, 0.5)])
-@pytest.mark.parametrize("rows", [40, 200])
-def test_sums_of_sharp_rates(rows, shape):
-    """Many rates near 0 and near 1: the variance is far below the mean."""
-    score = np.random.default_rng(rows).beta(*shape, rows).clip(1e-4, 1.0 - 1e-4)
-    for predicted in (0, 1):
-        rate = score[(score >= 0.5) == predicted]
-        data = lf.score_data([None] * len(rate), rate, sensitive_features=["g"] * len(rate))
-        n = 20_000
-        got = impute(lf.score_table(data, clip=1e-5), "sample", np.zeros((1, 3)), n=n)
-        count = got[:, 0, predicted, 1].astype(int)
-        frequency = np.bincount(count, minlength=len(rate) + 1) / n
-        assert 0.5 * abs(frequency - poisson_binomial(rate)).sum() < 0.05
+def sharp(rows, *shape):
+    """Rates near 0 and near 1: the variance is far below the mean."""
+    return np.random.default_rng(rows).beta(*shape, rows).clip(1e-4, 1.0 - 1e-4)
 
 
-def test_one_weight_for_all_rows_changes_no_metric():
-    rows = lf.simulate(60, 10, rng=4)
-    tables = [
-        lf.score_table(
-            lf.score_data(
-                rows.y_true,
-                rows.y_score,
-                sensitive_features=rows.group,
-                sample_weight=None if weight is None else np.full(60, weight),
-            )
-        )
-        for weight in (None, 2.0, 0.3)
-    ]
-    plain, *scaled = (impute(table, "sample", np.zeros((2, 3)), n=500) for table in tables)
-    for weight, counts in zip((2.0, 0.3), scaled, strict=True):
-        np.testing.assert_allclose(counts, weight * plain, rtol=1e-9)
+SUMS = [
+    # fewer than SMALL rows
+    (np.array([0.2, 0.4, 0.7]), 0.006),
+    (sharp(7, 0.7, 0.9), 0.006),
+    (sharp(15, 0.7, 0.9), 0.006),
+    # skewed sums of variance between 1 and 16
+    (np.random.default_rng(60).uniform(0.0, 0.1, 60), 0.006),
+    (np.random.default_rng(40).uniform(0.0, 0.3, 40), 0.006),
+    (1.0 - np.random.default_rng(100).uniform(0.0, 0.1, 100), 0.006),
+    # a small variance that is not skewed
+    (sharp(200, 0.02, 0.2), 0.02),
+    (sharp(100, 0.05, 0.05), 0.02),
+    (sharp(40, 0.5, 0.5), 0.02),
+]
+
+
+@pytest.mark.parametrize("rate, limit", SUMS)
+def test_imputed_counts_have_the_distribution_of_the_sum(rate, limit):
+    """The curve is the identity, so that scores are rates; total variation distance."""
+    rate, n = rate.clip(1e-4, 1.0 - 1e-4), 100_000
+    rows, decided = len(rate), np.ones(len(rate), dtype=int)
+    data = lf.score_data([None] * rows, rate, sensitive_features=["g"] * rows, y_pred=decided)
+    got = impute_counts(lf.score_table(data, clip=1e-5), "sample", np.zeros((1, 3)), n=n)
+    shares = np.bincount(got[:, 0, 1, 1].astype(int), minlength=rows + 1) / n
+    assert 0.5 * abs(shares - poisson_binomial(rate)).sum() < limit
 
 
 @pytest.mark.parametrize("rows", [33, 1_000_000])
@@ -313,6 +300,23 @@ def test_cornish_fisher_is_close_to_the_exact_sum(rows, shape):
     assert abs(np.cumsum(frequency) - np.cumsum(exact)).max() < 0.004
 
 
+@pytest.mark.parametrize("variance", [1.5, 2.0, 9.0])
+def test_rounding_adds_no_variance(variance):
+    """40 rows of small rates: 1/12 would be 5 % of a variance of 1.5."""
+    n = 20_000
+    moments = np.tile([20.3, variance, 0.0], (n, 1))
+    got = cornish_fisher(moments, stats.norm.ppf(grid(n)), np.full(n, 40.0), whole=True)
+    assert got.var() == pytest.approx(variance, rel=0.005)
+
+
+@pytest.mark.parametrize("skew", [-5.0, 1.0, 5.0])
+def test_draws_rise_with_their_noise_however_skewed(skew):
+    """The expansion would bend back with the skewness of sums of very different weights."""
+    normal = np.linspace(-2.9, 2.9, 59)
+    got = cornish_fisher(np.tile([50.0, 4.0, 8.0 * skew], (59, 1)), normal, 100.0, whole=False)
+    assert (np.diff(got) > 0.0).all()
+
+
 def test_cornish_fisher_without_spread():
     moments = np.array([[3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     got = cornish_fisher(moments, np.array([4.0, -4.0]), np.array([3.0, 5.0]), whole=True)
@@ -335,51 +339,14 @@ def assert_same_moments(draws, wanted_mean, wanted_variance):
 def test_sample_has_the_moments_of_the_rows(count, weighted):
     columns = simulated(count, seed=count, weighted=weighted)
     score, label, group, weight = columns
-    rate = rates(columns)
-    free = label < 0
-    got = impute(build(columns), "sample", n=20_000)[..., 1].reshape(-1, 4)
+    table, where, psi, rate = build(columns), None, PHI, rates(columns)
+    if count > 1000:
+        table, where, psi, rate = deviating(columns)
+    got = impute_counts(table, "sample", psi, n=8000, regions=where)[..., 1].reshape(-1, 4)
     mean = add_up(columns, rate)[..., 1].ravel()
     stratum = 2 * (group == "b") + (score >= 0.5)
-    noise = weight**2 * rate * (1.0 - rate) * free
+    noise = weight**2 * rate * (1.0 - rate) * (label < 0)
     assert_same_moments(got, mean, np.bincount(stratum, noise, minlength=4))
-
-
-def test_sample_with_deviations_has_the_moments_of_the_rows():
-    columns = simulated(3000, seed=10)
-    score, label, group, _ = columns
-    table, where, psi, rate = deviating(columns)
-    got = impute(table, "sample", psi, n=20_000, regions=where)[..., 1].reshape(-1, 4)
-    stratum = 2 * (group == "b") + (score >= 0.5)
-    noise = rate * (1.0 - rate) * (label < 0)
-    mean = add_up(columns, rate)[..., 1].ravel()
-    assert_same_moments(got, mean, np.bincount(stratum, noise, minlength=4))
-
-
-def test_population_with_deviations_has_the_mean_of_the_rows():
-    columns = simulated(3000, seed=11)
-    table, where, psi, rate = deviating(columns)
-    got = impute(table, "population", psi, n=4000, regions=where)
-    error = got.std(axis=0) / math.sqrt(4000)
-    assert (abs(got.mean(axis=0) - add_up(columns, rate)) < 4.5 * error).all()
-
-
-def test_sample_agrees_with_drawing_the_labels_of_rows():
-    columns = simulated(1500, seed=5)
-    score, label, group, _ = columns
-    n = 4000
-    got = impute(build(columns), "sample", n=n)
-    rng = np.random.default_rng(6)
-    drawn = np.where(label < 0, rng.random((n, 1500)) < rates(columns), label == 1)
-    wanted = np.zeros((n, 2, 2, 2))
-    for g in range(2):
-        for predicted in range(2):
-            mine = ((group == "b") == g) & ((score >= 0.5) == predicted)
-            wanted[:, g, predicted, 1] = drawn[:, mine].sum(axis=1)
-            wanted[:, g, predicted, 0] = (~drawn[:, mine]).sum(axis=1)
-    for metric in ("accuracy", "tpr", "fpr", "ppv"):
-        one, two = theta(metric, got), theta(metric, wanted)
-        for g in range(2):
-            assert stats.ks_2samp(one[:, g], two[:, g]).pvalue > 1e-3
 
 
 def test_sample_takes_rows_of_no_weight_for_none():
@@ -390,7 +357,7 @@ def test_sample_takes_rows_of_no_weight_for_none():
         sensitive_features=["g"] * 102,
         sample_weight=[1] + [1] * 60 + [0] * 40 + [1],
     )
-    counts = impute(lf.score_table(data), "sample", np.zeros((1, 3)), n=20_000)[:, 0, 1]
+    counts = impute_counts(lf.score_table(data), "sample", np.zeros((1, 3)), n=8000)[:, 0, 1]
     assert (counts >= 0.0).all()
     assert (counts.sum(axis=1) == 61.0).all()
     assert_same_moments(counts[:, 1], 1.0 + 60 * 0.9, 60 * 0.9 * 0.1)
@@ -402,9 +369,9 @@ def test_sample_takes_rows_of_no_weight_for_none():
 @pytest.mark.parametrize("weighted", [False, True])
 def test_population_agrees_with_a_bootstrap_of_rows(weighted):
     columns = simulated(900, seed=7, weighted=weighted)
-    rate = rates(columns)
+    table, where, psi, rate = deviating(columns)
     n = 4000
-    got = impute(build(columns), "population", n=n)
+    got = impute_counts(table, "population", psi, n=n, regions=where)
     rng = np.random.default_rng(8)
     score, label, group, weight = columns
     share = np.where(label < 0, rate, label)
@@ -426,7 +393,7 @@ def test_population_of_known_labels_is_a_beta():
     """With 30 and 12 rows, weights Exp(1): the share is Beta(30, 12)."""
     label = np.repeat([1, 0], [30, 12])
     data = lf.score_data(label, [0.9] * 42, sensitive_features=["g"] * 42)
-    counts = impute(lf.score_table(data), "population", np.zeros((1, 3)), n=4000)
+    counts = impute_counts(lf.score_table(data), "population", np.zeros((1, 3)), n=4000)
     share = theta("ppv", counts)[:, 0]
     assert stats.kstest(share, stats.beta(30, 12).cdf).pvalue > 1e-3
 
@@ -434,7 +401,8 @@ def test_population_of_known_labels_is_a_beta():
 def test_population_is_wider_than_expected_and_free_of_the_scale_of_weights():
     score, label, group, _ = simulated(600)
     light, heavy = (
-        impute(build((score, label, group, np.full(600, w))), "population", n=50) for w in (2, 400)
+        impute_counts(build((score, label, group, np.full(600, w))), "population", n=50)
+        for w in (2, 400)
     )
     np.testing.assert_allclose(theta("tpr", light), theta("tpr", heavy), rtol=1e-9)
     assert (theta("tpr", light).std(axis=0) > 0.0).all()
@@ -463,24 +431,201 @@ def test_cumulants_equal_a_loop(weighted):
 @pytest.mark.skipif(not available(), reason="numba is absent")
 @pytest.mark.parametrize("cap", [math.inf, 0.7])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_compiled_cumulants_equal_numpy(weighted, cap):
-    nodes = unlabeled(build(simulated(3000, weighted=weighted)))
-    phi = np.random.default_rng(9).normal(0.0, 0.7, (11, 2, 3))
-    one, two = (cumulants(phi, nodes, cap, jit=jit) for jit in (False, True))
-    np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
-
-
-@pytest.mark.skipif(not available(), reason="numba is absent")
-@pytest.mark.parametrize("cap", [math.inf, 0.7])
 @pytest.mark.parametrize("lacking", [False, True])
-def test_compiled_cumulants_equal_numpy_with_deviations(cap, lacking):
-    score, label, group, weight = simulated(3000)
+def test_compiled_cumulants_equal_numpy(weighted, cap, lacking):
+    score, label, group, weight = simulated(3000, weighted=weighted)
     if lacking:  # strata without unlabeled rows: the first, one between, the last
         label = np.where((group == "a") == (score < 0.5), 0, label)
         label[(group == "b") & (score >= 0.5)] = 1
     table, where, psi, _ = deviating((score, label, group, weight))
     nodes = unlabeled(table, where)
-    some = psi + np.random.default_rng(9).normal(0.0, 0.5, (11, *psi.shape))
-    one, two = (cumulants(some, nodes, cap, jit=jit) for jit in (False, True))
+    draws = psi + np.random.default_rng(9).normal(0.0, 0.5, (11, *psi.shape))
+    one, two = (cumulants(draws, nodes, cap, jit=jit) for jit in (False, True))
     np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
     assert one.any()
+
+
+# score bins
+
+
+def columns_of(count, *, levels=None, weighted=False, labeled=0.1):
+    """Rows (score, label, group, weight); continuous scores, or `levels` of them."""
+    rng = np.random.default_rng(0)
+    score = np.clip(rng.beta(1.2, 1.5, count), 0.001, 0.999)
+    if levels:
+        score = np.clip(np.rint(score * levels), 1, levels - 1) / levels
+    label = np.where(rng.random(count) < labeled, rng.random(count) < score, -1)
+    group = np.where(rng.random(count) < 1 / 3, "b", "a")
+    weight = rng.choice([0.05, 0.1, 0.3], count) if weighted else np.ones(count)
+    return score, label.astype(int), group, weight
+
+
+def some_psi(table, n):
+    """Draws of the two groups' curves, with deviations."""
+    rng = np.random.default_rng(1)
+    where = regions(table)
+    deviations = rng.normal(0.0, 0.3, (1, n, 2, where.loadings.shape[1]))
+    phi = PHI + rng.normal(0.0, 0.2, (1, n, 2, 3))
+    return np.concatenate([phi, deviations], axis=-1), where
+
+
+def impute_bins(psi, slots, where, *, target="sample", seed=2, **options):
+    """Impute draws (n, 3 + J) of one group."""
+    return impute_group(psi[None, :, None], 0, slots, where, target=target, seed=seed, **options)
+
+
+CELLS = {"count": 20_000, "weighted": True}  # weights below 1
+POINTS = {"count": 2_000, "levels": 50, "weighted": True}
+SHAPES = [CELLS, POINTS, {"count": 200}]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_bins_hold_all_the_weight(shape):
+    columns = columns_of(**shape)
+    score, _, group, weight = columns
+    table = build(columns)
+    for index, slots in enumerate(score_slots(table)):
+        for side in (0, 1):
+            at = slots.predicted == side
+            got = [*slots.known[at].sum(axis=0), slots.weight[at].sum()]
+            np.testing.assert_allclose(got, table.sums("weight")[index, side], rtol=1e-12)
+        assert (np.diff(slots.score) >= 0.0).all() and (slots.total > 0.0).all()
+        np.testing.assert_allclose(np.add.reduceat(slots.node_share, slots.start), 1.0, rtol=1e-12)
+        own = group == "ab"[index]
+        mean = np.average(np.clip(score[own], 0.01, 0.99), weights=weight[own])
+        assert np.average(slots.score, weights=slots.total) == pytest.approx(mean, abs=2e-4)
+
+
+def test_equal_scores_are_exactly_equal_in_both_predictions():
+    score = np.repeat(np.arange(1, 10) / 10.0, 20)
+    data = lf.score_data(
+        np.arange(180) % 3 - 1, score, sensitive_features=["a"] * 180, y_pred=np.arange(180) % 2
+    )
+    (slots,) = score_slots(lf.score_table(data))
+    assert len(slots.score) == 18
+    np.testing.assert_array_equal(slots.score[::2], slots.score[1::2])
+    assert slots.predicted.tolist() == [0, 1] * 9
+
+
+@pytest.mark.parametrize("cap", [np.inf, 1.0])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_expected_sums_are_those_of_the_confusion_counts(shape, cap):
+    table = build(columns_of(**shape))
+    psi, where = some_psi(table, 20)
+    expected = impute_counts(table, "expected", psi[0, 0], n=1, cap=cap, regions=where)
+    for index, slots in enumerate(score_slots(table)):
+        drawn = impute_bins(psi[0, :1, index], slots, where, target="expected", cap=cap)
+        np.testing.assert_allclose(confusion(drawn, slots), expected[:, index], rtol=1e-8)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sampled_sums_have_the_mean_and_variance_of_the_counts(shape):
+    table, n = build(columns_of(**shape)), 3_000
+    psi, where = some_psi(table, 1)
+    known = table.sums("weight")
+    moments = cumulants(psi[0], unlabeled(table, where), np.inf)[0]
+    for index, slots in enumerate(score_slots(table)):
+        many = np.broadcast_to(psi[0, 0, index], (n, psi.shape[-1]))
+        got = confusion(impute_bins(many, slots, where, seed=index), slots)[..., 1]
+        mean, variance = moments[index, :, 0] + known[index, :, 1], moments[index, :, 1]
+        assert (np.abs(got.mean(axis=0) - mean) < 4.5 * np.sqrt(variance / n)).all()
+        # the variance of a sample variance of nearly normal numbers
+        assert (np.abs(got.var(axis=0) / variance - 1.0) < 4.5 * np.sqrt(2.0 / n)).all()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_population_shares_are_those_of_the_counts(shape):
+    table, n = build(columns_of(**shape)), 1_500
+    psi, where = some_psi(table, 1)
+    many = np.broadcast_to(psi, (1, n, *psi.shape[2:]))
+    rng = np.random.default_rng(5)
+    counts = confusion_counts(many, table, target="population", rng=rng, regions=where).drawn[0]
+    for index, slots in enumerate(score_slots(table)):
+        drawn = impute_group(many, index, slots, where, target="population", seed=4)
+        for name in ("accuracy", "tpr", "fpr", "selection_rate"):
+            one, two = theta(name, confusion(drawn, slots)), theta(name, counts[:, index])
+            error = np.hypot(one.std(), two.std()) / np.sqrt(n)
+            assert abs(one.mean() - two.mean()) < 4.5 * error
+            assert one.std() == pytest.approx(two.std(), rel=4.5 * np.sqrt(1.0 / n))
+
+
+def test_sampled_labels_of_equal_weights_are_whole():
+    table = build(columns_of(3_000, levels=50))
+    psi, where = some_psi(table, 30)
+    for index, slots in enumerate(score_slots(table)):
+        drawn = impute_group(psi, index, slots, where, target="sample", seed=1)
+        count = drawn.weight * drawn.label
+        np.testing.assert_allclose(count, np.rint(count), atol=1e-9)
+        assert (count >= slots.known[:, 1] - 1e-9).all()
+        assert (count <= slots.known[:, 1] + slots.rows + 1e-9).all()
+
+
+@pytest.mark.parametrize("weights", [[1.0, 1.0, 4.0], [1.0, 1.0, 1.0, 1.0, 5.0], [0.3, 7.0]])
+def test_sampled_labels_of_unequal_weights_have_the_right_moments(weights):
+    """Rows of weights 1, 1 and 4 count as 2 effective ones, and the other five as 25 / 11."""
+    size, n = len(weights), 200_000
+    columns = np.full(size, 0.3), np.full(size, -1), np.array(["a"] * size), np.array(weights)
+    (slots,) = score_slots(build(columns))
+    drawn = impute_bins(np.zeros((n, 3)), slots, no_regions())
+    count = (drawn.weight * drawn.label)[:, 0]
+    variance = 0.3 * 0.7 * np.square(weights).sum()
+    assert count.mean() == pytest.approx(0.3 * sum(weights), abs=4.5 * np.sqrt(variance / n))
+    assert count.var() == pytest.approx(variance, rel=0.02)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_same_seed_gives_the_same_labels(target):
+    table = build(columns_of(2_000))
+    psi, where = some_psi(table, 40)
+    slots = score_slots(table)[1]
+    one, two, other = (
+        impute_group(psi, 1, slots, where, target=target, seed=seed) for seed in (8, 8, 9)
+    )
+    np.testing.assert_array_equal(one.label, two.label)
+    assert np.array_equal(one.label, other.label) == (target == "expected")
+
+
+@pytest.mark.parametrize("target", ["sample", "expected"])
+def test_known_labels_stay_in_their_bins(target):
+    table = build(columns_of(900, levels=50, labeled=2.0))
+    psi, where = some_psi(table, 5)
+    for index, slots in enumerate(score_slots(table)):
+        drawn = impute_group(psi, index, slots, where, target=target, seed=1)
+        expected = table.sums("weight")[index, :, :2]
+        np.testing.assert_allclose(confusion(drawn, slots), [expected] * 5, rtol=1e-12)
+        rate = Metric("rate", lambda s, w, p: (w * p).sum(-1) / w.sum(-1), of="nodes")
+        assert frequency(rate, slots) == pytest.approx(expected[:, 1].sum() / expected.sum())
+        value = slot_theta(rate, slots.score, *drawn)
+        np.testing.assert_allclose(value, frequency(rate, slots), rtol=1e-12)
+
+
+def test_rates_of_a_known_curve():
+    """With a = b = 1 and c = 0 the rate of a bin is its score."""
+    for slots in score_slots(build(columns_of(20_000, labeled=0.0))):
+        one, capped = (
+            impute_bins(np.zeros((1, 3)), slots, no_regions(), target="expected", cap=cap).label
+            for cap in (math.inf, 0.5)
+        )
+        np.testing.assert_allclose(one[0], slots.score, rtol=1e-12)
+        assert capped.max() == pytest.approx(sigmoid(np.array(0.5)))
+
+
+def test_rows_of_weight_0_make_no_bin():
+    score, label, group, weight = columns_of(400, levels=20)
+    weight = np.where(score > 0.8, 0.0, 1.0)
+    for slots in score_slots(build((score, label, group, weight))):
+        assert slots.score.max() < 0.81
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_factor_on_all_weights_changes_nothing(target):
+    rows = lf.simulate(1500, 60, rng=4)
+    metrics = ["tpr", "auc", "selection_rate", "average_score"]
+    one, two = (
+        assess_rows(
+            rows, metrics=metrics, target=target, sample_weight=np.full(1500, w), **QUICKEST
+        )
+        for w in (1.0, 0.01)
+    )
+    for name in metrics:
+        np.testing.assert_allclose(two.draws(name), one.draws(name), rtol=1e-9)
