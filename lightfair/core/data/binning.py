@@ -89,8 +89,8 @@ def _binned(data: ScoreData, clip: float) -> tuple[Points, Cells]:
     points, cells = NO_POINTS, NO_CELLS
     start = 0
     while start < len(data.score):
-        # where cells are many, so are the rows for which they are sorted, or added, once
-        rows = slice(start, start + max(BLOCK, size if dense else 2 * len(cells.cell)))
+        # the more cells there are to add or to sort, the longer the block
+        rows = slice(start, start + max(BLOCK, size // 8 if dense else 2 * len(cells.cell)))
         start = rows.stop
         logit = logit_of(data.score[rows], clip)
         stratum = _strata(data, rows)

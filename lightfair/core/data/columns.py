@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .logit import Floats
 from .messages import list_values, missing_rows, show
 
 
@@ -23,28 +24,22 @@ def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
     pairs: list[tuple[Any, Any]] | None = frame_columns(values)
     if pairs is None and isinstance(values, Mapping):
         pairs = list(values.items())
-    elif isinstance(values, (list, tuple)) and values and all(map(_is_column, values)):
-        pairs = [(getattr(column, "name", None), column) for column in values]
+    elif pairs is None and getattr(values, "ndim", 1) == 2:
+        pairs = [(None, values[:, j]) for j in range(values.shape[1])]
     elif pairs is None:
-        coded = hasattr(values, "iloc") or hasattr(values, "dictionary_encode")
-        array = values if coded else _array("sensitive_features", values)
-        pairs = [(getattr(values, "name", None), array)]
-        if getattr(array, "ndim", 1) == 2:
-            pairs = [(None, array[:, j]) for j in range(array.shape[1])]
-    if not pairs:
-        raise ValueError("sensitive_features must hold at least one column; got none")
-    if len(pairs) == 1:
-        name, column = pairs[0]
-        return [("group" if name in (None, "") else str(name), "sensitive_features", column)]
-    names = [
-        f"group {j}" if name in (None, "") else str(name) for j, (name, _) in enumerate(pairs, 1)
-    ]
-    if len(set(names)) < len(names):
-        raise ValueError(f"sensitive_features must have distinct names; got {list_values(names)}")
-    return [
-        (name, f"sensitive_features[{show(name)}]", column)
-        for name, (_, column) in zip(names, pairs, strict=True)
-    ]
+        several = isinstance(values, (list, tuple)) and values and all(map(_is_column, values))
+        pairs = [(getattr(v, "name", None), v) for v in (values if several else [values])]
+    columns = []
+    for j, (name, column) in enumerate(pairs, 1):
+        name = f"group {j}" if name in (None, "") else str(name)
+        columns.append((name, f"sensitive_features[{show(name)}]", column))
+    if len({name for name, *_ in columns}) < len(columns) or not columns:
+        names = list_values([name for name, *_ in columns]) or "no column"
+        raise ValueError(f"sensitive_features must be columns of distinct names; got {names}")
+    if len(columns) == 1:
+        name = "group" if pairs[0][0] in (None, "") else columns[0][0]
+        columns = [(name, "sensitive_features", pairs[0][1])]
+    return columns
 
 
 def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
@@ -60,17 +55,13 @@ def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
-def check_lengths(lengths: dict[str, int], features: Any) -> None:
+def check_lengths(columns: dict[str, Any]) -> None:
     """Raise ValueError unless all columns have the length of y_true, which is not 0."""
-    n = lengths["y_true"]
-    for name, length in lengths.items():
-        if length != n:
-            by_row = name.startswith("sensitive") and isinstance(features, (list, tuple))
-            by_row = by_row and len(features) == n
-            hint = "; a list of lists is read as columns: pass list(zip(*rows))" if by_row else ""
-            raise ValueError(
-                f"y_true and {name} must have the same length; got {n} and {length} rows{hint}"
-            )
+    n = len(columns["y_true"])
+    for name, values in columns.items():
+        if len(values) != n:
+            got = f"{n} and {len(values)} rows"
+            raise ValueError(f"y_true and {name} must have the same length; got {got}")
     if n == 0:
         raise ValueError("y_true and y_score must hold at least one row; got 0 rows")
 
@@ -85,8 +76,8 @@ def check_indexes(columns: list[tuple[str, Any]], first: int = 0) -> None:
     for name, index in indexed[1:]:
         one, expected = indexed[0]
         if not index.equals(expected):
-            pairs = enumerate(zip(expected, index, strict=True))
-            row = next((i for i, (a, b) in pairs if a != b), 0)
+            pairs = enumerate(zip(expected, index, strict=False))
+            row = next((row for row, (a, b) in pairs if a != b), 0)
             raise ValueError(
                 f"{one} and {name} must have the same index; got {show(expected[row])} and "
                 f"{show(index[row])} at row {first + row}; align them, or call "
@@ -97,104 +88,109 @@ def check_indexes(columns: list[tuple[str, Any]], first: int = 0) -> None:
 def factorize(name: str, values: Any, first: int = 0) -> tuple[NDArray[np.int64], list[Any]]:
     """Return codes int64 (n,) into the distinct values, -1 for missing ones, and the values.
 
-    Missing are NaN, None, pd.NA, NaT and the empty string. Numbers are sorted, other values are in
-    the order of their first rows. Errors number rows from `first`.
+    Missing are NaN, None, pd.NA, NaT and the empty string. Errors number rows from `first`.
     """
-    coded = _coded(values)
-    if coded is not None:
-        place, distinct = _by_dict(name, coded[1], first)
-        codes = np.append(place, -1)[coded[0]]
-        used = np.bincount(codes + 1, minlength=len(distinct) + 1)[1:] > 0
-        rank = np.append(np.cumsum(used) - 1, -1)
-        return rank[codes], [value for value, kept in zip(distinct, used, strict=True) if kept]
+    codes, items = _coded(name, values, first)
+    used = np.bincount(codes + 1, minlength=len(items) + 1)[1:] > 0
+    position = np.full(len(items) + 1, -1)
+    distinct: dict[tuple[bool, Any], int] = {}
+    for code in np.flatnonzero(used):
+        if not is_missing(items[code]):
+            position[code] = distinct.setdefault(key_of(items[code]), len(distinct))
+    return position[codes], [value for _, value in distinct]
+
+
+def _coded(name: str, values: Any, first: int) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return codes into a list of values, which may be missing, unused or there twice."""
+    values = _single(values)
+    array = getattr(values, "array", values)
+    if hasattr(array, "codes") and hasattr(array, "categories"):  # categorical of pandas
+        return np.asarray(array.codes, dtype=np.int64), list(array.categories)
+    if hasattr(values, "dictionary_encode"):  # Arrow
+        encoded = values if hasattr(values.type, "index_type") else values.dictionary_encode()
+        encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
+        codes = encoded.indices.cast("int64").fill_null(-1)
+        return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
     array = column(name, values)
     if array.dtype.kind in "biufmM":
-        sorted_values, codes = np.unique(array, return_inverse=True)
-        present = sorted_values == sorted_values  # NaN and NaT sort last
-        return np.where(present[codes], codes, -1), list(sorted_values[present])
-    return _by_dict(name, array.tolist(), first)
-
-
-def _coded(values: Any) -> tuple[Any, list[Any]] | None:
-    """Return the codes and values of a categorical of pandas, or of a column of Arrow."""
-    frame = frame_columns(values)
-    if frame is not None and len(frame) == 1:
-        values = frame[0][1]
-    array = getattr(values, "array", values)
-    if hasattr(array, "codes") and hasattr(array, "categories"):
-        return np.asarray(array.codes), list(array.categories)
-    if not hasattr(values, "dictionary_encode"):
-        return None
-    encoded = values if hasattr(values.type, "index_type") else values.dictionary_encode()
-    encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
-    codes = encoded.indices.cast("int64").fill_null(-1)
-    return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
-
-
-def _by_dict(name: str, values: list[Any], first: int) -> tuple[NDArray[np.int64], list[Any]]:
-    keys: list[Any] = values
-    types = set(map(type, values))
-    apart = len(types) > 1 and bool(types & {bool, np.bool_})
+        distinct, codes = np.unique(array, return_inverse=True)
+        return codes, list(distinct)
+    keys = items = array.tolist()
+    apart = bool({bool, np.bool_} & set(map(type, items)))
     if apart:  # True == 1: as keys of a dict they would be one value
-        keys = [key_of(value) for value in values]
+        keys = [key_of(item) for item in items]
     try:
-        code = dict.fromkeys(keys, -1)
+        position = {key: code for code, key in enumerate(dict.fromkeys(keys))}
     except TypeError:
-        row = next((i for i, value in enumerate(values) if not isinstance(value, Hashable)), 0)
-        got = f"{show(values[row])} at row {first + row}"
+        row = next((i for i, item in enumerate(items) if not isinstance(item, Hashable)), 0)
+        got = f"{show(items[row])} at row {first + row}"
         raise ValueError(f"{name} must hold plain values; got {got}") from None
-    distinct: list[Any] = []
-    for key in code:
-        value = key[1] if apart else key
-        if not is_missing(value):
-            code[key] = len(distinct)
-            distinct.append(value)
-    codes = np.fromiter(map(code.__getitem__, keys), dtype=np.int64, count=len(keys))
-    return codes, distinct
+    codes = np.fromiter(map(position.__getitem__, keys), dtype=np.int64, count=len(keys))
+    return codes, [key[1] for key in position] if apart else list(position)
 
 
 def numeric(
-    name: str, values: Any, rule: str, way_out: str, first: int = 0, *, gaps: bool = False
-) -> NDArray[np.float64]:
-    """Return a numeric column as a new float64 array (n,); booleans and text are errors.
+    name: str,
+    values: Any,
+    bounds: tuple[float, float],
+    rule: str,
+    remedy: str,
+    *,
+    first: int = 0,
+    gaps: bool = False,
+) -> Floats:
+    """Return a numeric column as a new float64 array (n,).
 
-    Missing values are errors, too, or NaN with `gaps`.
+    Parameters
+    ----------
+    name, values
+        The column, and its name in errors.
+    bounds
+        Of values other than 0, both included.
+    rule, remedy
+        What the error says of values that are not within, or are no numbers.
+    first
+        Number of the first row, for errors.
+    gaps
+        Whether missing values become NaN; else they are errors.
     """
     array = column(name, values)
-    if array.dtype.kind in "iuf":
-        result = array.astype(np.float64)
-    else:
-        items = array.tolist()
-        odd = {kind for kind in set(map(type, items)) if not _is_number(kind)}
-        for row, value in enumerate(items) if odd else ():
-            if type(value) in odd and not is_missing(value):
-                raise ValueError(
-                    f"{name} must hold {rule}; got {show(value)} at row {first + row}; {way_out}"
-                )
-        result = np.array([math.nan if type(item) in odd else float(item) for item in items])
-    absent = np.isnan(result)
-    if absent.any() and not gaps:
-        raise ValueError(f"{name} has {missing_rows(absent, first)}; drop these rows or fill them")
+    shown, bad = array, np.zeros(len(array), dtype=bool)
+    if array.dtype.kind not in "iuf":
+        shown = items = array.tolist()
+        real = {kind: _is_number(kind) for kind in set(map(type, items))}
+        bad[:] = [not real[type(item)] and not is_missing(item) for item in items]
+        array = np.array([float(item) if real[type(item)] else math.nan for item in items])
+    result = array.astype(np.float64)
+    missing = np.isnan(result) & ~bad
+    if missing.any() and not gaps:
+        raise ValueError(f"{name} has {missing_rows(missing, first)}; drop these rows or fill them")
+    bad |= ~((result >= bounds[0]) & (result <= bounds[1]) | (result == 0.0) | missing)
+    if bad.any():
+        row = int(np.argmax(bad))
+        got = show(shown[row])
+        more = f" (and in {bad.sum() - 1} more)" if bad.sum() > 1 else ""
+        raise ValueError(f"{name} must {rule}; got {got} at row {first + row}{more}; {remedy}")
     return result
 
 
 def column(name: str, values: Any) -> NDArray[Any]:
     """Return one column as a 1-D array; missing values are kept."""
-    frame = frame_columns(values)
-    if frame is not None and len(frame) == 1:
-        values, frame = frame[0][1], None
-    array = _array(name, values) if frame is None else np.empty(values.shape)
+    values = _single(values)
+    array = np.empty(values.shape) if frame_columns(values) else _array(name, values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    if array.ndim == 2 and array.shape[1] == 2 and name == "y_score":
-        raise ValueError(
-            f"y_score must be one column; got shape {array.shape}, a column for each class; pass "
-            "the one of the positive class, y_score[:, 1]"
-        )
     if array.ndim != 1:
         got = f"shape {array.shape}" if array.ndim else show(values)
-        raise ValueError(f"{name} must be one column, with a value for each row; got {got}")
+        remedy = "; pass that of the positive class, y_score[:, 1]" if name == "y_score" else ""
+        raise ValueError(f"{name} must be one column, with a value for each row; got {got}{remedy}")
     return array
+
+
+def _single(values: Any) -> Any:
+    """Return the column of a frame of one column, and anything else as it is."""
+    frame = frame_columns(values)
+    return frame[0][1] if frame is not None and len(frame) == 1 else values
 
 
 def key_of(value: Any) -> tuple[bool, Any]:
@@ -250,21 +246,10 @@ def _array(name: str, values: Any) -> NDArray[Any]:
     except TypeError:
         kind = type(values).__name__
         raise ValueError(f"{name} must be a list, array or column; got {kind}") from None
-    return _from_list(items)
-
-
-def _from_list(items: list[Any]) -> NDArray[Any]:
-    """Return a list as an array that keeps its values: np.asarray([1, "a"]) would rewrite them."""
     types = set(map(type, items))
-    if len(types) == 1 and issubclass(next(iter(types)), (bool, float, np.generic)):
+    if len(types) == 1 and issubclass(types.pop(), (bool, float, np.generic)):
         return np.asarray(items)
-    array = np.array(items, dtype=object)
-    if types == {int}:
-        try:
-            return array.astype(np.int64)
-        except OverflowError:
-            pass
-    return array
+    return np.array(items, dtype=object)  # np.asarray([1, "a"]) would make all of them text
 
 
 def _is_number(kind: type) -> bool:

@@ -16,15 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import factorize, number_of
-from .messages import (
-    MISSING_LEVEL,
-    Counts,
-    Note,
-    level_name,
-    list_values,
-    missing_rows,
-    row_list,
-)
+from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, note
 
 Parts = tuple[tuple[str, ...], ...]
 
@@ -58,26 +50,6 @@ def absent(levels: list[Levels]) -> NDArray[np.bool_] | None:
     """Return the mask of rows that miss an attribute, None for no row."""
     masks = [level.codes < 0 for level in levels if (level.codes < 0).any()]
     return np.logical_or.reduce(masks) if masks else None
-
-
-def refuse_missing(levels: list[Levels], first: int) -> None:
-    """Raise ValueError that names the rows where an attribute is missing."""
-    masks = [(level.name, level.codes < 0) for level in levels if (level.codes < 0).any()]
-    where = missing_rows(masks[0][1], first)
-    if len(levels) > 1:
-        count = sum(int(np.count_nonzero(mask)) for _, mask in masks)
-        lists = (f"{name}: {row_list(first + np.flatnonzero(mask))}" for name, mask in masks)
-        where = f"{count} missing {'value' if count == 1 else 'values'} ({'; '.join(lists)})"
-    raise ValueError(f'sensitive_features has {where}; pass missing="drop" or missing="group"')
-
-
-def drop_missing(levels: list[Levels], gone: NDArray[np.bool_]) -> list[Levels]:
-    """Leave out rows, and levels without any other row."""
-    kept = []
-    for level in levels:
-        codes, used = _compact(level.codes[~gone], len(level.names))
-        kept.append(level._replace(codes=codes, names=[level.names[code] for code in used]))
-    return kept
 
 
 def name_missing(level: Levels) -> Levels:
@@ -136,7 +108,6 @@ def data_notes(
     parts: Parts,
     rows: NDArray[np.float64] | NDArray[np.int64],
     design: bool,
-    dropped: str = "",
 ) -> tuple[Note, ...]:
     """Return the warnings about the rows of a data set.
 
@@ -148,65 +119,43 @@ def data_notes(
         Number of rows of each group, (group,).
     design
         Whether labeled rows were chosen with known probabilities.
-    dropped
-        List of rows without an attribute, as far as their numbers are known.
     """
-    notes = []
-    where = f" ({dropped})" if dropped else ""
-    for attribute, levels in counts.merged_levels:
-        message = f"{attribute}: values of different types share a name and are one level: "
-        message += f"{list_values(set(levels))}; if they are not, give them names of their own"
-        notes.append(Note("merged_levels", message))
+    notes = [note("merged_levels", name, list_values(set(v))) for name, v in counts.merged_levels]
     if counts.dropped:
-        message = f"rows dropped, sensitive_features is missing: {counts.dropped}{where}"
-        notes.append(Note("dropped_rows", message))
+        notes.append(note("dropped_rows", counts.dropped))
     if counts.missing_as_group:
-        message = f'rows put in the level "{MISSING_LEVEL}" of sensitive_features: '
-        notes.append(Note("missing_as_group", f"{message}{counts.missing_as_group}{where}"))
+        notes.append(note("missing_as_group", counts.missing_as_group))
     combinations = 1
     for attribute, column in zip(attributes, zip(*parts, strict=True), strict=False):
-        counts_of: Counter[str] = Counter()
+        by_level: Counter[str] = Counter()
         for level, count in zip(column, rows.tolist(), strict=True):
-            counts_of[level] += count
-        notes += _level_notes(attribute, counts_of)
-        combinations *= len(counts_of)
+            by_level[level] += count
+        notes += _level_notes(attribute, by_level)
+        combinations *= len(by_level)
     if combinations > EMPTY_LIMIT and len(attributes) > 1:
-        message = f"combinations without rows, too many to list: {combinations - len(parts)}; "
-        message += "cross fewer attributes, or merge levels"
-        notes.append(Note("empty_groups", message))
+        notes.append(note("empty_groups", combinations - len(parts)))
     if counts.ties:
-        message = f"rows with a score equal to the threshold, counted as positive: {counts.ties}"
-        message += "; a threshold just above makes them negative"
-        notes.append(Note("ties_with_threshold", message))
-    if design:
-        message = "labels-only weights each label by 1 / label_prob; prediction-powered is left "
-        message += "out where it differs within a group; the posterior does not need it if rows "
-        message += "were chosen by their score and group alone"
-        notes.append(Note("label_prob", message))
-    return tuple(notes)
+        notes.append(note("ties_with_threshold", counts.ties))
+    return (*notes, note("label_prob")) if design else tuple(notes)
 
 
 def _level_notes(attribute: str, rows: Counter[str]) -> list[Note]:
     """Return warnings about the levels of an attribute, by their names and numbers of rows."""
     notes = []
     single = sum(count == 1 for count in rows.values())
-    real = [n for n in map(number_of, rows) if n is not None and not n.is_integer()]
+    real = [x for x in map(number_of, rows) if x is not None and not x.is_integer()]
     if 2 * single > len(rows) and (len(rows) > SINGLETON_LEVELS or real):
-        message = f"{attribute} has {len(rows)} levels, {single} of them with one row; cut a "
-        notes.append(Note("real_valued_group", f"{message}real-valued column into bands"))
+        notes.append(note("real_valued_group", attribute, len(rows), single))
     alike: dict[str, list[str]] = {}
     for level in sorted(rows):
         alike.setdefault("".join(level.casefold().split()), []).append(level)
     listed = [list_values(tuple(levels)) for levels in alike.values() if len(levels) > 1]
     if listed:
-        message = f"{attribute} has levels that differ only in case or spaces: "
-        message += "; ".join(listed[:5]) + ("; ..." if len(listed) > 5 else "")
-        notes.append(Note("alike_levels", f"{message}; if they are one, write them alike"))
+        more = "; ..." if len(listed) > 5 else ""
+        notes.append(note("alike_levels", attribute, "; ".join(listed[:5]) + more))
     blank = tuple(level for level in sorted(rows) if level.casefold() in BLANK)
     if blank:
-        message = f"{attribute} has levels that read as missing: {list_values(blank)}; they are "
-        message += "groups; if they are missing, leave them empty"
-        notes.append(Note("blank_levels", message))
+        notes.append(note("blank_levels", attribute, list_values(blank)))
     return notes
 
 

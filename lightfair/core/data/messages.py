@@ -18,6 +18,26 @@ MISSING_LEVEL = "missing"  # the level that missing="group" makes
 
 SIMILAR = 0.6  # similarity, of 1, from which a name is suggested
 
+MESSAGES = {  # of warnings about the rows of a data set
+    "merged_levels": "{}: values of different types share a name and are one level: {}; if they "
+    "are not, give them names of their own",
+    "dropped_rows": "rows dropped, sensitive_features is missing: {}",
+    "missing_as_group": f'rows put in the level "{MISSING_LEVEL}" of sensitive_features: {{}}',
+    "real_valued_group": "{} has {} levels, {} of them with one row; cut a real-valued column "
+    "into bands",
+    "alike_levels": "{} has levels that differ only in case or spaces: {}; if they are one, write "
+    "them alike",
+    "blank_levels": "{} has levels that read as missing: {}; they are groups; if they are missing, "
+    "leave them empty",
+    "empty_groups": "combinations without rows, too many to list: {}; cross fewer attributes, or "
+    "merge levels",
+    "ties_with_threshold": "rows with a score equal to the threshold, counted as positive: {}; a "
+    "threshold just above makes them negative",
+    "label_prob": "labels-only weights each label by 1 / label_prob; prediction-powered is left "
+    "out where it differs within a group; the posterior does not need it if rows were chosen by "
+    "their score and group alone",
+}
+
 
 class Note(NamedTuple):
     """A warning: a stable code for programs, a message for people."""
@@ -57,6 +77,11 @@ class Counts:
             self.ties + other.ties,
             tuple((name, tuple(sorted(levels))) for name, levels in sorted(merged.items())),
         )
+
+
+def note(code: str, *values: Any) -> Note:
+    """Return the warning of a code, with values filled in."""
+    return Note(code, MESSAGES[code].format(*values))
 
 
 def level_name(value: Any) -> str:

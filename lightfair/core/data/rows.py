@@ -36,14 +36,13 @@ from .groups import (
     absent,
     cross,
     data_notes,
-    drop_missing,
     empty_groups,
     group_names,
     levels_of,
     name_missing,
-    refuse_missing,
 )
 from .labels import Labels
+from .logit import Floats
 from .messages import (
     MISSING_LEVEL,
     Counts,
@@ -58,13 +57,28 @@ from .messages import (
 
 WEIGHTS = (1e-100, 1e100)  # of those that are not 0: their squares, and sums of them, are finite
 
-LEAST_PROB = 1e-40  # of being labeled: squares of WEIGHTS over it are finite
-
-PROB_RULE = "give the probability with which the row was chosen to be labeled, 1 if it was certain"
-
-FIRST_ROWS = 6  # row numbers kept for a warning: it lists five, and "..." if there are more
-
 MOST_CUTS = 256  # thresholds: strata are multiplied by them
+
+# of numeric columns: bounds of values other than 0, the rule, the remedy; squares of weights over
+# probabilities are finite
+RULES = {
+    "y_score": (
+        (0.0, 1.0),
+        "lie in [0, 1]",
+        "pass decisions as y_pred=, convert text to float, transform log odds, margins or "
+        "percentages to probabilities first",
+    ),
+    "sample_weight": (
+        WEIGHTS,
+        f"be 0 or lie in [{WEIGHTS[0]:g}, {WEIGHTS[1]:g}]",
+        "drop or repair these rows, or multiply all weights by one factor",
+    ),
+    "label_prob": (
+        (1e-40, 1.0),
+        "be probabilities in [1e-40, 1], or 0 for rows that are never labeled",
+        "give the probability with which the row was chosen to be labeled, 1 if it was certain",
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,18 +135,18 @@ class ScoreData:
     """
 
     label: NDArray[np.int8]
-    score: NDArray[np.float64]
+    score: Floats
     group: NDArray[np.int32]
     predicted: NDArray[np.bool_]
-    weight: NDArray[np.float64] | None
+    weight: Floats | None
     groups: tuple[str, ...]
     attributes: tuple[str, ...]
     parts: tuple[tuple[str, ...], ...]
-    empty_groups: tuple[str, ...]
-    threshold: float | dict[str, float] | None
-    notes: tuple[Note, ...]
-    counts: Counts
-    label_prob: NDArray[np.float64] | None = None
+    empty_groups: tuple[str, ...] = ()
+    threshold: float | dict[str, float] | None = None
+    notes: tuple[Note, ...] = ()
+    counts: Counts = Counts()
+    label_prob: Floats | None = None
     cuts: tuple[float, ...] = ()
     band: NDArray[np.int16] | None = None
 
@@ -252,8 +266,6 @@ class RowReader:
         self.missing = missing
         self.labels = Labels(positive_label, unlabeled)
         self.names: dict[str, dict[tuple[bool, Any], str]] = {}  # of the values of each attribute
-        self.incomplete: set[str] = set()  # attributes with missing values
-        self.absent: list[int] = []  # the first rows with one
         self.counts = Counts()
         self.rows = 0
         self.kept = 0
@@ -274,65 +286,71 @@ class RowReader:
         The data has no threshold, notes and counts: those are of all rows.
         """
         features = attribute_columns(sensitive_features)
-        given = {"y_score": y_score, "sample_weight": sample_weight, "label_prob": label_prob}
-        named = {"y_true": y_true, **given, **{where: values for _, where, values in features}}
-        check_indexes([*named.items(), ("y_pred", y_pred)], first)
-        arrays = {name: column(name, v) for name, v in given.items() if v is not None}
-        label = self.labels.read(y_true, first)
+        attributes = {where: values for _, where, values in features}
+        given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
+        given |= {"sample_weight": sample_weight, "label_prob": label_prob}
+        check_indexes([*given.items(), *attributes.items()], first)
+        given["y_score"] = column("y_score", y_score)
+        rows: dict[str, Any] = {"y_true": self.labels.read(y_true, first)}
+        for name, rule in RULES.items():
+            if given[name] is not None:
+                gaps = name == "label_prob"
+                rows[name] = numeric(name, given[name], *rule, first=first, gaps=gaps)
+        if y_pred is not None:
+            rows["y_pred"] = _decisions(y_pred, first)
         levels = [levels_of(name, values, first) for name, _, values in features]
-        predicted = None if y_pred is None else _decisions(y_pred, first)
-        lengths = {"y_true": len(label)} | {name: len(array) for name, array in arrays.items()}
-        for (_, where, _), level in zip(features, levels, strict=True):
-            lengths[where] = len(level.codes)
-        if predicted is not None:
-            lengths["y_pred"] = len(predicted)
-        check_lengths(lengths, sensitive_features)
+        codes = [level.codes for level in levels]
+        check_lengths({**rows, **dict(zip(attributes, codes, strict=True))})
 
-        self.rows += len(label)
-        score = _scores(arrays["y_score"], first)
-        weight = _weights(arrays["sample_weight"], first) if "sample_weight" in arrays else None
-        prob = _label_probs(arrays["label_prob"], label, first) if "label_prob" in arrays else None
-        self.note_names(levels)
+        count = len(rows["y_true"])
+        self.rows += count
+        if label_prob is not None:
+            without = (rows["y_true"] >= 0) & ~(rows["label_prob"] > 0.0)
+            if without.any():
+                where = row_list(first + np.flatnonzero(without))
+                raise ValueError(
+                    "label_prob must be above 0 where y_true holds a label; it is not at "
+                    f"{where}; {RULES['label_prob'][2]}"
+                )
+        self.record_names(levels)
+        keep = np.ones(count, dtype=bool)
         gone = absent(levels)
-        keep: Any = slice(None)
         if gone is not None:
             if self.missing == "raise":
-                refuse_missing(levels, first)
-            row = first + np.flatnonzero(gone)
-            self.absent += row[: FIRST_ROWS - len(self.absent)].tolist()
+                where = missing_rows(gone, first)
+                raise ValueError(
+                    f'sensitive_features has {where}; pass missing="drop" or missing="group"'
+                )
+            missing = int(np.count_nonzero(gone))
             if self.missing == "drop":
-                self.counts += Counts(dropped=row.size)
-                levels, keep = drop_missing(levels, gone), ~gone
+                self.counts += Counts(dropped=missing)
+                keep = ~gone
+                levels = [level._replace(codes=level.codes[keep]) for level in levels]
+                rows = {name: values[keep] for name, values in rows.items()}
             else:
-                self.counts += Counts(missing_as_group=row.size)
+                self.counts += Counts(missing_as_group=missing)
                 levels = [name_missing(level) for level in levels]
-        score = score[keep]
-        self.kept += len(score)
         group, parts = cross(levels)
-        groups = group_names(parts)
+        score = rows["y_score"]
+        self.kept += len(score)
         data = ScoreData(
-            label=label[keep],
+            label=rows["y_true"],
             score=score,
             group=group,
-            predicted=self._predicted(score, group, groups, arrays["y_score"].dtype)
-            if predicted is None
-            else predicted[keep],
-            weight=None if weight is None else weight[keep],
-            groups=groups,
+            predicted=rows.get("y_pred", np.zeros(len(score), dtype=bool)),
+            weight=rows.get("sample_weight"),
+            groups=group_names(parts),
             attributes=tuple(level.name for level in levels),
             parts=parts,
-            empty_groups=(),
-            threshold=None,
-            notes=(),
-            counts=Counts(),
-            label_prob=None if prob is None else prob[keep],
+            label_prob=rows.get("label_prob"),
             cuts=self.several,
-            band=self._intervals(score, arrays["y_score"].dtype) if self.several else None,
         )
-        return Chunk(data, first + np.arange(len(label))[keep])
+        if y_pred is None:
+            data = self._decided(data, given["y_score"].dtype)
+        return Chunk(data, first + np.flatnonzero(keep))
 
     def finish(
-        self, parts: Parts, weight: NDArray[np.float64] | None = None
+        self, parts: Parts, weight: Floats | None = None
     ) -> tuple[float | dict[str, float] | None, Counts]:
         """Check the rules on all rows, and return their threshold and counts.
 
@@ -353,15 +371,15 @@ class RowReader:
                 "sample_weight must be positive in some row of every group; all are 0 in "
                 f"{names}; drop its rows"
             )
-        merged = []
+        merged = {}
         for attribute, names_of in self.names.items():
-            times = Counter(names_of.values())
-            if len(times) < len(names_of):
-                merged.append((attribute, tuple(sorted(n for n in times if times[n] > 1))))
+            shared = [name for name, times in Counter(names_of.values()).items() if times > 1]
+            if shared:
+                merged[attribute] = tuple(sorted(shared))
         cuts: float | dict[str, float] | None = None if self.decided else self.cuts
         if isinstance(cuts, dict):
             cuts = _of_groups(cuts, groups, empty_groups(parts))
-        return cuts, self.counts + Counts(merged_levels=tuple(merged))
+        return cuts, self.counts + Counts(merged_levels=tuple(merged.items()))
 
     def complete(self, data: ScoreData) -> ScoreData:
         """Check the rules on all rows, and fill in what depends on all of them."""
@@ -370,42 +388,42 @@ class RowReader:
             weight = np.bincount(data.group, data.weight, minlength=len(data.groups))
         threshold, counts = self.finish(data.parts, weight)
         rows = np.bincount(data.group, minlength=len(data.groups))
-        dropped = row_list(np.array(self.absent)) if self.absent else ""
         design = data.label_prob is not None
         return replace(
             data,
             empty_groups=empty_groups(data.parts),
             threshold=threshold,
             counts=counts,
-            notes=data_notes(counts, data.attributes, data.parts, rows, design, dropped),
+            notes=data_notes(counts, data.attributes, data.parts, rows, design),
         )
 
-    def note_names(self, levels: list[Levels]) -> None:
+    def record_names(self, levels: list[Levels]) -> None:
         """Record the names of levels; none may be that of the level of missing values."""
         for level in levels:
             names = self.names.setdefault(level.name, {})
             names.update((key_of(value), level_name(value)) for value in level.values)
-            if (level.codes < 0).any():
-                self.incomplete.add(level.name)
-            reserved = self.missing == "group" and level.name in self.incomplete
-            if reserved and MISSING_LEVEL in names.values():
+            if self.missing == "group" and MISSING_LEVEL in names.values():
                 raise ValueError(
                     f'sensitive_features already has a level "{MISSING_LEVEL}" in {level.name}; '
                     'rename it or pass missing="drop"'
                 )
 
-    def _predicted(
-        self, score: NDArray[np.float64], group: NDArray[np.int32], groups: Any, dtype: Any
-    ) -> NDArray[np.bool_]:
-        # a group without a threshold is an error when all groups are known
-        cuts = self.cuts if isinstance(self.cuts, dict) else dict.fromkeys(groups, self.cuts)
-        cut = _in_precision([cuts.get(name, math.nan) for name in groups], dtype)[group]
-        self.counts += Counts(ties=int(np.count_nonzero(score == cut)))
-        return score >= cut
+    def _decided(self, data: ScoreData, dtype: Any) -> ScoreData:
+        """Compute decisions, and threshold intervals, from scores that were read as `dtype`."""
 
-    def _intervals(self, score: NDArray[np.float64], dtype: Any) -> NDArray[np.int16]:
-        cuts = _in_precision(sorted(self.several), dtype)
-        return np.searchsorted(cuts, score, side="right").astype(np.int16)
+        def rounded(cuts: list[float]) -> Floats:  # 0.7 in float32 ties with 0.7
+            array = np.array(cuts)
+            return array.astype(dtype).astype(np.float64) if dtype.kind == "f" else array
+
+        cuts = self.cuts if isinstance(self.cuts, dict) else dict.fromkeys(data.groups, self.cuts)
+        # a group without a threshold is an error when all groups are known
+        cut = rounded([cuts.get(name, math.nan) for name in data.groups])[data.group]
+        self.counts += Counts(ties=int(np.count_nonzero(data.score == cut)))
+        band = None
+        if self.several:
+            edges = rounded(sorted(self.several))
+            band = np.searchsorted(edges, data.score, side="right").astype(np.int16)
+        return replace(data, predicted=data.score >= cut, band=band)
 
 
 def is_several(threshold: Any) -> bool:
@@ -434,19 +452,13 @@ def check_cuts(values: Any) -> tuple[float, ...]:
 
 def _thresholds(threshold: Any) -> float | dict[str, float]:
     """Return a threshold, or one for each name, as they were given."""
-    if isinstance(threshold, str) and threshold == "all":
-        raise ValueError('threshold "all" is for assess; every table has what it needs')
-    if getattr(threshold, "ndim", None) == 0:  # an array of one number
-        threshold = threshold.item()
-    if not isinstance(threshold, Mapping):
-        return _in_range("threshold", threshold)
-    cuts: dict[str, float] = {}
-    for key, value in threshold.items():
-        name = level_name(key)
-        if name in cuts:
-            raise ValueError(f"threshold must name each group once; {show(name)} comes twice")
-        cuts[name] = _in_range(f"threshold of {show(name)}", value)
-    return cuts
+    if isinstance(threshold, Mapping):
+        names = [level_name(key) for key in threshold]
+        if len(set(names)) < len(names):
+            raise ValueError(f"threshold must name each group once; got {list_values(names)}")
+        values = zip(names, threshold.values(), strict=True)
+        return {name: _in_range(f"threshold of {show(name)}", value) for name, value in values}
+    return _in_range("threshold", threshold.item() if hasattr(threshold, "item") else threshold)
 
 
 def _in_range(where: str, value: Any) -> float:
@@ -470,47 +482,6 @@ def _of_groups(
     return {name: cuts[name] for name in groups}
 
 
-def _in_precision(cuts: list[float], dtype: Any) -> NDArray[np.float64]:
-    """Round thresholds as the scores were: 0.7 in float32 ties with 0.7."""
-    exact = np.array(cuts, dtype=np.float64)
-    return exact.astype(dtype).astype(np.float64) if dtype.kind == "f" else exact
-
-
-def _scores(array: Any, first: int) -> NDArray[np.float64]:
-    remedy = "pass decisions as y_pred=, convert text to float"
-    score = numeric("y_score", array, "probabilities in [0, 1]", remedy, first)
-    remedy = "transform log odds, margins or percentages to probabilities first"
-    check_values("y_score", score, (score >= 0) & (score <= 1), "lie in [0, 1]", remedy, first)
-    return score
-
-
-def _weights(array: Any, first: int) -> NDArray[np.float64]:
-    weight = numeric("sample_weight", array, "numbers", "convert it to float", first)
-    good = (weight >= 0) & (weight < math.inf)
-    remedy = "drop or repair these rows"
-    check_values("sample_weight", weight, good, "be finite and not negative", remedy, first)
-    least, most = WEIGHTS
-    good = (weight == 0) | ((weight >= least) & (weight <= most))
-    rule, remedy = f"be 0 or lie in [{least:g}, {most:g}]", "multiply all weights by one factor"
-    check_values("sample_weight", weight, good, rule, remedy, first)
-    return weight
-
-
-def _label_probs(array: Any, label: NDArray[np.int8], first: int) -> NDArray[np.float64]:
-    prob = numeric(
-        "label_prob", array, "probabilities in (0, 1]", "convert it to float", first, gaps=True
-    )
-    known, missing = label >= 0, np.isnan(prob)
-    if (known & missing).any():
-        where = missing_rows(known & missing, first)
-        raise ValueError(f"label_prob has {where} where y_true holds a label; {PROB_RULE}")
-    # an unlabeled row may be one that is never chosen
-    good = missing | (~known & (prob == 0.0)) | ((prob >= LEAST_PROB) & (prob <= 1.0))
-    rule = f"lie in (0, 1], from {LEAST_PROB:g}"
-    check_values("label_prob", prob, good, rule, PROB_RULE, first)
-    return prob
-
-
 def _decisions(values: Any, first: int) -> NDArray[np.bool_]:
     codes, distinct = factorize("y_pred", values, first)
     if (codes < 0).any():
@@ -523,19 +494,3 @@ def _decisions(values: Any, first: int) -> NDArray[np.bool_]:
                 "with the positive class, for example y_pred == positive_label"
             )
     return np.array([bool(value) for value in distinct])[codes]
-
-
-def check_values(
-    name: str,
-    values: NDArray[np.float64],
-    good: NDArray[np.bool_],
-    rule: str,
-    remedy: str,
-    first: int = 0,
-) -> None:
-    """Raise ValueError that names the first value that breaks a rule, and its row."""
-    bad = np.flatnonzero(~good)
-    if bad.size:
-        more = f" (and in {bad.size - 1} more)" if bad.size > 1 else ""
-        got = f"{show(values[bad[0]])} at row {first + bad[0]}{more}"
-        raise ValueError(f"{name} must {rule}; got {got}; {remedy}")

@@ -1,0 +1,125 @@
+"""Groups: names of levels, crossed attributes, missing values, warnings about levels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lightfair.core.data.rows import score_data
+
+SEX = ["x", "y", "x", "x"]
+RACE = [1, 2, 2, 1]
+NAN = float("nan")
+
+
+def grouped(g, n=4, **options):
+    return score_data([None] * n, [0.1] * n, sensitive_features=g, **options)
+
+
+def codes(data):
+    return [note.code for note in data.notes]
+
+
+@pytest.mark.parametrize(
+    "g, attributes",
+    [
+        ({"sex": SEX, "race": RACE}, ("sex", "race")),
+        ({"sex": np.array(SEX), "race": np.float32(RACE)}, ("sex", "race")),
+        ([SEX, RACE], ("group 1", "group 2")),
+        ((np.array(SEX), RACE), ("group 1", "group 2")),
+        (np.array([SEX, RACE], dtype=object).T, ("group 1", "group 2")),
+        (np.array([SEX, RACE]).T, ("group 1", "group 2")),
+    ],
+)
+def test_crossed_groups(g, attributes):
+    data = grouped(g)
+    assert data.groups == ("x, 1", "x, 2", "y, 2")
+    assert data.parts == (("x", "1"), ("x", "2"), ("y", "2"))
+    assert data.attributes == attributes
+    assert data.group.tolist() == [0, 2, 1, 0]
+    assert data.empty_groups == ("y, 1",)
+
+
+@pytest.mark.parametrize(
+    "g, groups",
+    [
+        ([2.0, 1.5, NAN, 10], ("1.5", "10", "2")),
+        ([b"u", b"v", b"u", b"v"], ("u", "v")),
+        (np.array([b"u", b"v", b"u", b"v"]), ("u", "v")),
+        (np.array([1, 2, 1, 2], "M8[D]"), ("1970-01-02", "1970-01-03")),
+        (np.array([1, 2, 1, 2], "M8[ns]"), ("1970-01-01 00:00:00",)),
+        ([2**53 + 1, 2**53, 2**70, None], (str(2**70), str(2**53), str(2**53 + 1))),
+        ([True, False, None, 1], ("1", "False", "True")),
+    ],
+)
+def test_names_of_levels(g, groups):
+    assert set(grouped(g, missing="drop").groups) == set(groups)
+
+
+def test_values_of_one_name_are_one_level_with_a_warning():
+    data = grouped([1, "1", True, 2])
+    assert data.groups == ("1", "2", "True")
+    assert codes(data) == ["merged_levels"]
+    assert data.counts.merged_levels == (("group", ("1",)),)
+
+
+@pytest.mark.parametrize("values", [["b", None, "a", "b"], ["b", "", "a", "b"], [1, NAN, 0, 1]])
+def test_missing_values(values):
+    with pytest.raises(ValueError, match=r'has 1 missing value \(row 1\); pass missing="drop" or'):
+        grouped(values)
+    dropped = grouped(values, missing="drop", sample_weight=[1, 2, 3, 4])
+    assert dropped.weight.tolist() == [1, 3, 4]
+    assert (len(dropped.groups), dropped.counts.dropped) == (2, 1)
+    assert dict(dropped.notes)["dropped_rows"].endswith("missing: 1")
+    named = grouped(values, missing="group")
+    assert named.groups[named.group[1]] == "missing" and len(named.groups) == 3
+    assert codes(named) == ["missing_as_group"]
+
+
+def test_missing_values_in_crossed_groups():
+    g = {"sex": SEX, "race": [1, None, 2, NAN]}
+    with pytest.raises(ValueError, match=r"has 2 missing values \(rows 1, 3\); pass"):
+        grouped(g)
+    dropped = grouped(g, missing="drop")
+    assert (dropped.groups, dropped.empty_groups) == (("x, 1", "x, 2"), ())
+    named = grouped(g, missing="group")
+    assert named.groups == ("x, 1", "x, 2", "x, missing", "y, missing")
+    assert named.empty_groups == ("y, 1", "y, 2")
+
+
+@pytest.mark.parametrize(
+    "g, missing, message",
+    [
+        (["missing", None, "a", "a"], "group", 'already has a level "missing" in group'),
+        ([None] * 4, "drop", 'missing in every row; pass missing="group"'),
+        ({}, "raise", "distinct names; got no column"),
+        (np.empty((4, 0)), "raise", "distinct names; got no column"),
+        ({"p": ["a, b", "a", "c", "c"], "q": ["c", "b, c", "d", "d"]}, "raise", "'a, b, c'"),
+        ({1: SEX, "1": SEX}, "raise", "distinct names; got '1', '1'"),
+        (["a", "b", ["c"], "a"], "raise", r"plain values; got \['c'\] at row 2"),
+        ([{"a": 1}] * 4, "raise", "row order; got dict"),
+    ],
+)
+def test_bad_groups(g, missing, message):
+    with pytest.raises(ValueError, match=message):
+        grouped(g, missing=missing)
+
+
+def test_warnings_about_levels():
+    rng = np.random.default_rng(1)
+    note = grouped({"income": rng.random(50)}, 50).notes[0]
+    assert note.code == "real_valued_group"
+    assert "income has 50 levels, 50 of them with one row" in note.message
+    assert codes(grouped(range(50), 50)) == ["real_valued_group"]
+    assert codes(grouped([0.5, 1.5, 2.0], 3)) == ["real_valued_group"]
+    assert codes(grouped([20, 30, 40, 50])) == []
+    notes = dict(grouped({"g": ["Male", "NaN", "MALE ", "f"]}).notes)
+    assert notes["blank_levels"].startswith("g has levels that read as missing: 'NaN'; they")
+    assert "differ only in case or spaces: 'MALE ', 'Male'; if" in notes["alike_levels"]
+
+
+def test_too_many_empty_groups_are_counted():
+    n = 101
+    data = grouped([range(n), range(n)], n)
+    assert data.empty_groups == () and len(data.groups) == n
+    assert f"too many to list: {n * n - n}; " in dict(data.notes)["empty_groups"]
