@@ -5,10 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import lightfair.core as lf
 from lightfair.core.data.logit import sigmoid
 from lightfair.core.data.quadrature import ORDER, WIDTH, gauss_rules, merge
-from lightfair.core.metrics.imputation import unlabeled
 
 FUNCTIONS = {
     "rate": sigmoid,
@@ -27,17 +25,17 @@ def nodes(seed, count=600, keys=3):
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_sums_are_kept(name):
     key, logit, weight = nodes(1)
-    few_key, few, mass = merge(key, logit, weight)
-    assert len(few) < len(logit) / 4
+    merged_key, merged, mass = merge(key, logit, weight)
+    assert len(merged) < len(logit) / 4
     rng = np.random.default_rng(2)
     total = np.bincount(key, weight)
     for _ in range(200):
         slope, shift = np.exp(rng.uniform(-1.2, 1.2)), rng.uniform(-5.0, 5.0)
-        wanted = np.bincount(key, weight * FUNCTIONS[name](slope * logit + shift))
-        got = np.bincount(few_key, mass * FUNCTIONS[name](slope * few + shift))
-        np.testing.assert_allclose(got, wanted, rtol=0, atol=3e-7 * total.max())
+        expected = np.bincount(key, weight * FUNCTIONS[name](slope * logit + shift))
+        got = np.bincount(merged_key, mass * FUNCTIONS[name](slope * merged + shift))
+        np.testing.assert_allclose(got, expected, rtol=0, atol=3e-7 * total.max())
         if slope < 1.0:
-            np.testing.assert_allclose(got, wanted, rtol=0, atol=1e-9 * total.max())
+            np.testing.assert_allclose(got, expected, rtol=0, atol=1e-9 * total.max())
 
 
 def test_rules_have_the_moments_of_the_measure():
@@ -47,8 +45,8 @@ def test_rules_have_the_moments_of_the_measure():
     assert at.shape == mass.shape == (5, ORDER)
     assert (mass > 0.0).all() and (at >= x.min(axis=1)[:, None]).all()
     for power in range(2 * ORDER):
-        wanted = (weight * x**power).sum(axis=1)
-        np.testing.assert_allclose((mass * at**power).sum(axis=1), wanted, rtol=0, atol=1e-11)
+        expected = (weight * x**power).sum(axis=1)
+        np.testing.assert_allclose((mass * at**power).sum(axis=1), expected, rtol=0, atol=1e-11)
     assert (
         np.abs((mass * at ** (2 * ORDER)).sum(1) - (weight * x ** (2 * ORDER)).sum(1)) > 0
     ).all()
@@ -79,28 +77,7 @@ def test_nothing_gives_nothing():
 
 def test_no_cell_is_wide():
     key, logit, weight = nodes(5, count=5000, keys=1)
-    _, few, _ = merge(key, logit, weight)
+    _, merged, _ = merge(key, logit, weight)
     cells = np.ceil(np.ptp(logit) / WIDTH)
-    assert len(few) == ORDER * cells
-    assert np.diff(few[::ORDER]).max() < 1.5 * WIDTH
-
-
-def test_strata_of_few_or_unequal_rows_keep_their_nodes(rows):
-
-    def nodes_of(weight):
-        data = lf.score_data(
-            rows.y_true, rows.y_score, sensitive_features=rows.group, sample_weight=weight
-        )
-        table = lf.score_table(data)
-        return table, unlabeled(table)
-
-    plain, merged = nodes_of(None)
-    _, doubled = nodes_of(np.full(len(rows.y_score), 2.0))
-    table, uneven = nodes_of(np.where(np.arange(len(rows.y_score)) % 2, 1.0, 3.0))
-    assert len(merged.base) == len(doubled.base) < len(plain.nodes().stratum) / 2
-    np.testing.assert_allclose(doubled.scale, 2.0)
-    of_unlabeled = table.nodes().stratum % 3 == 2
-    assert len(uneven.base) == of_unlabeled.sum()
-    for some in (merged, doubled, uneven):
-        sums = np.add.reduceat(some.weight, some.start[:-1])
-        np.testing.assert_allclose(sums, some.total, rtol=1e-12)
+    assert len(merged) == ORDER * cells
+    assert np.diff(merged[::ORDER]).max() < 1.5 * WIDTH

@@ -11,6 +11,7 @@ from lightfair.core.metrics.definitions import (
     COUNT_METRICS,
     DEFAULT_METRICS,
     METRICS,
+    OTHER_WORDS,
     SHARES,
     Metric,
     as_metric,
@@ -173,3 +174,11 @@ def test_what_a_function_masks_is_undefined():
 
 def test_an_array_of_names_names_metrics():
     assert names_of(np.array(["tpr", "fpr", "tpr"])) == ("tpr", "fpr")
+
+
+def test_metrics_are_suggested_for_other_words():
+    assert set(OTHER_WORDS.values()) <= set(METRICS)
+    assert not set(OTHER_WORDS) & set(METRICS)
+    for word, name in OTHER_WORDS.items():
+        with pytest.raises(ValueError, match=rf"unknown metric '{word}' \(did you mean '{name}'"):
+            as_metric(word)

@@ -629,3 +629,23 @@ def test_a_factor_on_all_weights_changes_nothing(target):
     )
     for name in metrics:
         np.testing.assert_allclose(two.draws(name), one.draws(name), rtol=1e-9)
+
+
+def test_strata_of_few_or_unequal_rows_keep_their_nodes(rows):
+    def nodes_of(weight):
+        data = lf.score_data(
+            rows.y_true, rows.y_score, sensitive_features=rows.group, sample_weight=weight
+        )
+        table = lf.score_table(data)
+        return table, unlabeled(table)
+
+    plain, merged = nodes_of(None)
+    _, doubled = nodes_of(np.full(len(rows.y_score), 2.0))
+    table, uneven = nodes_of(np.where(np.arange(len(rows.y_score)) % 2, 1.0, 3.0))
+    assert len(merged.base) == len(doubled.base) < len(plain.nodes().stratum) / 2
+    np.testing.assert_allclose(doubled.scale, 2.0)
+    of_unlabeled = table.nodes().stratum % 3 == 2
+    assert len(uneven.base) == of_unlabeled.sum()
+    for some in (merged, doubled, uneven):
+        sums = np.add.reduceat(some.weight, some.start[:-1])
+        np.testing.assert_allclose(sums, some.total, rtol=1e-12)

@@ -1,0 +1,214 @@
+"""Containers of pandas, polars and Arrow: the same rows give the same result in each."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+
+Y = [1, 0, None, 1]
+S = [0.9, 0.2, 0.5, 0.4]
+G = ["b", "a", "a", "b"]
+NAN = float("nan")
+
+
+def read(y=Y, s=S, g=G, **options):
+    return lf.score_data(y, s, sensitive_features=g, **options)
+
+
+# Each maker takes a list with None for missing.
+
+
+def _pandas(kind):
+    def make(values, name=""):
+        pd = pytest.importorskip("pandas")
+        dtypes = {"nullable": {bool: "boolean", int: "Int64", float: "Float64", str: "string"}}
+        first = type(next(v for v in values if v is not None))
+        dtype = dtypes[kind][first] if kind in dtypes else None if kind == "plain" else kind
+        return pd.Series(values, name=name or None, dtype=dtype)
+
+    return make
+
+
+def _polars(values, name=""):
+    return pytest.importorskip("polars").Series(name, values)
+
+
+def _polars_categorical(values, name=""):
+    pl = pytest.importorskip("polars")
+    return pl.Series(name, values).cast(pl.Categorical) if isinstance(values[0], str) else values
+
+
+def _arrow(values, name=""):
+    return pytest.importorskip("pyarrow").array(values)
+
+
+def _chunked(values, name=""):
+    return pytest.importorskip("pyarrow").chunked_array([values[:1], values[1:]])
+
+
+def _dictionary(values, name=""):
+    return pytest.importorskip("pyarrow").array(values).dictionary_encode()
+
+
+def _masked(values, name=""):
+    filler = next(v for v in values if v is not None)
+    filled = np.array([filler if v is None else v for v in values])
+    return np.ma.array(filled, mask=[v is None for v in values])
+
+
+def _numeric(values, name=""):
+    return np.array([NAN if v is None else v for v in values]) if values[0] != "b" else values
+
+
+MAKERS = {
+    "list": lambda values, name="": values,
+    "tuple": lambda values, name="": tuple(values),
+    "generator": lambda values, name="": (v for v in values),
+    "object": lambda values, name="": np.array(values, dtype=object),
+    "column": lambda values, name="": np.array(values, dtype=object)[:, None],
+    "rows of one": lambda values, name="": np.array(values, dtype=object)[:, None].tolist(),
+    "numeric": _numeric,
+    "masked": _masked,
+    "pandas": _pandas("plain"),
+    "pandas object": _pandas("object"),
+    "pandas nullable": _pandas("nullable"),
+    "pandas category": _pandas("category"),
+    "pandas frame": lambda values, name="": _pandas("plain")(values).to_frame(),
+    "polars": _polars,
+    "polars categorical": _polars_categorical,
+    "polars frame": lambda values, name="": _polars(values).to_frame(),
+    "arrow": _arrow,
+    "arrow chunked": _chunked,
+    "arrow dictionary": _dictionary,
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize("labels", [Y, [True, False, None, True], [1.0, 0.0, None, 1.0]])
+def test_every_container_gives_the_same(make, labels):
+    group = G if make is MAKERS["rows of one"] else make(G)  # a list of lists is a list of columns
+    data, expected = read(make(labels), make(S), group), read()
+    for field in ("label", "score", "group", "predicted"):
+        np.testing.assert_array_equal(getattr(data, field), getattr(expected, field))
+    assert (data.groups, data.notes) == (expected.groups, expected.notes)
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+@pytest.mark.parametrize(
+    "levels, names",
+    [
+        (["b", None, "a", "b"], ("a", "b")),
+        ([2, None, 10, 2], ("10", "2")),
+        ([1.5, None, 2.0, 1.5], ("1.5", "2")),
+        ([True, None, False, True], ("False", "True")),
+    ],
+)
+def test_missing_groups_are_the_same_in_every_container(make, levels, names):
+    """F11: never dropped unasked, never the level "nan"."""
+    if make is MAKERS["rows of one"]:
+        pytest.skip("a list of lists is a list of columns")
+    if isinstance(levels[0], bool) and make is _numeric:
+        pytest.skip("a float column holds no booleans")
+    with pytest.raises(ValueError, match=r'has 1 missing value \(row 1\); pass missing="drop" or'):
+        read(g=make(levels))
+    assert read(g=make(levels), missing="drop").groups == names
+    grouped = read(g=make(levels), missing="group")
+    assert grouped.groups == tuple(sorted([*names, "missing"]))
+    assert grouped.groups[grouped.group[1]] == "missing"
+
+
+def test_missing_markers():
+    pd = pytest.importorskip("pandas")
+    markers = [None, NAN, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), ""]
+    n = len(markers) + 2
+    with pytest.raises(ValueError, match=r"7 missing values \(rows 2, 3, 4, 5, 6, \.\.\.\)"):
+        read([None] * n, [0.1] * n, ["a", "b", *markers])
+    assert read([1, 0, *markers], [0.1] * n, ["a"] * n).label.tolist() == [1, 0] + [-1] * 7
+
+
+@pytest.mark.parametrize("categories", [["yes", "no"], ["no", "yes"], ["no", "yes", "unused"]])
+def test_order_of_categories_is_not_a_meaning(categories):
+    pd = pytest.importorskip("pandas")
+    y = pd.Categorical(["yes", "no", None, "yes"], categories=categories)
+    assert read(y, positive_label="yes").label.tolist() == [1, 0, -1, 1]
+    with pytest.raises(ValueError, match="got 'no', 'yes'; pass positive_label="):
+        read(y)
+    group = pd.Categorical(["yes", "no", "no", "yes"], categories=categories)
+    assert read(g=group).groups == ("no", "yes")
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_frames_are_crossed_groups(library):
+    module = pytest.importorskip(library)
+    frame = getattr(module, "table" if library == "pyarrow" else "DataFrame")
+    data = read(g=frame({"sex": ["x", "y", "x", "x"], "race": [1, 2, 2, 1]}))
+    assert data.groups == ("x, 1", "x, 2", "y, 2") and data.attributes == ("sex", "race")
+    assert data.group.tolist() == [0, 2, 1, 0]
+
+
+@pytest.mark.parametrize("where", ["y_score", r"sensitive_features\['x'\]", "sample_weight"])
+def test_pandas_with_other_indexes(where):
+    """F12: rows are paired by position here and by index in pandas, so they must agree."""
+    pd = pytest.importorskip("pandas")
+    other = [0, 2, 1, 3]
+    s = pd.Series(S, index=other if where == "y_score" else None)
+    g = pd.DataFrame({"x": G, "y": G}, index=other if "sens" in where else None)
+    w = pd.Series([1] * 4, index=other if where == "sample_weight" else None)
+    message = rf"y_true and {where} must have the same index; got 1 and 2 at row 1; .*reset_index"
+    with pytest.raises(ValueError, match=message):
+        read(pd.Series(Y), s, g, sample_weight=w)
+    rows = pd.DataFrame({"y": Y, "s": S, "g": G}, index=other)
+    assert read(rows["y"], rows["s"], rows["g"]).attributes == ("g",)
+
+
+def test_columns_of_arrow_are_read_in_parts_and_slices():
+    arrow = pytest.importorskip("pyarrow")
+    for values in (["b", "a", None, "b"], [True, False, None], [3, None, 5], [0.5, 1.5, 0.5]):
+        plain = arrow.array(values)
+        expected = read([None] * 6, [0.1] * 6, (values * 3)[1:7], missing="group")
+        parts = [
+            plain.dictionary_encode()[1:],
+            plain.dictionary_encode(),
+            plain.dictionary_encode(),
+        ]
+        for column in (arrow.chunked_array(parts), arrow.array(values * 3)[1:]):
+            got = read([None] * 6, [0.1] * 6, column[:6], missing="group")
+            assert (got.groups, got.group.tolist()) == (expected.groups, expected.group.tolist())
+
+
+def test_integers_and_times_keep_their_names():
+    pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
+    data = read(g=pl.Series([None, 2**53 + 1, 2**53, 2**53]), missing="drop")
+    assert data.groups == (str(2**53), str(2**53 + 1))
+    times = pd.to_datetime(["2020-01-02"] * 4)
+    assert read(g=times).groups == read(g=list(times)).groups == ("2020-01-02 00:00:00",)
+
+
+@pytest.mark.parametrize("threshold", [0.5, [0.5, 0.3, 0.7]], ids=["one", "several"])
+def test_frames_in_chunks_add_up_and_come_back(threshold, tmp_path):
+    """Weights, probabilities of being labeled and several thresholds pass through files."""
+    rng = np.random.default_rng(3)
+    columns = {
+        "y": rng.choice([-1, 0, 1], 3000),
+        "s": rng.random(3000),
+        "g": rng.choice(["a", "b, c"], 3000),
+        "w": rng.integers(1, 4, 3000) / 2,
+        "p": rng.uniform(0.1, 1.0, 3000),
+    }
+    columns["p"][columns["y"] < 0] = np.nan
+    y, s, g, w, p = columns.values()
+    options = {"sample_weight": w, "label_prob": p, "threshold": threshold}
+    whole = lf.score_table(lf.score_data(y, s, sensitive_features=g, **options))
+    chunks = [{k: v[i : i + 700] for k, v in columns.items()} for i in range(0, 3000, 700)]
+    names = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
+    names |= {"sample_weight": "w", "label_prob": "p"}
+    got = lf.summarize(chunks, threshold=threshold, **names)
+    whole.save(tmp_path / "table.json")
+    for table in (got, lf.load_table(tmp_path / "table.json")):
+        assert (table.groups, table.cuts) == (whole.groups, whole.cuts)
+        np.testing.assert_allclose(table.design, whole.design, rtol=1e-12)
+        for part, expected in ((table.points, whole.points), (table.cells, whole.cells)):
+            for one, two in zip(part, expected, strict=True):
+                np.testing.assert_allclose(one, two, rtol=1e-12, atol=1e-12)
