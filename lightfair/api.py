@@ -1,12 +1,9 @@
-"""Result: the forms that every result has, for people and for programs.
+"""Public functions, and results in every form.
 
-`assess`, `compare_models`, `plan_labels` and `find_threshold` return results. Each is printed as
-text, shown by a notebook, written as a page, as Markdown or as CSV, and becomes a data frame. What
-a result is about it says itself: its document, its pictures and its rows. How these are shown is
-said here, once.
-
-A copy of the package may leave modules out. A form that needs one of them raises
-ModuleNotFoundError with its name; a notebook shows text where there is no HTML.
+The results of the core, of planning, of the threshold search and of model comparison are plain
+values. The public functions return subclasses that are also printed as text, shown in notebooks,
+written as HTML, Markdown or CSV, and converted to data frames. Each subclass supplies a document,
+figures and tidy rows; `Result` renders them.
 """
 
 from __future__ import annotations
@@ -23,6 +20,7 @@ from .core import pipeline
 from .core.data import binning
 from .core.data.table import ScoreTable
 from .interop import sklearn
+from .interop.tidy import Row
 from .io.table import ScoreTable as StoredTable
 from .io.table import storable
 from .planning import plan
@@ -34,15 +32,13 @@ if TYPE_CHECKING:
     from .report.figures import Pictures
     from .thresholds.curve import ThresholdCurve
 
-from .interop.tidy import Row
-
 
 class Result(ABC):
-    """What was found, in all forms.
+    """Text, pages, tables and data frames, for every result.
 
     Examples
     --------
-    The methods go on from here. They are those of all results.
+    The examples of the methods continue from here; every result has these methods.
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
@@ -64,14 +60,14 @@ class Result(ABC):
 
     @abstractmethod
     def _pictures(self) -> Pictures | None:
-        """Return the pictures of the whole report; None where there can be none."""
+        """Return the figures of the whole report; None without matplotlib."""
 
     @abstractmethod
     def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
-        """Return columns, and rows that hold some of them; see `tidy`."""
+        """Return the columns, and rows that fill some of them; see `interop.tidy`."""
 
     def to_csv(self, *, spreadsheet: bool = False) -> str:
-        """Return every number in a row of its own, as CSV; see `lightfair.tidy`.
+        """Return every number in its own row, as CSV; see `lightfair.tidy`.
 
         Examples
         --------
@@ -83,7 +79,7 @@ class Result(ABC):
         return to_csv(self, spreadsheet=spreadsheet)
 
     def to_dataframe(self, library: str | None = None) -> Any:
-        """Return the same rows as a data frame of pandas or polars; see `frames`.
+        """Return the same rows as a pandas or polars data frame.
 
         Examples
         --------
@@ -108,12 +104,12 @@ class Result(ABC):
         return render(self._document(full=True, command=command))
 
     def to_html(self, command: str | None = None) -> str:
-        """Return the whole report as a page of its own, with plots where matplotlib is installed.
+        """Return the whole report as one HTML page, with plots if matplotlib is installed.
 
         Parameters
         ----------
         command
-            The command line that made the result, for those who want to reproduce it.
+            The command line that produced the result, to be shown in the report.
 
         Examples
         --------
@@ -124,16 +120,11 @@ class Result(ABC):
 
         return render(self._document(full=True, command=command), self._pictures())
 
-    def _repr_html_(self) -> str | None:
-        """Return what a notebook shows; None, for which it shows text, in a copy without HTML."""
-        try:
-            from .report.html import fragment
+    def _repr_html_(self) -> str:
+        """Return the report as an HTML fragment, for notebooks."""
+        from .report.html import fragment
 
-            return fragment(self._document())
-        except ModuleNotFoundError as error:
-            if not str(error.name).startswith(f"{__package__}."):
-                raise
-            return None
+        return fragment(self._document())
 
     def __str__(self) -> str:
         from .report.text import render
@@ -141,12 +132,14 @@ class Result(ABC):
         return render(self._document())
 
 
-class Assessment(Result, core.Assessment):
-    """An Assessment with all its forms, thresholds and forecasts; see `core.assessment`.
+class Assessment(core.Assessment, Result):
+    """An assessment with every form, curves over thresholds, and forecasts of labels to come.
+
+    Its attributes and most of its methods are those of `core.assessment.Assessment`.
 
     Examples
     --------
-    The methods go on from these three lines.
+    The examples of the methods continue from here.
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
@@ -180,7 +173,17 @@ class Assessment(Result, core.Assessment):
         return asked_curve(self) if values is None else threshold_curve(self, values)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the assessment as plain values; see `core.assessment`."""
+        """Return the assessment as plain values, ready for JSON; this is what `--json` prints.
+
+        The keys are those of `core.assessment` and, if several thresholds were requested,
+        `thresholds`: the metrics at each of them.
+
+        Examples
+        --------
+        >>> found = result.to_dict()
+        >>> list(found["metrics"]), found["diagnostics"]["ok"]
+        (['accuracy', 'tpr', 'fpr', 'selection_rate'], True)
+        """
         found = super().to_dict()
         if self.settings.thresholds is None:
             return found
@@ -222,9 +225,7 @@ class Assessment(Result, core.Assessment):
         return COLUMNS, of_assessment(self)
 
 
-class LabelPlan(Result, plan.LabelPlan):
-    """A LabelPlan with all its forms; see `planning.plan`."""
-
+class LabelPlan(plan.LabelPlan, Result):  # documented there
     def _document(self, *, full: bool = False, command: str | None = None) -> Document:
         from .report.plan import document
 
@@ -241,9 +242,7 @@ class LabelPlan(Result, plan.LabelPlan):
         return PLAN_COLUMNS, of_plan(self)
 
 
-class FoundThresholds(Result, search.FoundThresholds):
-    """FoundThresholds with all their forms; see `thresholds.search`."""
-
+class FoundThresholds(search.FoundThresholds, Result):  # documented there
     def _document(self, *, full: bool = False, command: str | None = None) -> Document:
         from .report.thresholds import document
 
@@ -260,9 +259,7 @@ class FoundThresholds(Result, search.FoundThresholds):
         return SEARCH_COLUMNS, of_search(self)
 
 
-class ModelComparison(Result, model_comparison.ModelComparison):
-    """A ModelComparison with all its forms; see `model_comparison`."""
-
+class ModelComparison(model_comparison.ModelComparison, Result):  # documented there
     def _document(self, *, full: bool = False, command: str | None = None) -> Document:
         from .report.models import document
 
@@ -283,12 +280,12 @@ _T = TypeVar("_T")
 
 
 def shown(plain: Any, kind: Callable[..., _T]) -> _T:
-    """Return the same result as one of a subclass that shows itself."""
+    """Return a plain result as one of its subclass."""
     return kind(**{one.name: getattr(plain, one.name) for one in fields(plain)})
 
 
 def as_assessment(plain: core.Assessment) -> Assessment:
-    """Return an assessment of the core with all its forms; its tables can be stored."""
+    """Return an assessment of the core in every form; its tables can be stored."""
     found = shown(plain, Assessment)
     return replace(found, table=storable(plain.table), fine=storable(plain.fine))
 

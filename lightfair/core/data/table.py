@@ -170,6 +170,11 @@ class ScoreTable:
 
         The sums of a cell that several intervals share are those of its parts: they differ in the
         last digit from sums over the rows in their order.
+
+        Examples
+        --------
+        >>> table.without_cuts() is table
+        True
         """
         if not self.cuts:
             return self
