@@ -67,8 +67,8 @@ def test_it_may_be_missing_where_there_is_no_label(gap):
 @pytest.mark.parametrize(
     "prob, message",
     [
-        ([0.5, 0.5, None, None, None], "above 0 where y_true holds a label; it is not at row 3; g"),
-        ([0.5, 0.0, None, 0.5, None], "above 0 where y_true holds a label; it is not at row 1"),
+        ([0.5, 0.5, None, None, None], "above 0 for labeled rows; not so at row 3"),
+        ([0.5, 0.0, None, 0.5, None], "above 0 for labeled rows; not so at row 1"),
         ([0.5, 1.7, None, 0.5, None], r"\[1e-40, 1\], or 0 .*; got 1.7 at row 1; give the prob"),
         ([0.5, 0.5, 7.0, 0.5, None], "got 7 at row 2"),
         ([0.5, 1e-60, None, 0.5, None], "got 1e-60 at row 1"),

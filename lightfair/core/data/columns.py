@@ -158,9 +158,11 @@ def numeric(
     shown, bad = array, np.zeros(len(array), dtype=bool)
     if array.dtype.kind not in "iuf":
         shown = items = array.tolist()
-        real = {kind: _is_number(kind) for kind in set(map(type, items))}
-        bad[:] = [not real[type(item)] and not is_missing(item) for item in items]
-        array = np.array([float(item) if real[type(item)] else math.nan for item in items])
+        real = [_is_real(item) and not isinstance(item, bool) for item in items]
+        bad[:] = [not (one or is_missing(item)) for one, item in zip(real, items, strict=True)]
+        array = np.array(
+            [float(v) if one else math.nan for one, v in zip(real, items, strict=True)]
+        )
     result = array.astype(np.float64)
     missing = np.isnan(result) & ~bad
     if missing.any() and not gaps:
@@ -207,11 +209,9 @@ def is_missing(value: Any) -> bool:
 
 
 def number_of(value: Any) -> float | None:
-    """Return a number, or a text that reads as a finite number, as float; None for others."""
-    if isinstance(value, (numbers.Real, Decimal, np.bool_)):
-        return float(value)
+    """Return a finite number, or a text that reads as one, as float; None for others."""
     try:
-        number = float(value) if isinstance(value, str) else math.nan
+        number = float(value) if isinstance(value, (str, np.bool_)) or _is_real(value) else math.nan
     except ValueError:
         return None
     return number if math.isfinite(number) else None
@@ -239,8 +239,7 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         # Their arrays turn integers with nulls into floats, which merges integers above 2**53.
         values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
     if hasattr(values, "__array__"):
-        array = np.asarray(values)
-        return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+        return np.asarray(values)
     try:
         items = list(values)
     except TypeError:
@@ -252,8 +251,8 @@ def _array(name: str, values: Any) -> NDArray[Any]:
     return np.array(items, dtype=object)  # np.asarray([1, "a"]) would make all of them text
 
 
-def _is_number(kind: type) -> bool:
-    return issubclass(kind, (numbers.Real, Decimal)) and not issubclass(kind, bool)
+def _is_real(value: Any) -> bool:
+    return isinstance(value, (numbers.Real, Decimal))
 
 
 def _is_column(value: Any) -> bool:

@@ -46,12 +46,6 @@ def levels_of(name: str, column: Any, first: int = 0) -> Levels:
     return Levels(name, codes, names, values)
 
 
-def absent(levels: list[Levels]) -> NDArray[np.bool_] | None:
-    """Return the mask of rows that miss an attribute, None for no row."""
-    masks = [level.codes < 0 for level in levels if (level.codes < 0).any()]
-    return np.logical_or.reduce(masks) if masks else None
-
-
 def name_missing(level: Levels) -> Levels:
     """Make missing values a level, if there are any."""
     if not (level.codes < 0).any():

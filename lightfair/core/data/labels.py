@@ -32,8 +32,7 @@ class Labels:
         self.unlabeled = [value for value in values if not is_missing(value)]
         self.positive_label = positive_label
         self.default = positive_label is None and unlabeled is None
-        if self.default:
-            self.unlabeled = [-1]
+        self.unlabeled += [-1] * self.default
         self.classes: set[Any] = set()  # of the labels read so far; 1, 1.0, True and "1" are one
         self.minus_one = False  # whether -1 was read, and taken as unlabeled by default
         if any(same(positive_label, value) for value in self.unlabeled):
@@ -64,11 +63,9 @@ class Labels:
                 "y_true holds only -1 and 1, so -1 may be the negative class or mean unlabeled; "
                 "pass positive_label=1 for the first or unlabeled=-1 for the second"
             )
-        positive = self.positive_label
-        one_sided = len(self.classes) == 1 and self.classes <= {0, 1}
-        if positive is None or not self.classes or (one_sided and number_of(positive) in (0, 1)):
-            return
-        if not any(same(value, positive) for value in self.classes):
+        positive = 1 if self.positive_label is None else self.positive_label
+        one_sided = len(self.classes) == 1 and {*self.classes, number_of(positive)} <= {0, 1}
+        if self.classes and not one_sided and not any(same(v, positive) for v in self.classes):
             raise ValueError(
                 f"positive_label must be a value of y_true; got {show(positive)}, y_true holds "
                 f"{list_values(self.classes)}; if no row is positive, pass labels 0 and 1"
@@ -83,6 +80,6 @@ class Labels:
             )
         if self.positive_label is None and not self.classes <= {0, 1}:
             raise ValueError(
-                f"y_true must hold 0 and 1, or positive_label must say which value is positive; "
-                f"got {shown}; pass positive_label="
+                f"y_true must hold 0 and 1, or say which value is positive; got {shown}; "
+                "pass positive_label="
             )

@@ -33,7 +33,6 @@ from .columns import (
 from .groups import (
     Levels,
     Parts,
-    absent,
     cross,
     data_notes,
     empty_groups,
@@ -302,34 +301,25 @@ class RowReader:
         codes = [level.codes for level in levels]
         check_lengths({**rows, **dict(zip(attributes, codes, strict=True))})
 
-        count = len(rows["y_true"])
-        self.rows += count
+        self.rows += len(rows["y_true"])
         if label_prob is not None:
             without = (rows["y_true"] >= 0) & ~(rows["label_prob"] > 0.0)
             if without.any():
                 where = row_list(first + np.flatnonzero(without))
-                raise ValueError(
-                    "label_prob must be above 0 where y_true holds a label; it is not at "
-                    f"{where}; {RULES['label_prob'][2]}"
-                )
+                raise ValueError(f"label_prob must be above 0 for labeled rows; not so at {where}")
         self.record_names(levels)
-        keep = np.ones(count, dtype=bool)
-        gone = absent(levels)
-        if gone is not None:
-            if self.missing == "raise":
-                where = missing_rows(gone, first)
-                raise ValueError(
-                    f'sensitive_features has {where}; pass missing="drop" or missing="group"'
-                )
-            missing = int(np.count_nonzero(gone))
-            if self.missing == "drop":
-                self.counts += Counts(dropped=missing)
-                keep = ~gone
-                levels = [level._replace(codes=level.codes[keep]) for level in levels]
-                rows = {name: values[keep] for name, values in rows.items()}
-            else:
-                self.counts += Counts(missing_as_group=missing)
-                levels = [name_missing(level) for level in levels]
+        gone = np.logical_or.reduce([level.codes < 0 for level in levels])
+        if gone.any() and self.missing == "raise":
+            where = missing_rows(gone, first)
+            raise ValueError(
+                f'sensitive_features has {where}; pass missing="drop" or missing="group"'
+            )
+        keep = ~gone | (self.missing == "group")
+        missing = int(np.count_nonzero(gone))
+        drop = self.missing == "drop"
+        self.counts += Counts(dropped=missing) if drop else Counts(missing_as_group=missing)
+        levels = [name_missing(level._replace(codes=level.codes[keep])) for level in levels]
+        rows = {name: values[keep] for name, values in rows.items()}
         group, parts = cross(levels)
         score = rows["y_score"]
         self.kept += len(score)
@@ -371,15 +361,15 @@ class RowReader:
                 "sample_weight must be positive in some row of every group; all are 0 in "
                 f"{names}; drop its rows"
             )
-        merged = {}
-        for attribute, names_of in self.names.items():
-            shared = [name for name, times in Counter(names_of.values()).items() if times > 1]
-            if shared:
-                merged[attribute] = tuple(sorted(shared))
+        shared = {
+            attribute: tuple(sorted(n for n, k in Counter(names.values()).items() if k > 1))
+            for attribute, names in self.names.items()
+        }
+        merged = tuple((attribute, names) for attribute, names in shared.items() if names)
         cuts: float | dict[str, float] | None = None if self.decided else self.cuts
         if isinstance(cuts, dict):
             cuts = _of_groups(cuts, groups, empty_groups(parts))
-        return cuts, self.counts + Counts(merged_levels=tuple(merged.items()))
+        return cuts, self.counts + Counts(merged_levels=merged)
 
     def complete(self, data: ScoreData) -> ScoreData:
         """Check the rules on all rows, and fill in what depends on all of them."""
