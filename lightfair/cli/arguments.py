@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from ..io.files import Columns
     from ..io.table import ScoreTable
 
-ROLES = ("y_true", "y_score", "sensitive_features")  # of columns that rows must have
+ROWS = OPTIONS["columns and rows"]
+COLUMNS = {option.argument: f"--{option.name}" for option in ROWS if option.argument}
+NEEDED = ("y_true", "y_score", "sensitive_features")
 
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
@@ -66,13 +68,12 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
     names: dict[str, Any] = {name: getattr(arguments, name, None) for name in Columns._fields}
     if not any(names.values()):
         return None
-    absent = [name for name in ROLES if not names[name]]
+    absent = [COLUMNS[name] for name in NEEDED if not names[name]]
     if absent:
-        options = {option.dest: f"--{option.name}" for option in OPTIONS["columns and rows"]}
         file = (getattr(arguments, "file", None) or [None])[0]
         raise ValueError(
-            f"rows need --label, --score and --group; got no "
-            f"{' and no '.join(options[name] for name in absent)}{columns_in(file)}"
+            "rows need --label, --score and --group; got no "
+            f"{' and no '.join(absent)}{columns_in(file)}"
         )
     return Columns(**{**names, "sensitive_features": tuple(names["sensitive_features"])})
 
@@ -111,12 +112,10 @@ def table_of(arguments: argparse.Namespace) -> ScoreTable:
     reading = _reading(arguments)
     table = gather_tables(**reading, clip=arguments.clip)
     if not reading["reader"].rows:
-        own, given = options_of(arguments.command), vars(arguments)
-        heading = [o for o in OPTIONS["columns and rows"] if own.get(o.name) == o]
-        heading = [o for o in heading if o.name not in ("threshold", "clip") and given[o.dest]]
-        if heading:
-            names = ", ".join(f"--{option.name}" for option in heading)
-            raise ValueError(f"no FILE holds rows, only tables; leave out {names}")
+        given = {f"--{option.name}": vars(arguments).get(option.dest) for option in ROWS}
+        names = [name for name in given if given[name] and name not in ("--threshold", "--clip")]
+        if names:
+            raise ValueError(f"no FILE holds rows, only tables; leave out {', '.join(names)}")
     for_table(threshold_of(arguments), table)
     return table
 
@@ -131,16 +130,19 @@ def rows_of(arguments: argparse.Namespace, clip: float) -> ScoreData:
     return read_rows(**reading, clip=clip)
 
 
-def sentence(error: Exception, command: str = "") -> str:
+def sentence(error: Exception, command: str) -> str:
     """Return an error with the options of a command in place of the library's arguments.
 
-    Only the subject of the sentence is replaced, at its beginning or after the name of a file.
+    Names of options such as `group` are replaced as the subject only, at the beginning or after the
+    name of a file; `y_true` and the like everywhere but in lists of columns.
     """
-    text = str(error)
     if isinstance(error, MemoryError):
-        return f"not enough memory: {text}"
+        return f"not enough memory: {error}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror.lower()}"
     names = {o.argument: f"--{o.name}" for o in options_of(command).values() if o.argument}
-    subject = rf"(^|: )({'|'.join(names)})\b(?=.)"
-    return re.sub(subject, lambda match: match[1] + names.get(match[2], ""), text, count=1)
+    text, column, listed = str(error).partition("; its columns")
+    subject = rf"(^|: )({'|'.join(names)})\b"
+    text = re.sub(subject, lambda match: match[1] + names[match[2]], text, count=1)
+    anywhere = rf"(?<![\w./'])(?<!column )({'|'.join(COLUMNS)})(?![\w./'])"
+    return re.sub(anywhere, lambda match: COLUMNS[match[1]], text) + column + listed

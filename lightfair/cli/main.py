@@ -1,11 +1,19 @@
 # PYTHON_ARGCOMPLETE_OK
-"""The command line: `lightfair COMMAND ...`.
+"""Group fairness of a binary classifier from few labels and many scores.
 
-Commands are in commands.py, their options in options.py. Here a command is chosen and its answer
-printed.
+first steps:
+  lightfair demo                 a report of simulated rows
+  lightfair assess scores.csv --label label --score score --group race
+  lightfair assess --help        what each option means, with examples
 
-Exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or input, explained in one
-sentence on standard error; 3 no check fails, and one is inconclusive; 130 interrupted by Ctrl-C.
+exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
+input, explained in one sentence on standard error; 3 no check fails, and one
+is inconclusive; 130 interrupted by Ctrl-C.
+
+Options may be kept in a file: lightfair assess --config lightfair.toml.
+Colors are for terminals, unless NO_COLOR is set.
+With argcomplete installed, the shell completes commands and options after
+eval "$(register-python-argcomplete lightfair)"
 """
 
 from __future__ import annotations
@@ -28,23 +36,7 @@ from .config import expand
 from .options import COMMANDS, TABLES, Parser, add_options, check_options
 from .terminal import say
 
-DESCRIPTION = """Group fairness of a binary classifier from few labels and many scores.
-
-first steps:
-  lightfair demo                 a report of simulated rows
-  lightfair assess scores.csv --label label --score score --group race
-  lightfair assess --help        what each option means, with examples
-
-commands:"""
-
-EPILOG = """exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
-input; 3 no check fails, and one is inconclusive; 130 interrupted by Ctrl-C.
-
-Options may be kept in a file: lightfair assess --config lightfair.toml.
-Colors are for terminals, unless NO_COLOR is set.
-With argcomplete installed, the shell completes commands and options after
-eval "$(register-python-argcomplete lightfair)"
-"""
+# the docstring of this module is the help of `lightfair`, and that of a command is its help
 
 FILE = "rows: CSV with a header, gzipped or not, Parquet, Arrow; several are added up"
 TABLE = "; or a table that summarize wrote; - is standard input"
@@ -114,13 +106,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def make_parsers() -> tuple[Parser, dict[str, Parser]]:
     """Return the parser of the command line, and those of its commands."""
-    parser = Parser(prog="lightfair", usage="lightfair COMMAND ...", epilog=EPILOG)
+    about, _, exits = (__doc__ or "").partition("\n\nexit codes:")
+    parser = Parser(prog="lightfair", usage="lightfair COMMAND ...", epilog=f"exit codes:{exits}")
     subparsers = parser.add_subparsers(help=argparse.SUPPRESS, metavar="COMMAND", prog="lightfair")
-    lines = [DESCRIPTION]
+    lines = [about, "\ncommands:"]
     for command in COMMANDS:
-        text = inspect.getdoc(getattr(commands, command)) or ""
-        about, _, examples = text.partition("\n\nexamples:")
-        summary, usage, *more = about.split("\n\n")
+        text = inspect.getdoc(getattr(commands, command)) or "\n\n"
+        text, _, examples = text.partition("\n\nexamples:")
+        summary, usage, *more = text.split("\n\n")
         lines.append(f"  {command:11} {summary}")
         one: Parser = subparsers.add_parser(
             command,

@@ -266,5 +266,5 @@ def check_options(parser: Parser, command: str, words: Sequence[str]) -> None:
         if not name.startswith("--") or " " in name or name in known:
             continue
         others = [other for other in COMMANDS if name[2:] in options_of(other)]
-        also = f", an option of {' and '.join(others)}" if others else hint(name, known)
+        also = f", an option of {', '.join(others)}" if others else hint(name, known)
         parser.error(f"{command} has no option {name}{also}")

@@ -42,26 +42,28 @@ class Answer(NamedTuple):
 def check_outputs(arguments: argparse.Namespace) -> None:
     """Raise ValueError or OSError if an output cannot be written, or would overwrite other data."""
     given = vars(arguments)
-    paths = {name: given[name] for name in (*FORMATS, "output") if given.get(name) is not None}
+    paths = {name: given[name] for name in ("output", *FORMATS) if given.get(name) is not None}
     printed = ["--json"] * bool(given.get("json"))
     printed += [f"--{name} -" for name, path in paths.items() if path == "-"]
     if len(printed) > 1:
         raise ValueError(f"standard output takes one of {' and '.join(printed)}; name files")
-    files = [path for path in given.get("file", ()) if path != "-"]
-    taken = {os.path.realpath(path): "a FILE that is read" for path in files}
+    read = {os.path.realpath(path) for path in given.get("file", ()) if path != "-"}
+    taken: dict[str, str] = {}
     for name, path in paths.items():
+        target = os.path.realpath(path)
         if path == "-":
             continue
-        target = os.path.realpath(path)
-        if target in taken:
-            raise ValueError(f"--{name} must differ from {taken[target]}; got {path}")
+        if target in taken or (target in read and name != "output"):  # a table may be updated
+            other = taken.get(target, "a FILE that is read")
+            raise ValueError(f"--{name} must differ from {other}; got {path}")
         taken[target] = f"--{name}"
-        _check_file(name, path, *OURS[arguments.command if name == "output" else name])
+        _check_file(arguments.command, name, path)
 
 
-def _check_file(option: str, path: str, kind: str, begin: bytes) -> None:
+def _check_file(command: str, option: str, path: str) -> None:
     from ..io.writing import check_target
 
+    kind, begin = OURS[command if option == "output" else option]
     try:
         target = check_target(path)
         if os.path.isfile(target) and not path.startswith("/dev/"):
@@ -69,7 +71,7 @@ def _check_file(option: str, path: str, kind: str, begin: bytes) -> None:
                 if file.read(len(begin)).lower() not in (b"", begin):
                     raise ValueError(f"{path} exists and is not {kind}; it would be overwritten")
     except (OSError, ValueError) as error:
-        raise ValueError(f"--{option}: {sentence(error)}") from error
+        raise ValueError(f"--{option}: {sentence(error, command)}") from error
 
 
 def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: str = "") -> Answer:
@@ -94,7 +96,7 @@ def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: 
             write_text(path, content)
             lines.append(f"{path}: {label}")
         except (OSError, ValueError) as error:
-            errors.append(f"--{name}: {sentence(error)}")
+            errors.append(f"--{name}: {sentence(error, arguments.command)}")
     notes = (NO_PLOTS,) if arguments.html is not None and not available() else ()
     text = text or "\n".join([render(result._document(), style), *[""] * bool(lines), *lines])
     return Answer(text, code, notes, tuple(errors))
