@@ -142,7 +142,7 @@ def sentence(error: Exception, command: str) -> str:
         return f"{os.fsdecode(error.filename)}: {error.strerror.lower()}"
     names = {o.argument: f"--{o.name}" for o in options_of(command).values() if o.argument}
     text, column, listed = str(error).partition("; its columns")
-    subject = rf"(^|: )({'|'.join(names)})\b"
+    subject = rf"(^|: )({'|'.join(names)})(?![\w./])"
     text = re.sub(subject, lambda match: match[1] + names[match[2]], text, count=1)
     anywhere = rf"(?<![\w./'])(?<!column )({'|'.join(COLUMNS)})(?![\w./'])"
     return re.sub(anywhere, lambda match: COLUMNS[match[1]], text) + column + listed

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -72,10 +72,10 @@ def _values_for(command: str, path: str) -> dict[str, Any]:
     content = _read(path)
     tables = {name: content.pop(name) for name in COMMANDS if isinstance(content.get(name), dict)}
     every = {name for other in COMMANDS for name in _keys(other)}
-    values = _checked(path, content, every)
+    values = _checked(path, content, every, _keys(command), {*every, *COMMANDS})
     chosen = {name: value for name, value in values.items() if name in _keys(command)}
     for name, table in tables.items():
-        values = _checked(f"{path}: [{name}]", table, _keys(name))
+        values = _checked(f"{path}: [{name}]", table, _keys(name), _keys(name))
         chosen |= values if name == command else {}
     return chosen
 
@@ -94,11 +94,17 @@ def _keys(command: str) -> set[str]:
     return {*options_of(command), "files"} - {"config"}
 
 
-def _checked(where: str, table: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
-    """Return values by names with hyphens; raise ValueError if a key is unknown."""
+def _checked(
+    where: str, table: Mapping[str, Any], known: set[str], *likely: set[str]
+) -> dict[str, Any]:
+    """Return values by names with hyphens; raise ValueError if a key is unknown.
+
+    A suggestion is looked for in the sets of `likely` names, in their order.
+    """
     for key in table:
         if key.replace("_", "-") not in known:
-            raise ValueError(f"{where}: unknown key {show(key)}{hint(key, known)}")
+            suggestion = next(filter(None, (hint(key, sorted(names)) for names in likely)), "")
+            raise ValueError(f"{where}: unknown key {show(key)}{suggestion}")
     return {key.replace("_", "-"): value for key, value in table.items()}
 
 

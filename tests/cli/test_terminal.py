@@ -1,23 +1,19 @@
-"""Colours: on a terminal, where they are wanted, and without a change of the layout."""
+"""Colors and the line of progress."""
 
 from __future__ import annotations
 
 import io
-import os
 import re
-import subprocess
 import sys
 
 import pytest
 
-from lightfair.cli.main import main
-from lightfair.cli.terminal import STYLE, in_color
-
-pty = pytest.importorskip("pty")
+from lightfair.cli import terminal
+from lightfair.cli.terminal import STYLE, in_color, progress_line, say
 
 CODE = re.compile(r"\x1b\[[0-9;]*m")
-DEMO = ["demo", "--rows", "600", "--labeled", "60", "--metric", "tpr", "--draws", "4"]
-DEMO += ["--warmup", "10", "--check", "selection_rate<=0.001", "--check", "tpr<=0.9"]
+DEMO = ["demo", "--rows", "600", "--labeled", "60", "--metric", "tpr", "--chains", "4"]
+DEMO += ["--draws", "4", "--warmup", "10", "--check", "selection_rate<=0.001"]
 
 
 class Terminal(io.StringIO):
@@ -25,85 +21,66 @@ class Terminal(io.StringIO):
         return True
 
 
-def on_a_terminal(env, *arguments):
-    """What the command writes to a terminal of its own, and its exit code."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lightfair", *arguments],
-        env=env,
-        stdin=theirs,
-        stdout=theirs,
-        stderr=subprocess.PIPE,
-    )
-    os.close(theirs)
-    found = b""
-    while True:
-        try:
-            block = os.read(ours, 4096)
-        except OSError:  # the other end is closed
-            break
-        if not block:
-            break
-        found += block
-    os.close(ours)
-    assert process.stderr.read() == b""
-    process.stderr.close()
-    return found.decode().replace("\r\n", "\n"), process.wait(60)
+@pytest.fixture(autouse=True)
+def xterm(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
 
 
-@pytest.fixture
-def env(child_env):
-    plain = {k: v for k, v in child_env.items() if k not in ("NO_COLOR", "TERM", "COLUMNS")}
-    return {**plain, "TERM": "xterm"}
-
-
-def test_a_terminal_has_colours_and_nothing_else_changes(env, capsys):
-    text, code = on_a_terminal(env, *DEMO)
-    assert main(DEMO) == code == 1
-    plain = capsys.readouterr().out
-    assert CODE.sub("", text) == plain and "\x1b" not in plain
-    assert "\x1b[1;31mfail\x1b[0m" in text
-    assert re.search(r"^\x1b\[1mtpr\x1b\[0m$", text, re.MULTILINE)
-
-
-@pytest.mark.parametrize(
-    "change, options, colored",
-    [
-        ({"NO_COLOR": "1"}, [], False),
-        ({"NO_COLOR": ""}, [], True),
-        ({"TERM": "dumb"}, [], False),
-        ({}, ["--color", "never"], False),
-        ({"NO_COLOR": "1"}, ["--color", "always"], True),
-    ],
-)
-def test_what_turns_colours_off(change, options, colored, env):
-    text, _ = on_a_terminal({**env, **change}, *DEMO, *options)
-    assert bool(CODE.search(text)) == colored
-
-
-def test_no_terminal_no_colours_but_where_they_are_asked_for(capsys):
-    main(DEMO)
-    plain = capsys.readouterr().out
-    main([*DEMO, "--color", "always"])
-    colored = capsys.readouterr().out
-    assert "\x1b" not in plain and CODE.sub("", colored) == plain != colored
-
-
-def test_numbers_for_programs_have_no_colours(capsys):
+def test_colors_do_not_change_the_layout(run):
+    code, plain, _ = run(*DEMO)
+    again, colored, _ = run(*DEMO, "--color", "always")
+    assert code == again == 1
+    assert "\x1b" not in plain and CODE.sub("", colored) == plain
+    assert "\x1b[1;31mfail\x1b[0m" in colored
+    assert re.search(r"^\x1b\[1mtpr\x1b\[0m$", colored, re.MULTILINE)
     for output in (["--json"], ["--csv", "-"]):
-        main([*DEMO, *output, "--color", "always"])
-        assert "\x1b" not in capsys.readouterr().out
+        assert "\x1b" not in run(*DEMO, *output, "--color", "always")[1]
 
 
-def test_warnings_and_every_status_have_a_colour():
+def test_warnings_and_every_verdict_have_a_color():
     assert {("verdict", ""), ("verdict", "pass"), ("verdict", "fail"), ("warning", "")} <= {*STYLE}
     assert all(CODE.fullmatch(before) and after == "\x1b[0m" for before, after in STYLE.values())
 
 
-def test_the_rule(monkeypatch):
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setenv("TERM", "xterm")
-    assert in_color("auto", Terminal()) and not in_color("auto", io.StringIO())
-    assert in_color("always", io.StringIO()) and not in_color("never", Terminal())
-    monkeypatch.setenv("NO_COLOR", "0")  # present and not empty, whatever it is
-    assert not in_color("auto", Terminal())
+@pytest.mark.parametrize(
+    "choice, variables, on_terminal, elsewhere",
+    [
+        ("auto", {}, True, False),
+        ("auto", {"NO_COLOR": ""}, True, False),
+        ("auto", {"NO_COLOR": "0"}, False, False),  # set and not empty, whatever it is
+        ("auto", {"TERM": "dumb"}, False, False),
+        ("always", {"NO_COLOR": "1"}, True, True),
+        ("never", {}, False, False),
+    ],
+)
+def test_when_there_are_colors(choice, variables, on_terminal, elsewhere, monkeypatch):
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert in_color(choice, Terminal()) == on_terminal
+    assert in_color(choice, io.StringIO()) == in_color(choice, None) == elsewhere
+
+
+def test_progress_appears_after_a_while_and_gives_way_to_messages(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", screen := Terminal())
+    progress = progress_line()
+    progress("draws", 1, 2)
+    assert screen.getvalue() == ""
+    monkeypatch.setattr(terminal, "PROGRESS_AFTER", -1.0)
+    progress("rows read", 1234)
+    progress("draws", 1, 2000)
+    shown = "\r\x1b[Krows read: 1,234\r\x1b[Kdraws: 1 of 2,000"
+    assert screen.getvalue() == shown
+    say()
+    say("two\nlines of \x1b")
+    assert screen.getvalue() == f"{shown}\r\x1b[K\r\x1b[Ktwo lines of \\x1b\n"
+
+
+def test_no_progress_elsewhere(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    assert progress_line() is not None
+    monkeypatch.setenv("TERM", "dumb")
+    assert progress_line() is None
+    monkeypatch.setattr(sys, "stderr", None)
+    assert progress_line() is None
+    say("nobody hears it")

@@ -1,0 +1,233 @@
+"""Commands print what the library returns."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+
+LABEL = ["--label", "y", "--group", "g"]
+COLUMNS = [*LABEL, "--score", "s"]
+QUICK = ["--chains", "4", "--draws", "4", "--warmup", "10", "--seed", "2"]
+SAME = {"chains": 4, "draws": 4, "warmup": 10, "rng": 2}
+PLAN = {"extra": [50], "refits": 0}
+
+
+@pytest.fixture(scope="module")
+def models(rows):
+    return {"s": rows.y_score, "t": rows.y_score**2}
+
+
+@pytest.fixture
+def folder(folder, text, models):
+    """rows.csv with the scores t of a second model, and table.json."""
+    head, *lines = text.splitlines()
+    lines = [f"{line},{float(t)!r}" for line, t in zip(lines, models["t"], strict=True)]
+    (folder / "rows.csv").write_text("\n".join([f"{head},t", *lines, ""]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def assessed(rows):
+    def assessed(**options):
+        groups = {"g": rows.group}
+        options = {"metrics": "tpr", **SAME, **options}
+        return lf.assess(rows.y_true, rows.y_score, sensitive_features=groups, **options)
+
+    return assessed
+
+
+def plain(result):
+    return json.loads(json.dumps(result.to_dict()))
+
+
+@pytest.mark.parametrize(
+    "options, wanted",
+    [
+        ("--metric tpr", {}),
+        ("--metric tpr ppv --reference B", {"metrics": ["tpr", "ppv"], "reference": "B"}),
+        ("--metric tpr --threshold 0.3 --threshold 0.6", {"threshold": [0.3, 0.6]}),
+        ("--metric tpr --threshold all", {"threshold": "all"}),
+        (
+            "--metric fpr --check tpr<=0.3 --check selection_rate<=0.1 --simultaneous",
+            {"metrics": "fpr", "checks": ["tpr<=0.3", "selection_rate<=0.1"], "simultaneous": True},
+        ),
+    ],
+)
+def test_assess(options, wanted, run, assessed):
+    want = assessed(**wanted)
+    code, out, err = run("assess", "rows.csv", *COLUMNS, *QUICK, *options.split())
+    assert (out, err) == (f"{want}\n", "")
+    assert code == (1 if "checks" in wanted else 0)
+    out = run("assess", "rows.csv", *COLUMNS, *QUICK, *options.split(), "--json")[1]
+    assert json.loads(out) == plain(want)
+
+
+def test_a_table_keeps_its_thresholds(ask, assessed):
+    cuts = ["--threshold", "0.3", "--threshold", "0.6"]
+    out = ask("summarize", "rows.csv", *COLUMNS, *cuts, "-o", "table.json")
+    assert out.endswith("; thresholds 0.3, 0.6\n")
+    want = f"{assessed(threshold=[0.3, 0.6])}\n"
+    for given in (cuts, []):
+        assert ask("assess", "table.json", *QUICK, "--metric", "tpr", *given) == want
+
+
+def test_another_seed_is_another_result(ask):
+    quick = ["assess", "rows.csv", *COLUMNS, *QUICK[:6], "--metric", "tpr"]
+    assert ask(*quick) == ask(*quick, "--seed", "0") != ask(*quick, "--seed", "1")
+
+
+@pytest.mark.parametrize(
+    "checks, code",
+    [
+        (["selection_rate<=0.9"], 0),
+        (["selection_rate<=0.001"], 1),
+        (["selection_rate<=0.9", "selection_rate<=0.001"], 1),
+        (["tpr<=0.05"], 3),
+        (["selection_rate<=0.9", "tpr<=0.05"], 3),
+        (["tpr<=0.05", "selection_rate ratio>=0.999"], 1),
+    ],
+)
+def test_exit_codes_of_checks(checks, code, run):
+    options = [word for check in checks for word in ("--check", check)]
+    given = ["assess", "rows.csv", *COLUMNS, "--metric", "tpr", *QUICK, *options]
+    found, out, err = run(*given)
+    assert (found, err) == (code, "")
+    top = out.split("\n\n")[1]
+    assert top.startswith("verdict\n") and all(f"{check}: " in top for check in checks)
+    assert {0: "pass", 1: "fail", 3: "insufficient"}[code] in top
+    found, out, _ = run(*given, "--csv", "-")
+    assert found == code and out.startswith("quantity,")
+
+
+def test_demo(ask):
+    given = ["demo", "--rows", "600", "--labeled", "60", "--metric", "tpr", *QUICK[:6]]
+    out = ask(*given)
+    assert "600 rows, 60 labeled, 540 unlabeled; 2 groups by group" in out
+    assert "truth" in out and out == ask(*given) != ask(*given, "--seed", "1")
+
+
+def test_hidden_labels(ask, rows, folder):
+    lines = [f"{y},{s},{g}" for y, s, g in zip(rows.y_all, rows.y_score, rows.group, strict=True)]
+    (folder / "full.csv").write_text("\n".join(["y,s,g", *lines]))
+    given = ["assess", "full.csv", *COLUMNS, *QUICK, "--metric", "tpr"]
+    values = json.loads(ask(*given, "--subsample-labels", "50", "--json"))
+    assert values["data"]["labeled"] == 50
+    for index, name in enumerate("AB"):
+        positive = (rows.group == name) & (rows.y_all == 1)
+        share = (rows.y_score[positive] >= 0.5).mean()
+        assert values["metrics"]["tpr"]["groups"][index]["truth"] == pytest.approx(share)
+    cuts = ["--threshold", "all", "--subsample-labels", "0"]
+    assert "no_labels" in ask(*given, *cuts) and "truth" not in ask(*given)
+    assert "thresholds" in json.loads(ask(*given, *cuts, "--json"))
+
+
+def test_summarize(ask, assessed):
+    out = ask("summarize", "rows.csv", *COLUMNS, "-o", "table.json")
+    line = "400 rows, 60 labeled, 340 unlabeled; 2 groups by g; threshold 0.5"
+    assert out == f"table.json: {line}\n"
+    assert ask("assess", "table.json", *QUICK, "--metric", "tpr") == f"{assessed()}\n"
+    assert ask("summarize", "rows.csv", *COLUMNS, "-o", "-") == Path("table.json").read_text()
+
+
+def test_summarize_prints_warnings(ask, folder):
+    (folder / "holes.csv").write_text("y,s,g\n1,.5,A\n0,.2,\n,.2,B\n")
+    out = ask("summarize", "holes.csv", *COLUMNS, "--missing", "drop", "-o", "table.json")
+    assert "warning (dropped_rows): rows dropped, sensitive_features is missing: 1\n" in out
+    assert "warning (ties_with_threshold)" in out
+
+
+def test_sql(ask):
+    given = ["--dialect", "duckdb", "--table", "rows", *COLUMNS, "--threshold", "0.4"]
+    columns = {"y_true": "y", "y_score": "s", "sensitive_features": ["g"]}
+    query = lf.sql_query(dialect="duckdb", table="rows", threshold=0.4, **columns)
+    assert ask("sql", *given) == query.removesuffix("\n") + "\n"
+
+
+@pytest.mark.parametrize(
+    "options, wanted",
+    [
+        ("--width 0.1 --extra 50", {"width": 0.1}),
+        ("--extra 50 --within 0.1 --difference B", {"within": 0.1, "group": "B"}),
+        ("--extra 50 --refits 2", {"refits": 2}),
+    ],
+)
+def test_plan(options, wanted, ask, assessed):
+    refits = [] if "refits" in wanted else ["--refits", "0"]
+    given = ["plan", "rows.csv", *COLUMNS, *QUICK, *options.split(), *refits]
+    want = lf.plan_labels(assessed(), **{**PLAN, "rng": 2, **wanted})
+    assert ask(*given) == f"{want}\n"
+    assert json.loads(ask(*given, "--json")) == plain(want)
+
+
+def test_plan_of_a_table_and_rows_to_label(ask, fail, rows, assessed):
+    ask("summarize", "rows.csv", *COLUMNS, "-o", "table.json")
+    quick = [*QUICK, "--refits", "0", "--metric", "fpr"]
+    assert "Plan for fpr" in ask("plan", "table.json", *quick)
+    choice = ["--choose", "20", "--output", "next.csv"]
+    assert "single rows are needed" in fail("plan", "table.json", *quick, *choice)
+    for _ in range(2):  # a list of rows may be overwritten
+        out = ask("plan", "rows.csv", *COLUMNS, *QUICK, "--refits", "0", *choice)
+    assert out.endswith("next.csv: 20 rows to label (greedy)\n")
+    data = {"y_score": rows.y_score, "sensitive_features": {"g": rows.group}}
+    want = lf.choose_labels(assessed(), 20, y_true=rows.y_true, rng=2, **data)
+    header, *lines = csv.reader(Path("next.csv").read_text().splitlines())
+    assert header == ["row", "label_prob"]
+    assert [int(row) for row, _ in lines] == want.rows.tolist()
+    np.testing.assert_allclose([float(prob) for _, prob in lines], want.prob, rtol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "options, wanted",
+    [
+        ("", {}),
+        ("--threshold s=0.6 --threshold t=0.3", {"threshold": {"s": 0.6, "t": 0.3}}),
+        ("--threshold 0.4 --reference B", {"threshold": 0.4, "reference": "B"}),
+        ("--no-nested --prob 0.8", {"hierarchical": True, "prob": 0.8}),
+        ("--no-hierarchical --no-trust", {"hierarchical": False, "trust": False}),
+    ],
+)
+def test_compare(options, wanted, ask, rows, models):
+    want = lf.compare_models(
+        models, rows.y_true, sensitive_features={"g": rows.group}, metrics="tpr", **SAME, **wanted
+    )
+    given = ["compare", "rows.csv", *COLUMNS, "--score", "t", "--metric", "tpr", *QUICK]
+    assert json.loads(ask(*given, *options.split(), "--json")) == plain(want)
+    if not options:
+        assert ask(*given) == f"{want}\n"
+
+
+def test_compare_does_not_wait_for_a_pipe(fail, folder):
+    os.mkfifo(folder / "pipe")  # nobody writes to it
+    for file in ("-", "pipe"):
+        assert "a pipe is read only once" in fail("compare", file, *COLUMNS, "--score", "t")
+
+
+@pytest.mark.parametrize(
+    "options, wanted, search",
+    [
+        ("", {}, {}),
+        ("--reference B --group-to-move A", {"reference": "B"}, {"group": "A"}),
+        ("--metric selection_rate --reach 0.2", {"metrics": "selection_rate"}, {"target": 0.2}),
+        ("--threshold A=0.4 --threshold B=0.6", {"threshold": {"A": 0.4, "B": 0.6}}, {}),
+    ],
+)
+def test_threshold(options, wanted, search, ask, assessed):
+    want = lf.find_threshold(assessed(**wanted), wanted.get("metrics", "tpr"), **search)
+    given = ["threshold", "rows.csv", *COLUMNS, *QUICK, *options.split()]
+    assert ask(*given) == f"{want}\n"
+    assert json.loads(ask(*given, "--json")) == plain(want)
+
+
+@pytest.mark.parametrize("command", ["threshold", "plan"])
+def test_critical_warnings_are_printed(command, ask, folder):
+    (folder / "none.csv").write_text("\n".join(["y,s,g", *[",0.3,A", ",0.6,B"] * 30]))
+    more = ["--refits", "0"] if command == "plan" else []
+    for file, code in (("none.csv", "no_labels"), ("rows.csv", "not_converged")):
+        assert f"{code}: " in ask(command, file, *COLUMNS, *QUICK, *more)
