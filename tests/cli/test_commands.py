@@ -16,7 +16,6 @@ LABEL = ["--label", "y", "--group", "g"]
 COLUMNS = [*LABEL, "--score", "s"]
 QUICK = ["--chains", "4", "--draws", "4", "--warmup", "10", "--seed", "2"]
 SAME = {"chains": 4, "draws": 4, "warmup": 10, "rng": 2}
-PLAN = {"extra": [50], "refits": 0}
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +46,17 @@ def plain(result):
     return json.loads(json.dumps(result.to_dict()))
 
 
+def agrees(ask, want, options, *given):
+    """Whether a command prints what the library returned, as JSON or, without options, as text."""
+    if options:
+        return json.loads(ask(*given, *options.split(), "--json")) == plain(want)
+    return ask(*given) == f"{want}\n"
+
+
 @pytest.mark.parametrize(
     "options, wanted",
     [
-        ("--metric tpr", {}),
-        ("--metric tpr ppv --reference B", {"metrics": ["tpr", "ppv"], "reference": "B"}),
+        ("", {"metrics": ["accuracy", "tpr", "fpr", "selection_rate"]}),
         ("--metric tpr --threshold 0.3 --threshold 0.6", {"threshold": [0.3, 0.6]}),
         ("--metric tpr --threshold all", {"threshold": "all"}),
         (
@@ -61,12 +66,8 @@ def plain(result):
     ],
 )
 def test_assess(options, wanted, run, assessed):
-    want = assessed(**wanted)
-    code, out, err = run("assess", "rows.csv", *COLUMNS, *QUICK, *options.split())
-    assert (out, err) == (f"{want}\n", "")
-    assert code == (1 if "checks" in wanted else 0)
-    out = run("assess", "rows.csv", *COLUMNS, *QUICK, *options.split(), "--json")[1]
-    assert json.loads(out) == plain(want)
+    given = ["assess", "rows.csv", *COLUMNS, *QUICK]
+    assert agrees(lambda *words: run(*words)[1], assessed(**wanted), options, *given)
 
 
 def test_a_table_keeps_its_thresholds(ask, assessed):
@@ -88,8 +89,6 @@ def test_another_seed_is_another_result(ask):
     [
         (["selection_rate<=0.9"], 0),
         (["selection_rate<=0.001"], 1),
-        (["selection_rate<=0.9", "selection_rate<=0.001"], 1),
-        (["tpr<=0.05"], 3),
         (["selection_rate<=0.9", "tpr<=0.05"], 3),
         (["tpr<=0.05", "selection_rate ratio>=0.999"], 1),
     ],
@@ -102,8 +101,6 @@ def test_exit_codes_of_checks(checks, code, run):
     top = out.split("\n\n")[1]
     assert top.startswith("verdict\n") and all(f"{check}: " in top for check in checks)
     assert {0: "pass", 1: "fail", 3: "insufficient"}[code] in top
-    found, out, _ = run(*given, "--csv", "-")
-    assert found == code and out.startswith("quantity,")
 
 
 def test_demo(ask):
@@ -153,17 +150,15 @@ def test_sql(ask):
 @pytest.mark.parametrize(
     "options, wanted",
     [
-        ("--width 0.1 --extra 50", {"width": 0.1}),
-        ("--extra 50 --within 0.1 --difference B", {"within": 0.1, "group": "B"}),
-        ("--extra 50 --refits 2", {"refits": 2}),
+        ("", {}),
+        ("--width 0.1 --within 0.1 --difference B", {"width": 0.1, "within": 0.1, "group": "B"}),
+        ("--refits 2", {"refits": 2}),
     ],
 )
 def test_plan(options, wanted, ask, assessed):
-    refits = [] if "refits" in wanted else ["--refits", "0"]
-    given = ["plan", "rows.csv", *COLUMNS, *QUICK, *options.split(), *refits]
-    want = lf.plan_labels(assessed(), **{**PLAN, "rng": 2, **wanted})
-    assert ask(*given) == f"{want}\n"
-    assert json.loads(ask(*given, "--json")) == plain(want)
+    given = ["plan", "rows.csv", *COLUMNS, *QUICK, "--extra", "50", "--refits", "0"]
+    want = lf.plan_labels(assessed(), **{"extra": [50], "refits": 0, "rng": 2, **wanted})
+    assert agrees(ask, want, options, *given)
 
 
 def test_plan_of_a_table_and_rows_to_label(ask, fail, rows, assessed):
@@ -188,9 +183,8 @@ def test_plan_of_a_table_and_rows_to_label(ask, fail, rows, assessed):
     [
         ("", {}),
         ("--threshold s=0.6 --threshold t=0.3", {"threshold": {"s": 0.6, "t": 0.3}}),
-        ("--threshold 0.4 --reference B", {"threshold": 0.4, "reference": "B"}),
-        ("--no-nested --prob 0.8", {"hierarchical": True, "prob": 0.8}),
-        ("--no-hierarchical --no-trust", {"hierarchical": False, "trust": False}),
+        ("--no-nested --threshold 0.4", {"hierarchical": True, "threshold": 0.4}),
+        ("--no-hierarchical", {"hierarchical": False}),
     ],
 )
 def test_compare(options, wanted, ask, rows, models):
@@ -198,9 +192,7 @@ def test_compare(options, wanted, ask, rows, models):
         models, rows.y_true, sensitive_features={"g": rows.group}, metrics="tpr", **SAME, **wanted
     )
     given = ["compare", "rows.csv", *COLUMNS, "--score", "t", "--metric", "tpr", *QUICK]
-    assert json.loads(ask(*given, *options.split(), "--json")) == plain(want)
-    if not options:
-        assert ask(*given) == f"{want}\n"
+    assert agrees(ask, want, options, *given)
 
 
 def test_compare_does_not_wait_for_a_pipe(fail, folder):
@@ -220,9 +212,7 @@ def test_compare_does_not_wait_for_a_pipe(fail, folder):
 )
 def test_threshold(options, wanted, search, ask, assessed):
     want = lf.find_threshold(assessed(**wanted), wanted.get("metrics", "tpr"), **search)
-    given = ["threshold", "rows.csv", *COLUMNS, *QUICK, *options.split()]
-    assert ask(*given) == f"{want}\n"
-    assert json.loads(ask(*given, "--json")) == plain(want)
+    assert agrees(ask, want, options, "threshold", "rows.csv", *COLUMNS, *QUICK)
 
 
 @pytest.mark.parametrize("command", ["threshold", "plan"])

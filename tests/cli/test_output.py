@@ -27,23 +27,22 @@ def report(result, name, *arguments):
 @pytest.mark.parametrize("name", BEGINS)
 def test_a_file_or_standard_output(name, ask, result, folder):
     arguments = [*ASSESS, f"--{name}", "it's a report"]
-    (folder / "it's a report").touch()  # an empty file may be overwritten
-    for _ in range(2):  # and one of ours
-        assert ask(*arguments) == f"{result}\n\nit's a report: {LABELS[name]}\n"
-        written = (folder / "it's a report").read_bytes().decode()
-        assert written.startswith(BEGINS[name]) and written == report(result, name, *arguments)
-    arguments[-1] = "-"
-    assert ask(*arguments) == report(result, name, *arguments).removesuffix("\n") + "\n"
+    file = folder / "it's a report"
+    file.write_text(f"{BEGINS[name].lower()} an old one")  # may be overwritten
+    assert ask(*arguments) == f"{result}\n\nit's a report: {LABELS[name]}\n"
+    written = file.read_bytes().decode()
+    assert written.startswith(BEGINS[name]) and written == report(result, name, *arguments)
+    printed = ask(*arguments[:-1], "-")
+    assert printed.startswith(BEGINS[name]) and len(printed) > len(written) - 200
 
 
 def test_several_formats_and_json(ask, result):
-    options = ["--html", "a.html", "--markdown", "a.md", "--csv", "a.csv"]
+    options = ["--markdown", "a.md", "--csv", "a.csv"]
     assert json.loads(ask(*ASSESS, *options, "--json")) == json.loads(json.dumps(result.to_dict()))
     for name, path in zip(options[::2], options[1::2], strict=True):
         assert Path(path).read_text().startswith(BEGINS[name[2:]])
-    Path("a.csv").unlink()
-    assert ask(*ASSESS, *options[:4], "--csv", "-").startswith("quantity,")
-    assert not Path("a.csv").exists()
+    Path("a.csv").write_text("")  # an empty file may be overwritten
+    assert ask(*ASSESS, "--csv", "a.csv").endswith("\n\na.csv: CSV\n")
 
 
 @pytest.mark.parametrize(
