@@ -1,34 +1,30 @@
-"""Find thresholds per group that equalise a metric, or reach a value of it, and how sure that is.
+"""Find thresholds per group that equalize a metric, or reach a target, with their uncertainty.
 
-With the labels of a draw each metric of a group is a function of the threshold. Where it moves one
-way, as tpr does, it crosses the wanted value y once: y is a given target, or what the reference
-shows at its own threshold in that draw. So the threshold has a posterior:
+With the labels of a draw each metric of a group is a function of the threshold. If it is monotone,
+as tpr is, it crosses the target y once: y is a given number, or the metric of the reference at its
+own threshold in that draw. So the threshold has a posterior:
 
-    t(draw) = the smallest t with metric(t; draw) <= y(draw)      (>= y where the metric rises)
+    t(draw) = the smallest t with metric(t; draw) <= y(draw)      (>= y if the metric increases)
 
 Within a cell of the table rows are taken to be spread evenly over the log odds; distinct scores
-are steps. A draw in which no threshold gets there has no crossing, and their share is reported.
+are steps. A draw in which no threshold reaches y has no crossing; the share of these is reported.
 
-One threshold has to be chosen in the end. Recommended is the one with the smallest expected
-absolute gap, E |metric(t) - y|, of those that cut no cell; of equals the smallest. The posterior of
-the gap that remains there is reported: with few labels it is wide, whatever the threshold. That is
-also what is done for metrics that do not move one way, such as accuracy and ppv; they may cross y
-often or never, and have no posterior of the threshold.
+A single threshold has to be chosen in the end. Recommended is the one with the smallest expected
+absolute gap, E |metric(t) - y|, of those that cut no cell; among equals the lowest. The posterior
+of the remaining gap is reported: with few labels it is wide at any threshold. The same is done for
+metrics that are not monotone, such as accuracy and ppv; they may cross y often or never, and have
+no posterior of the threshold.
 
 Thresholds of this kind are those of Hardt, Price and Srebro (2016, "Equality of opportunity in
-supervised learning", section 3.1), without randomisation.
+supervised learning", section 3.1), without randomization.
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
-    >>> print(lf.find_threshold(result, "tpr", group="B", reference="A"))
-    thresholds at which tpr is that of A at 0.5, 0.638 [0.566, 0.717]
-    <BLANKLINE>
-                                   no                                      P(|gap|
-    group         threshold  crossing  recommended              gap there   <0.05)
-    B  0.593 [0.519, 0.701]      0.0%  0.586617579  0.006 [-0.091, 0.110]    0.676
-    recommended: the threshold with the smallest expected absolute gap; of equals
-      the smallest
+    >>> found = lf.find_threshold(result, "tpr", group="B", reference="A")
+    >>> low, high = found["B"].crossing.interval(0.95)
+    >>> print(f"{found['B'].recommended}, {low:.3f} to {high:.3f}; {found['B'].no_crossing:.1%}")
+    0.586617579, 0.519 to 0.701; 0.0%
 
 On the command line::
 
@@ -43,44 +39,46 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..core.data.logit import Floats, logit_of, sigmoid
-from ..core.data.messages import Note, hint, level_name, lies_in, show
+from ..core.data.messages import Note, counted, hint, level_name, lies_in, one_line, show
 from ..core.data.nodes import CELL_WIDTH, Ints
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, resolve_metrics, theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate
 from ..core.metrics.imputation import Slots, confusion, score_slots
 from ..core.values import framed, plain, summary
-from .curve import EDGE, known_range, sums_by_rank
+from .curve import EDGE, above_and_below, known_range, sums_by_rank
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
 
-FALLING = ("tpr", "fpr", "selection_rate")  # as the threshold rises
+DECREASING = ("tpr", "fpr", "selection_rate")  # as the threshold rises
 
-RISING = ("tnr", "fnr")
+INCREASING = ("tnr", "fnr")
 
-LACK = "thresholds that reach it"
+MISSING = "thresholds that reach it"
 
-SAME = 1e-9  # rates that differ by less are equal
+EQUAL = 1e-9  # rates that differ by less are equal
+
+SEVERAL_WAYS = "does not move one way with the threshold"
 
 
 @dataclass(frozen=True, eq=False)
 class GroupThreshold:
-    """What was found for a group.
+    """Thresholds of a group.
 
     Attributes
     ----------
     group : str
-    crossing : Estimate
-        Posterior of the threshold; draws without a crossing are NaN. None where the metric does
-        not move one way.
+    crossing : Estimate or None
+        Posterior of the threshold; draws without a crossing are NaN. None if the metric is not
+        monotone.
     recommended : float or None
-        None where the metric, or the wanted value, is undefined in more than 5 % of draws at every
+        None if the metric, or the target, is undefined in more than 5 % of draws at every
         threshold.
     metric : Estimate or None
-        Of the metric at the recommended threshold.
+        The metric at the recommended threshold.
     gap : Estimate or None
-        Of the metric there minus the wanted value.
+        The metric there minus the target.
     """
 
     group: str
@@ -91,12 +89,12 @@ class GroupThreshold:
 
     @property
     def no_crossing(self) -> float | None:
-        """Share of draws in which no threshold gets there."""
+        """Share of draws in which no threshold reaches the target."""
         return None if self.crossing is None else self.crossing.undefined
 
     @property
     def median(self) -> float:
-        """Posterior median of the threshold; NaN where there is no posterior."""
+        """Posterior median of the threshold; NaN if there is no posterior."""
         if self.crossing is None or self.crossing.reason is not None:
             return float("nan")
         return float(np.median(self.crossing.defined))
@@ -104,23 +102,23 @@ class GroupThreshold:
 
 @dataclass(frozen=True, eq=False)
 class FoundThresholds:
-    """Thresholds of groups; printed, they are a table.
+    """Thresholds of groups.
 
     Attributes
     ----------
     of : Metric
         The metric; its name is `metric`.
     reference : str or None
-        The group whose metric was to be met, at its own threshold.
+        The group whose metric, at its own threshold, is the target.
     target : float or None
-        Or the value that was to be reached.
+        Or a number.
     wanted : Estimate or None
-        Of the reference's metric.
+        The metric of the reference.
     groups : tuple of GroupThreshold
     own : float or None
-        Threshold of the reference; None where there is none, or its decisions were given.
+        Threshold of the reference; None if there is none, or its decisions were given.
     assessment : Assessment
-        Whose posterior was searched.
+        Its posterior was searched.
 
     Examples
     --------
@@ -160,49 +158,49 @@ class FoundThresholds:
 
     @property
     def prob(self) -> float:
-        """Mass of intervals, as the assessment says."""
+        """Credible level of the assessment."""
         return self.assessment.settings.prob
 
     @property
     def epsilon(self) -> float:
-        """A gap below it is small, as the assessment says."""
+        """Limit below which a gap is small, of the assessment."""
         return self.assessment.settings.epsilon
 
     @property
     def warnings(self) -> tuple[Note, ...]:
-        """Those of the assessment; printed are those that no threshold is to be used with."""
+        """Warnings of the assessment."""
         return self.assessment.warnings
 
     def __getitem__(self, group: Any) -> GroupThreshold:
+        by_name = {one.group: one for one in self.groups}
         name = level_name(group)
-        for found in self.groups:
-            if found.group == name:
-                return found
-        names = ", ".join(found.group for found in self.groups)
-        raise ValueError(f"no threshold of group {name!r}; there are those of {names}")
+        if name not in by_name:
+            names = ", ".join(by_name)
+            raise ValueError(f"no threshold of group {name!r}; there are those of {names}")
+        return by_name[name]
 
     @property
     def threshold(self) -> dict[str, float]:
         """The recommended thresholds, and the reference's own, as `assess` takes them."""
-        found = {one.group: one.recommended for one in self.groups if one.recommended is not None}
-        if self.reference is not None and self.own is not None:
-            found[self.reference] = self.own
-        return dict(sorted(found.items()))
+        cuts = {one.group: one.recommended for one in self.groups}
+        if self.reference is not None:
+            cuts[self.reference] = self.own
+        return {name: cut for name, cut in sorted(cuts.items()) if cut is not None}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the findings as plain values, ready for JSON.
+        """Return the thresholds as plain values, ready for JSON.
 
         An undefined number is null with a `reason`. The keys:
 
         version, settings, data, diagnostics, warnings
             Of the assessment, as in its own.
         metric, reference, target
-            What was to be met.
+            The arguments.
         own, wanted
             Threshold of the reference, and its metric there.
         groups
             Per group: median, interval, exact of the posterior of the threshold; no_crossing;
-            recommended (recommended_reason where it is null); metric and gap there.
+            recommended (recommended_reason if it is null); metric and gap there.
 
         Examples
         --------
@@ -210,26 +208,19 @@ class FoundThresholds:
         >>> one["group"], one["recommended"] == found["B"].recommended
         ('B', True)
         """
-
-        return to_dict(self)
+        values = {
+            "metric": self.metric,
+            "reference": self.reference,
+            "own": self.own,
+            "target": self.target,
+            "wanted": None if self.wanted is None else summary(self.wanted, self.prob),
+            "groups": [_group_values(self, one) for one in self.groups],
+        }
+        return framed(self.assessment, values)
 
     def __repr__(self) -> str:
-        from ..core.data.messages import counted, one_line
-
         groups = counted(len(self.groups), "group")
         return one_line(f"<FoundThresholds: {self.metric}; {groups}; print() shows them>")
-
-
-class Parts(NamedTuple):
-    """The slots of a group between thresholds that cut none of them.
-
-    rank: int64 (slot,), number of thresholds that the slot reaches; low, high: float64
-    (threshold,), between which, in log odds, a threshold divides the slots the same way.
-    """
-
-    rank: Ints
-    low: Floats
-    high: Floats
 
 
 def find_threshold(
@@ -250,9 +241,10 @@ def find_threshold(
     group
         A group, or a list of groups. Default: all; with a reference all others.
     reference
-        The group whose metric, at its own threshold, is to be met. Default: that of the assessment.
+        The group whose metric, at its own threshold, is the target. Default: that of the
+        assessment.
     target
-        The value that is to be reached in every group, in place of a reference.
+        A number, to be reached in every group, in place of a reference.
 
     Returns
     -------
@@ -261,8 +253,8 @@ def find_threshold(
     Raises
     ------
     ValueError
-        If a group is unknown, or the metric is one of scores or does not depend on the threshold,
-        or reference and target are given both.
+        If a group is unknown, the metric is one of scores or does not depend on the threshold,
+        or both reference and target are given.
 
     Examples
     --------
@@ -290,37 +282,100 @@ def find_threshold(
     if target is None:
         base = result.settings.reference if reference is None else level_name(reference)
         if base is None:
-            raise ValueError("find_threshold needs a reference, or a target where groups are one")
-        _known(result, base)
-    names = _asked(result, group, base)
-    slots = score_slots(result.fine)
-    shape = result.posterior.phi.shape[:2]
-    wanted = None
-    value = np.full(shape[0] * shape[1], np.nan if target is None else float(target))
-    if base is not None:
-        mine = slots[result.groups.index(base)]
-        value = theta(of, confusion(result.imputed(base), mine))
-        wanted = Estimate(value.reshape(shape), of.lack, result._known(of, _place(result, base)))
-    found = tuple(_found(result, of, name, slots, value, base) for name in names)
-    cut = result.table.threshold
+            raise ValueError("find_threshold needs a target if there is only one group")
+    names = _searched(result, group, base)
+    bins, chains = score_slots(result.fine), result.posterior.phi.shape[:2]
+    wanted, own = None, result.table.threshold
+    if base is None:
+        goal, own = np.full(chains, target), None
+    else:
+        at = result.groups.index(base)
+        goal = theta(of, confusion(result.imputed(base), bins[at])).reshape(chains)
+        wanted = Estimate(goal, of.lack, result._known(of, at))
+        own = own[base] if isinstance(own, dict) else own
     return FoundThresholds(
         of=of,
         reference=base,
         target=None if target is None else float(target),
         wanted=wanted,
-        groups=found,
-        own=cut.get(str(base)) if isinstance(cut, dict) else cut if base is not None else None,
+        groups=tuple(_search(result, of, name, bins, goal.ravel(), base) for name in names),
+        own=own,
         assessment=result,
     )
 
 
-def parts_of(slots: Slots, table: ScoreTable, group: int) -> Parts:
-    """Cut the axis of scores of a group wherever no slot is cut.
+def _searched(result: Assessment, group: Any, base: str | None) -> list[str]:
+    """Names of the groups whose threshold is searched."""
+    names = [name for name in result.groups if name != base]
+    if group is not None:
+        names = [level_name(one) for one in (group if isinstance(group, list) else [group])]
+    if not names:
+        raise ValueError("group must name at least one group; got an empty list; leave it out")
+    for name in (*names, *([] if base is None else [base])):
+        if name not in result.groups:
+            known = ", ".join(result.groups)
+            raise ValueError(f"no group {name!r}{hint(name, result.groups)}; there are {known}")
+    if base in names:
+        raise ValueError(f"group must differ from the reference, {base}")
+    return names
 
-    Below the lowest rows and above the highest ones there is a threshold, too, but not where they
-    are at a bound of clipping: the table does not say how far beyond it they are.
+
+def _search(
+    result: Assessment,
+    of: Metric,
+    name: str,
+    bins: tuple[Slots, ...],
+    goal: Floats,
+    base: str | None,
+) -> GroupThreshold:
+    """Search the thresholds of one group; `goal` float64 (n,) is the target by draw."""
+    at = result.groups.index(name)
+    chains = result.posterior.phi.shape[:2]
+    exact = result._known(of, at, *([] if base is None else [result.groups.index(base)]))
+    parts = parts_of(bins[at], result.fine, at)
+    sums = sums_by_rank(*result.imputed(name), parts.rank, len(parts.low) + 1)
+    values = theta(of, above_and_below(sums, axis=1))
+    crossing = None
+    if of.name in (*DECREASING, *INCREASING):
+        sign = 1.0 if of.name in DECREASING else -1.0
+        where = crossings(sign * values, sign * goal, parts)
+        crossing = Estimate(sigmoid(where).reshape(chains), MISSING, exact)
+    gap = values - goal[:, None]
+    defined = ~np.isnan(gap)
+    usable = 1.0 - defined.mean(axis=0) <= UNDEFINED_LIMIT
+    if not usable.any():
+        return GroupThreshold(name, crossing, None, None, None)
+    size = np.where(defined, np.abs(gap), 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
+    size = np.where(usable, size, np.inf)
+    best = int(np.flatnonzero(size <= size.min() + EQUAL)[0])
+    return GroupThreshold(
+        name,
+        crossing,
+        _decimal(parts.low[best], parts.high[best]),
+        Estimate(values[:, best].reshape(chains), of.lack, result._known(of, at)),
+        Estimate(gap[:, best].reshape(chains), of.lack, exact),
+    )
+
+
+class Parts(NamedTuple):
+    """The score bins of a group, divided at the thresholds that cut none of them.
+
+    rank: int64 (bin,), number of thresholds that the bin reaches; low, high: float64 (threshold,),
+    the log odds between which a threshold divides the bins the same way.
     """
-    least, most = known_range(slots, table, group)
+
+    rank: Ints
+    low: Floats
+    high: Floats
+
+
+def parts_of(bins: Slots, table: ScoreTable, group: int) -> Parts:
+    """Divide the axis of scores of a group at every threshold that cuts no bin.
+
+    There are also thresholds below the lowest and above the highest rows, except at a clipping
+    bound: how far beyond it the rows are is unknown.
+    """
+    least, most = known_range(bins, table, group)
     order = np.argsort(least, kind="stable")
     reach = np.append(-np.inf, np.maximum.accumulate(most[order]))
     start = np.append(least[order], np.inf)
@@ -337,123 +392,43 @@ def parts_of(slots: Slots, table: ScoreTable, group: int) -> Parts:
     return Parts(rank, low, high)
 
 
-def crossings(values: Floats, wanted: Floats, parts: Parts) -> Floats:
-    """Return where metrics that fall with the threshold cross the wanted values, in log odds.
+def crossings(values: Floats, goal: Floats, parts: Parts) -> Floats:
+    """Return where metrics that decrease with the threshold cross their target, in log odds.
 
-    values: float64 (n, threshold), falling; wanted: float64 (n,) -> float64 (n,), NaN where there
-    is no crossing.
+    values: float64 (n, threshold), decreasing; goal: float64 (n,) -> float64 (n,), NaN without a
+    crossing.
     """
     n, count = values.shape
-    there = values <= wanted[:, None] + SAME
-    first = np.where(there.any(axis=1), there.argmax(axis=1), count)
+    if not count:
+        return np.full(n, np.nan)
+    reached = values <= goal[:, None] + EQUAL
+    first = np.where(reached.any(axis=1), reached.argmax(axis=1), count)
     row = np.arange(n)
     after = np.minimum(first, count - 1)
     before = np.maximum(after - 1, 0)
     drop = values[row, before] - values[row, after]
-    share = np.divide(values[row, before] - wanted, drop, out=np.ones(n), where=drop > 0.0)
+    share = np.divide(values[row, before] - goal, drop, out=np.ones(n), where=drop > 0.0)
     width = parts.low[after] - parts.high[before]
     place = parts.high[before] + np.clip(share, 0.0, 1.0) * width
-    at_once = first == 0  # no lower threshold: only one that meets the value is a crossing
-    place = np.where(at_once, parts.low[0], place)
-    met = np.abs(values[:, 0] - wanted) <= SAME
-    none = (first == count) | (at_once & ~met) | np.isnan(wanted)
-    return np.where(none, np.nan, place)
-
-
-def _found(
-    result: Assessment,
-    of: Metric,
-    name: str,
-    slots: tuple[Slots, ...],
-    wanted: Floats,
-    base: str | None,
-) -> GroupThreshold:
-    at = _place(result, name)
-    shape = result.posterior.phi.shape[:2]
-    parts = parts_of(slots[at], result.fine, at)
-    count = len(parts.low)
-    sums = sums_by_rank(*result.imputed(name), parts.rank, count + 1)
-    below = np.cumsum(sums, axis=1)[:, :-1]
-    above = np.cumsum(sums[:, ::-1], axis=1)[:, -2::-1]
-    values = theta(of, np.stack([below, above], axis=-2))
-    both = [at] if base is None else [at, _place(result, base)]
-    known = result._known(of, *both)
-    crossing = None
-    if of.name in (*FALLING, *RISING):
-        sign = 1.0 if of.name in FALLING else -1.0
-        where = crossings(sign * values, sign * wanted, parts) if count else wanted * np.nan
-        crossing = Estimate(sigmoid(where).reshape(shape), LACK, known)
-    gap = values - wanted[:, None]
-    undefined = np.isnan(gap)
-    few = undefined.mean(axis=0) <= UNDEFINED_LIMIT
-    if not few.any():
-        return GroupThreshold(name, crossing, None, None, None)
-    size = np.where(undefined, 0.0, np.abs(gap)).sum(axis=0)
-    size = np.divide(size, (~undefined).sum(axis=0), out=np.full(count, np.inf), where=few)
-    best = int(np.flatnonzero(size <= size.min() + SAME)[0])
-    return GroupThreshold(
-        name,
-        crossing,
-        _decimal(parts.low[best], parts.high[best]),
-        Estimate(values[:, best].reshape(shape), of.lack, result._known(of, at)),
-        Estimate(gap[:, best].reshape(shape), of.lack, known),
-    )
+    place = np.where(first == 0, parts.low[0], place)
+    # at the lowest threshold, only a metric that equals the target crosses it
+    none = (first == 0) & ~(np.abs(values[:, 0] - goal) <= EQUAL)
+    return np.where((first == count) | none, np.nan, place)
 
 
 def _decimal(low: float, high: float) -> float:
-    """A threshold between two log odds, with few digits where there is room."""
+    """A threshold between two log odds, with few digits if there is room."""
     start, end = (float(sigmoid(np.float64(end))) for end in (low, high))
-    if low == high:  # two cells meet there; a number this near to their edge is on it
-        every = (round(end, digits) for digits in range(1, 17))
-        near = (x for x in every if 0.0 < x < 1.0 and abs(logit_of(x, 0.0) - low) < 0.5 * EDGE)
-        return next(near, end)
-    middle = 0.5 * (start + end)
-    room = 0.4 * (end - start)
+    middle, room = 0.5 * (start + end), 0.4 * (end - start)
     for digits in range(1, 17):
-        short = round(middle, digits)
-        if 0.0 < short < 1.0 and abs(short - middle) <= room and logit_of(short, 0.0) <= high:
+        short = round(end if low == high else middle, digits)
+        at = float(logit_of(short, 0.0)) if 0.0 < short < 1.0 else np.inf
+        if low == high:  # two cells meet there; a number this close to their edge is on it
+            if abs(at - low) < 0.5 * EDGE:
+                return short
+        elif abs(short - middle) <= room and at <= high:
             return short
     return end
-
-
-def _asked(result: Assessment, group: Any, base: str | None) -> list[str]:
-    """Names of the groups whose threshold is to be found."""
-    if group is None:
-        return [name for name in result.groups if name != base]
-    names = [level_name(one) for one in (group if isinstance(group, list) else [group])]
-    if not names:
-        raise ValueError("group must name at least one group; got an empty list; leave it out")
-    for name in names:
-        _known(result, name)
-        if name == base:
-            raise ValueError(f"group must differ from the reference, {base}")
-    return names
-
-
-def _known(result: Assessment, name: str) -> None:
-    if name not in result.groups:
-        known = ", ".join(result.groups)
-        raise ValueError(f"no group {name!r}{hint(name, result.groups)}; there are {known}")
-
-
-def _place(result: Assessment, name: str) -> int:
-    return result.groups.index(name)
-
-
-SEVERAL_WAYS = "does not move one way with the threshold"
-
-
-def to_dict(found: FoundThresholds) -> dict[str, Any]:
-    """Return the findings as plain values; `FoundThresholds.to_dict` has the keys."""
-    values = {
-        "metric": found.metric,
-        "reference": found.reference,
-        "own": found.own,
-        "target": found.target,
-        "wanted": None if found.wanted is None else summary(found.wanted, found.prob),
-        "groups": [_group(found, one) for one in found.groups],
-    }
-    return framed(found.assessment, values)
 
 
 def _undefined(found: FoundThresholds) -> str:
@@ -461,15 +436,15 @@ def _undefined(found: FoundThresholds) -> str:
     return f"{what} is undefined in more than {UNDEFINED_LIMIT:.0%} of draws, at every threshold"
 
 
-def _group(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]:
-    """What was found for a group."""
+def _group_values(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]:
+    """The thresholds of a group as plain values."""
     crossing, reason = one.crossing, f"{found.metric} {SEVERAL_WAYS}"
     interval, exact = None, False
     if crossing is not None and crossing.reason is None:
         interval, exact = [*crossing.interval(found.prob)], crossing.exact
     elif crossing is not None:
         reason = str(crossing.reason)
-    entry: dict[str, Any] = {
+    values: dict[str, Any] = {
         "group": one.group,
         "median": plain(one.median),
         "interval": interval,
@@ -479,9 +454,9 @@ def _group(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]:
         "recommended": one.recommended,
     }
     if one.recommended is None:
-        entry["recommended_reason"] = _undefined(found)
+        values["recommended_reason"] = _undefined(found)
     for name, estimate in (("metric", one.metric), ("gap", one.gap)):
-        entry[name] = None if estimate is None else summary(estimate, found.prob)
+        values[name] = None if estimate is None else summary(estimate, found.prob)
     if one.gap is not None:
-        entry["gap"]["prob_within"] = plain(one.gap.prob_within(found.epsilon))
-    return entry
+        values["gap"]["prob_within"] = plain(one.gap.prob_within(found.epsilon))
+    return values

@@ -13,44 +13,54 @@ from lightfair.cli.main import main
 from lightfair.core.data.nodes import CELL_WIDTH
 from lightfair.core.metrics.definitions import theta
 from lightfair.core.metrics.imputation import score_slots
-from lightfair.thresholds.curve import grid, placed, resolve
+from lightfair.thresholds.curve import above_and_below, asked_curve, grid, placed, resolve
 
 CUTS = [0.5, 0.3, 0.7]
 COUNTED = ("accuracy", "tpr", "fpr", "ppv", "npv", "f1", "selection_rate", "balanced_accuracy")
-QUICK = {"draws": 12, "warmup": 20, "rng": 0}
-
-
-def rows(kind="smooth", count=3000, seed=0, levels=("x", "y")):
-    rng = np.random.default_rng(seed)
-    score = rng.beta(1.1, 1.3, count)
-    if kind == "levels":
-        score = np.round(score, 2)
-    label = (rng.random(count) < score).astype(int)
-    return label, score, rng.choice(levels, count)
-
-
-def naive(label, score, cut, weight=None):
-    """Confusion counts (predicted, label), row by row."""
-    counts = np.zeros((2, 2))
-    for i in range(len(label)):
-        counts[int(score[i] >= cut), label[i]] += 1.0 if weight is None else weight[i]
-    return counts
+QUICK = {"chains": 4, "draws": 12, "warmup": 20, "rng": 0}
+EDGES = (1.0 / (1.0 + np.exp(-np.array([0, -20, 12]) * CELL_WIDTH))).tolist()
 
 
 @cache
-def partly(threshold=tuple(CUTS), target="sample", seed=0, metrics=COUNTED):
-    label, score, group = rows(count=4000, seed=seed)
-    shown = np.where(np.random.default_rng(1).random(len(label)) < 0.05, label, -1)
+def rows(kind="smooth", count=1500, levels=("x", "y")):
+    rng = np.random.default_rng(0)
+    score = rng.beta(1.1, 1.3, count)
+    if kind == "levels":
+        score = np.round(score, 2)
+    return (rng.random(count) < score).astype(int), score, rng.choice(levels, count)
+
+
+@cache
+def some_labels(count=1500, shown=150):
+    label, score, group = rows(count=count)
+    return np.where(np.arange(count) < shown, label, -1), score, group
+
+
+@cache
+def partly(threshold=tuple(CUTS), target="sample", metrics=COUNTED):
+    label, score, group = some_labels()
     threshold = list(threshold) if isinstance(threshold, tuple) else threshold
-    return lf.assess(
-        shown,
-        score,
-        sensitive_features=group,
-        threshold=threshold,
-        target=target,
-        metrics=metrics,
-        **QUICK,
-    )
+    options = {"threshold": threshold, "target": target, "metrics": metrics, **QUICK}
+    return lf.assess(label, score, sensitive_features=group, **options)
+
+
+@pytest.fixture(scope="module")
+def table():
+    label, score, group = rows(count=3000)
+    return lf.score_table(lf.score_data(label, score, sensitive_features=group))
+
+
+def naive(label, score, cut, weight):
+    """Confusion counts (predicted, label), row by row."""
+    counts = np.zeros((2, 2))
+    for i in range(len(label)):
+        counts[int(score[i] >= cut), label[i]] += weight[i]
+    return counts
+
+
+def selected(score, group, cuts):
+    """Share of rows at or above each threshold, (threshold, group)."""
+    return [[(score[group == name] >= cut).mean() for name in np.unique(group)] for cut in cuts]
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -59,48 +69,29 @@ def test_with_all_labels_it_is_the_count_row_by_row(kind, weighted):
     label, score, group = rows(kind)
     weight = np.random.default_rng(2).uniform(0.1, 3.0, len(label)) if weighted else None
     cuts = [0.5, 0.3, 0.123456, 0.999, 0.7, float(score[17])]
-    result = lf.assess(
-        label,
-        score,
-        sensitive_features=group,
-        sample_weight=weight,
-        threshold=cuts,
-        metrics=COUNTED,
-        **QUICK,
-    )
-    curve = result.thresholds()
+    options = {"sample_weight": weight, "threshold": cuts, "metrics": COUNTED, **QUICK}
+    curve = lf.assess(label, score, sensitive_features=group, **options).thresholds()
     np.testing.assert_array_equal(curve.thresholds, np.sort(cuts))
-    for at, name in enumerate(result.groups):
+    for at, name in enumerate(curve.groups):
         mine = group == name
-        for place, cut in enumerate(curve.thresholds):
-            counts = naive(label[mine], score[mine], cut, None if weight is None else weight[mine])
+        weights = np.ones(mine.sum()) if weight is None else weight[mine]
+        for place, cut in enumerate(curve.thresholds.tolist()):
+            counts = naive(label[mine], score[mine], cut, weights)
             for metric in COUNTED:
-                wanted = theta(metric, counts)
+                expected = theta(metric, counts)
                 got = curve.draws(metric)[:, :, place, at]
-                np.testing.assert_allclose(got, np.broadcast_to(wanted, got.shape), rtol=1e-12)
-                estimate = curve.metric(metric, name)[float(cut)]
-                assert estimate.exact and (estimate.reason is None) == np.isfinite(wanted)
+                np.testing.assert_allclose(got, np.broadcast_to(expected, got.shape), rtol=1e-12)
+                estimate = curve.metric(metric, name)[cut]
+                assert estimate.exact and (estimate.reason is None) == np.isfinite(expected)
 
 
-def test_a_score_equal_to_a_threshold_is_positive_at_each():
-    score = np.repeat([0.2, 0.3, 0.5, 0.7], 10)
-    label = np.tile([1, 0], 20)
-    result = lf.assess(label, score, sensitive_features=["a"] * 40, threshold=CUTS, **QUICK)
-    rates = result.thresholds().metric("selection_rate", "a")
-    assert {cut: estimate.mean for cut, estimate in rates.items()} == {
-        0.3: 0.75,
-        0.5: 0.5,
-        0.7: 0.25,
-    }
-
-
-def test_float32_scores_tie_with_thresholds_of_their_precision():
-    score = np.repeat(np.array([0.1, 0.3, 0.7], dtype=np.float32), 20)
-    result = lf.assess(
-        np.tile([1, 0, 1], 20), score, sensitive_features=["a"] * 60, threshold=CUTS, **QUICK
-    )
-    rates = result.thresholds().metric("selection_rate", "a")
-    np.testing.assert_allclose([r.mean for r in rates.values()], [2 / 3, 1 / 3, 1 / 3], rtol=1e-12)
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_a_score_equal_to_a_threshold_is_positive_at_each(kind):
+    score = np.repeat(np.array([0.2, 0.3, 0.5, 0.7], dtype=kind), 10)
+    label, group = np.tile([1, 0], 20), ["a"] * 40
+    curve = lf.assess(label, score, sensitive_features=group, threshold=CUTS, **QUICK).thresholds()
+    rates = {cut: rate.mean for cut, rate in curve.metric("selection_rate", "a").items()}
+    assert rates == pytest.approx({0.3: 0.75, 0.5: 0.5, 0.7: 0.25}, rel=1e-12)
 
 
 @pytest.mark.parametrize("target", ["sample", "expected", "population"])
@@ -113,18 +104,16 @@ def test_the_first_threshold_is_that_of_the_report(target):
         one, two = at.difference(name, "y", "x"), result.difference(name, "y", "x")
         np.testing.assert_allclose(one.draws, two.draws, atol=1e-10)
         assert one.exact == two.exact
+    assert at.metric("tpr", "x").mean == pytest.approx(result.metric("tpr", "x").mean)
 
 
 def test_more_thresholds_leave_the_fit_alone():
-    label, score, group = rows(count=4000)
-    label[200:] = -1
+    label, score, group = some_labels()
     options = {"sensitive_features": group, **QUICK}
     one = lf.assess(label, score, **options)
-    more = lf.assess(label, score, threshold=CUTS, **options)
-    np.testing.assert_allclose(more.posterior.phi, one.posterior.phi, rtol=1e-6)
-    assert more.table.groups == one.table.groups == ("x", "y")
-    edges = (1.0 / (1.0 + np.exp(-np.array([0, -20, 12]) * CELL_WIDTH))).tolist()
-    again = lf.assess(label, score, threshold=edges, **options)
+    np.testing.assert_allclose(partly().posterior.phi, one.posterior.phi, rtol=1e-6)
+    assert partly().table.groups == one.table.groups == ("x", "y")
+    again = lf.assess(label, score, threshold=EDGES, **options)
     np.testing.assert_array_equal(again.posterior.phi, one.posterior.phi)
 
 
@@ -133,378 +122,226 @@ def test_in_each_draw_there_is_one_set_of_labels(target):
     curve = partly(target=target).thresholds("all")
     assert 40 <= len(curve.thresholds) <= 64
     for name in ("tpr", "fpr", "selection_rate"):
-        draws = curve.draws(name)
-        assert (np.diff(draws, axis=2) <= 1e-12).all()
-    total = curve._counts(slice(None)).sum(axis=(-1, -2))
-    np.testing.assert_allclose(total, total[:, :, :1] + np.zeros_like(total), rtol=1e-12)
-    positives = curve._counts(slice(None))[..., 1].sum(axis=-1)
-    np.testing.assert_allclose(positives, positives[:, :, :1] + np.zeros_like(positives))
+        assert (np.diff(curve.draws(name), axis=2) <= 1e-12).all()
+    counts = above_and_below(curve.parts, axis=2)
+    for sums in (counts.sum(axis=(-1, -2)), counts[..., 1].sum(axis=-1)):
+        np.testing.assert_allclose(sums, np.broadcast_to(sums[:, :, :1], sums.shape), rtol=1e-12)
     if target == "sample":
+        positives = counts[..., 1].sum(axis=-1)
         np.testing.assert_allclose(positives, np.rint(positives), atol=1e-8)
 
 
-def test_a_list_and_all_agree_where_they_meet():
+def test_curves_agree_where_they_meet_and_are_kept():
     result = partly()
-    every = result.thresholds("all")
-    np.testing.assert_array_equal(
-        every.at(0.5).draws("tpr"), result.thresholds().at(0.5).draws("tpr")
-    )
-    listed = result.thresholds(every.thresholds[:5].tolist())
-    np.testing.assert_allclose(listed.draws("tpr"), every.draws("tpr")[:, :, :5], rtol=1e-12)
-
-
-def test_all_works_on_every_table(tmp_path):
-    label, score, group = rows()
-    label[300:] = -1
-    given = {"sensitive_features": group}
-    for options in (
-        {},
-        {"threshold": 0.3337},
-        {"threshold": {"x": 0.41, "y": 0.57}},
-        {"y_pred": np.arange(len(label)) % 2},
-    ):
-        table = lf.score_table(lf.score_data(label, score, **given, **options))
-        table.save(tmp_path / "table.json")
-        curve = lf.assess(lf.load_table(tmp_path / "table.json"), **QUICK).thresholds("all")
-        assert 40 < len(curve.thresholds) <= 64
-        assert (np.diff(curve.thresholds) > 0.0).all()
-        rate = curve.draws("selection_rate")[0, 0]
-        for at, name in enumerate(("x", "y")):
-            mine = score[group == name]
-            wanted = [(mine >= cut).mean() for cut in curve.thresholds]
-            np.testing.assert_allclose(rate[:, at], wanted, atol=1e-12)
+    every, listed = result.thresholds("all"), result.thresholds()
+    assert listed is asked_curve(result) is result.thresholds()
+    np.testing.assert_array_equal(every.at(0.5).draws("tpr"), listed.at(0.5).draws("tpr"))
+    some = result.thresholds(every.thresholds[:5].tolist())
+    np.testing.assert_allclose(some.draws("tpr"), every.draws("tpr")[:, :, :5], rtol=1e-12)
 
 
 @pytest.mark.parametrize(
-    "score",
+    "options",
     [
-        np.full(50, 0.4),
-        np.zeros(50),
-        np.ones(50),
-        np.tile([0.0, 1.0], 25),
-        np.tile([0.2, 0.8], 25),
-        np.tile([0.0, 0.3, 0.6, 0.6, 1.0], 10),
+        {},
+        {"threshold": 0.3337},
+        {"threshold": {"x": 0.41, "y": 0.57}},
+        {"y_pred": np.arange(1500) % 2},
     ],
+    ids=["default", "one", "by group", "decisions"],
+)
+def test_all_works_on_every_table(options):
+    label, score, group = some_labels()
+    data = lf.score_data(label, score, sensitive_features=group, **options)
+    curve = lf.assess(lf.score_table(data), **QUICK).thresholds("all")
+    assert 40 < len(curve.thresholds) <= 64
+    assert (np.diff(curve.thresholds) > 0.0).all()
+    assert (
+        not isinstance(threshold := options.get("threshold"), float)
+        or threshold in curve.thresholds
+    )
+    rate = curve.draws("selection_rate")[0, 0]
+    np.testing.assert_allclose(rate, selected(score, group, curve.thresholds), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "levels", [[0.4], [0.0], [1.0], [0.0, 1.0], [0.2, 0.8], [0.0, 0.3, 0.6, 0.6, 1.0]]
 )
 @pytest.mark.parametrize("decided", [False, True])
-def test_few_scores(score, decided):
+def test_few_scores(levels, decided):
+    score = np.resize(levels, 50)
     options = {"y_pred": np.arange(50) % 2} if decided else {}
-    data = lf.score_data(
-        np.tile([1, 0, -1, -1, -1], 10), score, sensitive_features=["a"] * 50, **options
-    )
-    cuts = grid(lf.score_table(data))
-    assert 1 <= len(cuts) <= len(set(score)) + 1
+    label, group = np.tile([1, 0, -1, -1, -1], 10), np.full(50, "a")
+    table = lf.score_table(lf.score_data(label, score, sensitive_features=group, **options))
+    cuts = grid(table)
+    assert 1 <= len(cuts) <= len(set(levels)) + 1
     assert ((cuts > 0.0) & (cuts < 1.0)).all()
-    result = lf.assess(lf.score_table(data), threshold="all", **QUICK)
-    rate = result.thresholds().draws("selection_rate")
-    np.testing.assert_allclose(
-        rate[0, 0, :, 0], [(score >= cut).mean() for cut in cuts], atol=1e-12
-    )
+    rate = lf.assess(table, threshold="all", **QUICK).thresholds().draws("selection_rate")
+    np.testing.assert_allclose(rate[0, 0], selected(score, group, cuts), atol=1e-12)
 
 
-def test_thresholds_of_groups_go_on_working():
-    label, score, group = rows()
-    label[300:] = -1
+def test_thresholds_of_groups_are_no_curve():
+    label, score, group = some_labels()
     cuts = {"x": 0.41, "y": 0.57}
     result = lf.assess(label, score, sensitive_features=group, threshold=cuts, **QUICK)
     assert result.settings.threshold == cuts and result.settings.thresholds is None
-    values = result.to_dict()
-    assert "thresholds" not in values
-    slots = score_slots(result.table)
-    for at, cut in enumerate(cuts.values()):  # of its own group a threshold cuts nothing
-        ranks, cut_something = placed(slots[at], np.array([cut]), result.table, at)
-        assert not cut_something.any()
-        np.testing.assert_array_equal(ranks, slots[at].predicted)
-    with pytest.raises(ValueError, match="threshold 0.41 cuts a cell"):
+    assert "thresholds" not in result.to_dict()
+    for at, (bins, cut) in enumerate(zip(score_slots(result.table), cuts.values(), strict=True)):
+        ranks, cut_something = placed(bins, np.array([cut]), result.table, at)
+        assert not cut_something.any()  # of its own group
+        np.testing.assert_array_equal(ranks, bins.predicted)
+    with pytest.raises(ValueError, match=r"threshold 0.41 cuts a cell"):
         result.thresholds([0.41])
 
 
-def test_a_value_that_cuts_a_cell_is_refused_with_the_nearest():
-    label, _, group = rows(count=9000)
-    score = np.random.default_rng(5).random(9000)
-    table = lf.score_table(lf.score_data(label, score, sensitive_features=group))
-    for value in (0.31, 0.5001, 0.004, 0.9951, 0.9899):
-        with pytest.raises(ValueError, match="cuts a cell of the table") as error:
-            resolve([value], table)
-        said = str(error.value).split("near it ")[1].split(" exact")[0]
-        near = [float(word) for word in said.split() if word[0] == "0"]
-        assert 1 <= len(near) <= 2
-        resolve(near, table)  # those are exact
-        assert min(abs(cut - value) for cut in near) < 0.02
-    with pytest.raises(ValueError, match="cuts a cell"):
-        lf.assess(table, threshold=[0.5, 0.31], **QUICK)
+@pytest.mark.parametrize("value", [0.31, 0.5001, 0.004, 0.9951])
+def test_a_value_that_cuts_a_cell_is_refused_with_the_nearest(value, table):
+    with pytest.raises(ValueError, match="cuts a cell of the table") as error:
+        resolve([value], table)
+    words = str(error.value).split("near it ")[1].split(" exact")[0].split()
+    near = [float(word) for word in words if word[0] == "0"]
+    assert 1 <= len(near) <= 2
+    np.testing.assert_allclose(resolve(near, table), near)  # those are exact
+    assert min(abs(cut - value) for cut in near) < 0.02
 
 
-def test_distinct_scores_are_divided_by_any_value():
+def test_distinct_scores_are_divided_by_any_value_and_cells_at_their_edges(table):
     label, score, group = rows("levels", count=500)
-    table = lf.score_table(lf.score_data(label, score, sensitive_features=group))
-    result = lf.assess(table, **QUICK)
-    curve = result.thresholds([0.005, 0.31, 0.315, 0.32]) if score.min() > 0.01 else None
-    curve = result.thresholds([0.31, 0.315, 0.32, 0.98]) if curve is None else curve
-    for place, cut in enumerate(curve.thresholds):
-        wanted = [(score[group == name] >= cut).mean() for name in ("x", "y")]
-        np.testing.assert_allclose(curve.draws("selection_rate")[0, 0, place], wanted, rtol=1e-12)
+    levels = lf.score_table(lf.score_data(label, score, sensitive_features=group))
+    curve = lf.assess(levels, **QUICK).thresholds([0.31, 0.315, 0.32, 0.98])
+    rate = curve.draws("selection_rate")[0, 0]
+    np.testing.assert_allclose(rate, selected(score, group, curve.thresholds), rtol=1e-12)
+    _, score, group = rows(count=3000)
+    curve = lf.assess(table, threshold=EDGES, **QUICK).thresholds()
+    rate = curve.draws("selection_rate")[0, 0]
+    np.testing.assert_allclose(rate, selected(score, group, curve.thresholds), rtol=1e-12)
 
 
-def test_above_all_scores():
-    label, score, group = rows(count=400)
-    label[100:] = -1
-    result = lf.assess(
-        label,
-        0.9 * score,
-        sensitive_features=group,
-        threshold=[0.5, 0.95],
-        metrics=COUNTED,
-        **QUICK,
-    )
-    at = result.thresholds().at(0.95)
+def test_above_all_scores_rates_are_0_or_undefined():
+    label, score, group = some_labels()
+    options = {"threshold": [0.5, 0.95], "metrics": ["tpr", "ppv"], **QUICK}
+    result = lf.assess(label, 0.9 * score, sensitive_features=group, **options)
+    at, reason = result.thresholds().at(0.95), "there are no rows predicted positive"
     assert at.metric("tpr", "x").mean == 0.0
-    ppv = at.metric("ppv", "x")
-    assert np.isnan(ppv.mean) and ppv.reason == "there are no rows predicted positive"
+    assert np.isnan(at.metric("ppv", "x").mean) and at.metric("ppv", "x").reason == reason
     values = result.to_dict()["thresholds"]["0.95"]["ppv"]
-    assert values["groups"][0]["mean"] is None
-    assert values["groups"][0]["reason"] == "there are no rows predicted positive"
+    assert (values["groups"][0]["mean"], values["groups"][0]["reason"]) == (None, reason)
     assert values["differences"][0]["mean"] is None
-    assert "  0.95" in str(result)
 
 
-def test_what_it_cannot_say():
-    result = partly()
-    curve = result.thresholds()
-    assert list(curve.metric("tpr", "x")) == [0.3, 0.5, 0.7]
-    assert list(curve.difference("tpr", "y")) == [0.3, 0.5, 0.7]
-    with pytest.raises(
-        ValueError, match=r"one of those of the curve; got 0.4; near it are 0.3 and 0.5"
-    ):
-        curve.at(0.4)
-    with pytest.raises(ValueError, match="no group 'z'; there are x, y"):
-        curve.metric("tpr", "z")
-    with pytest.raises(ValueError, match="unknown metric 'what'"):
-        curve.metric("what", "x")
-    for values in ("every", 0.3, {"x": 0.3}):
-        with pytest.raises(ValueError, match='thresholds must be a list of numbers, or "all"'):
-            result.thresholds(values)
-    for values in ([], [0.3, 0.3], [1.5], ["0.3"]):
-        with pytest.raises(ValueError, match="threshold must hold"):
-            result.thresholds(values)
+@pytest.mark.parametrize(
+    "ask, message",
+    [
+        (
+            lambda curve: curve.at(0.4),
+            "one of those of the curve; got 0.4; near it are 0.3 and 0.5",
+        ),
+        (lambda curve: curve.metric("tpr", "z"), "no group 'z'; there are x, y"),
+        (lambda curve: curve.metric("what", "x"), "unknown metric 'what'"),
+        (lambda curve: curve.metric("auc", "x"), "auc is a metric of scores and does not change"),
+    ],
+)
+def test_questions_without_an_answer(ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask(partly(metrics=("tpr", "base_rate", "auc")).thresholds())
 
 
-def test_metrics_of_scores_do_not_change_with_the_threshold():
-    spread = lf.Metric("spread", lambda score, weight, label: label.max(axis=-1), of="nodes")
-    result = partly(metrics=("tpr", "base_rate", spread))
-    with pytest.raises(ValueError, match="spread is a metric of scores and does not change"):
-        result.thresholds().metric("spread", "x")
-    assert "  base_rate, spread do not change with the threshold" in str(result)
+@pytest.mark.parametrize("values", ["every", 0.3, {"x": 0.3}])
+def test_thresholds_are_a_list(values):
+    with pytest.raises(ValueError, match='thresholds must be a list of numbers, or "all"'):
+        partly().thresholds(values)
+
+
+def test_only_metrics_of_counts_change_with_the_threshold():
+    result = partly(metrics=("tpr", "base_rate", "auc"))
     assert list(result.to_dict()["thresholds"]["0.3"]) == ["tpr"]
     own = lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn))
-    draws = result.thresholds().draws(own)  # one that was not assessed
-    np.testing.assert_allclose(
-        draws, result.thresholds().draws("base_rate") * (1.0 - result.thresholds().draws("tpr"))
-    )
+    rate, tpr = (result.thresholds().draws(name) for name in ("base_rate", "tpr"))
+    draws = result.thresholds().draws(own)  # it was not assessed
+    np.testing.assert_allclose(draws, rate * (1.0 - tpr))
 
 
-def test_bands_widen_to_hold_at_once():
+@pytest.mark.parametrize("reference", [None, "x"])
+def test_bands_widen_to_hold_at_once(reference):
     curve = partly().thresholds("all")
-    prob = curve.settings.prob
-    for reference in (None, "x"):
-        mean, low, high = curve.band("tpr", "y", reference)
-        _, least, most = curve.band("tpr", "y", reference, simultaneous=True)
-        inside = slice(5, -5)
-        assert (least[inside] <= low[inside] + 0.01).all()
-        assert (most[inside] >= high[inside] - 0.01).all()
-        assert (most - least).mean() > 1.1 * (high - low).mean()
-        draws = curve.draws("tpr")[..., 1].reshape(-1, len(mean))
-        if reference:
-            draws = draws - curve.draws("tpr")[..., 0].reshape(-1, len(mean))
-        every = ((draws >= least - 1e-12) & (draws <= most + 1e-12)).all(axis=1).mean()
-        assert every >= prob - 0.01
+    mean, low, high = curve.band("tpr", "y", reference)
+    _, least, most = curve.band("tpr", "y", reference, simultaneous=True)
+    inside = slice(5, -5)
+    assert (least[inside] <= low[inside] + 0.01).all()
+    assert (most[inside] >= high[inside] - 0.01).all()
+    assert (most - least).mean() > 1.1 * (high - low).mean()
+    draws = curve.draws("tpr")[..., 1] - (curve.draws("tpr")[..., 0] if reference else 0.0)
+    hold = ((draws >= least - 1e-12) & (draws <= most + 1e-12)).all(axis=-1).mean()
+    assert hold >= curve.settings.prob - 0.05  # of 48 draws
+    np.testing.assert_allclose(draws.mean(axis=(0, 1)), mean)
 
 
 def test_the_values_are_keyed_by_threshold():
-    result = partly()
-    values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    values = json.loads(json.dumps(partly().to_dict(), allow_nan=False))
     assert values["settings"]["thresholds"] == CUTS
     assert list(values["thresholds"]) == ["0.3", "0.5", "0.7"]
+    assert len(partly(threshold="all").to_dict()["thresholds"]) == 64
     entry = values["thresholds"]["0.7"]["tpr"]
-    estimate = result.thresholds().difference("tpr", "y", "x")[0.7]
-    (found,) = entry["differences"]
-    assert result.settings.reference == found["reference"]
-    sign = 1.0 if found["group"] == "y" else -1.0
-    assert found["mean"] == pytest.approx(sign * estimate.mean, rel=1e-12)
-    assert found["prob_within"] == estimate.prob_within(0.05)
+    (gap,) = entry["differences"]
+    estimate = partly().thresholds().difference("tpr", gap["group"])[0.7]
+    assert gap["reference"] == partly().settings.reference
+    assert gap["mean"] == pytest.approx(estimate.mean, rel=1e-12)
+    assert gap["prob_within"] == estimate.prob_within(0.05)
     assert [group["name"] for group in entry["groups"]] == ["x", "y"]
 
 
-def test_the_text_fits_and_all_is_cut_short():
-    text = str(partly())
-    table = text[text.index("tpr from") :]
-    assert max(map(len, table.split("\n\n")[0].splitlines())) <= 100
-    assert [line.split()[0] for line in table.splitlines()[1:4]] == ["0.3", "0.5", "0.7"]
-    text = str(partly(threshold="all"))
-    assert "  16 of 64 thresholds; the values (to_dict, --json) hold all" in text
-    assert len(partly(threshold="all").to_dict()["thresholds"]) == 64
-
-
-def test_twenty_groups():
-    label, score, group = rows(count=6000, levels=tuple(f"g{i:02d}" for i in range(20)))
-    label[1500:] = -1
-    result = lf.assess(label, score, sensitive_features=group, threshold=CUTS, **QUICK)
-    assert len(result.groups) == 20 and len(result.fine.groups) > 60
+def test_many_groups():
+    label, score, group = rows(count=2000, levels=tuple(f"g{i:02d}" for i in range(12)))
+    shown = np.where(np.arange(2000) < 500, label, -1)
+    result = lf.assess(shown, score, sensitive_features=group, threshold=CUTS, **QUICK)
     rate = result.thresholds().draws("selection_rate")[0, 0]
-    for at, name in enumerate(result.groups):
-        wanted = [(score[group == name] >= cut).mean() for cut in sorted(CUTS)]
-        np.testing.assert_allclose(rate[:, at], wanted, rtol=1e-12)
-    text = str(result)
-    table = text[text.index("tpr from") :].split("\n\n")[0].splitlines()
-    assert table[0].split() == ["tpr", "from", "largest", "gap", "P(gap<0.05)", "lowest", "highest"]
-    assert max(map(len, table)) <= 80
-    gap, at = table[1].split()[1], result.thresholds().draws("tpr")[:, :, 0]
-    assert gap == f"{np.median(np.ptp(at, axis=-1)):.3f}"
-    assert "lowest and highest by mean" in text
+    np.testing.assert_allclose(rate, selected(score, group, sorted(CUTS)), rtol=1e-12)
 
 
-def test_the_same_in_one_piece_and_in_chunks_and_from_a_table(tmp_path):
-    label, score, group = rows(count=4000)
-    label[200:] = -1
-    whole = lf.assess(label, score, sensitive_features=group, threshold=CUTS, **QUICK)
+def test_the_same_from_chunks_and_from_a_stored_table(tmp_path):
+    label, score, group = some_labels()
     columns = {"y": label, "s": score, "g": group}
-    chunks = [{k: v[i : i + 900] for k, v in columns.items()} for i in range(0, 4000, 900)]
+    chunks = [{k: v[i : i + 400] for k, v in columns.items()} for i in range(0, 1500, 400)]
     roles = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
     table = lf.summarize(chunks, threshold=CUTS, **roles)
     table.save(tmp_path / "table.json")
-    for other in (table, lf.load_table(tmp_path / "table.json")):
-        for threshold in (None, CUTS, 0.5):
-            got = lf.assess(other, threshold=threshold, **QUICK)
-            np.testing.assert_allclose(
-                got.thresholds().draws("tpr"), whole.thresholds().draws("tpr"), rtol=1e-6
-            )
-    assert lf.assess(other, threshold="all", **QUICK).settings.thresholds == "all"
-    assert len(got.thresholds([0.3]).thresholds) == 1
+    stored = lf.load_table(tmp_path / "table.json")
+    expected = partly().thresholds().draws("tpr")
+    for one, threshold in ((table, None), (stored, CUTS), (stored, 0.5)):
+        result = lf.assess(one, threshold=threshold, metrics=COUNTED, **QUICK)
+        np.testing.assert_allclose(result.thresholds().draws("tpr"), expected, rtol=1e-6)
+    assert lf.assess(stored, threshold="all", **QUICK).settings.thresholds == "all"
+    with pytest.raises(ValueError, match="thresholds"):
+        table + lf.score_table(lf.score_data(label, score, sensitive_features=group))
 
 
-TABLE = [
-    ([0.3, 0.5], "first threshold must be that of the table, 0.5.*got 0.3; put it first"),
-    ([0.5, 0.31], "threshold 0.31 cuts a cell"),
-    ([], "at least one number"),
-    ([0.5, 0.5], "0.5 comes twice"),
-    (0.3, "must be that of the table, 0.5, or be left out; got 0.3"),
-    ("most", "must be that of the table"),
-]
-
-
-@pytest.mark.parametrize("threshold, message", TABLE, ids=[message for _, message in TABLE])
-def test_what_a_table_refuses(threshold, message):
-    label, score, group = rows()
-    table = lf.score_table(lf.score_data(label, score, sensitive_features=group))
+@pytest.mark.parametrize(
+    "threshold, message",
+    [
+        ([0.3, 0.5], "first threshold must be that of the table, 0.5.*got 0.3; put it first"),
+        ([0.5, 0.31], "threshold 0.31 cuts a cell"),
+        ([], "threshold must hold"),
+        ([0.5, 0.5], "0.5 comes twice"),
+        (0.3, "must be that of the table, 0.5, or be left out; got 0.3"),
+        ("most", "must be that of the table"),
+    ],
+)
+def test_what_a_table_refuses(threshold, message, table):
     with pytest.raises(ValueError, match=message):
         lf.assess(table, threshold=threshold, **QUICK)
 
 
-def test_edges_of_cells_on_a_ready_table():
-    label, score, group = rows()
-    table = lf.score_table(lf.score_data(label, score, sensitive_features=group))
-    edges = (1.0 / (1.0 + np.exp(-np.array([0, -20, 12]) * CELL_WIDTH))).tolist()
-    curve = lf.assess(table, threshold=edges, **QUICK).thresholds()
-    for place, cut in enumerate(curve.thresholds):
-        for at, name in enumerate(("x", "y")):
-            mine = group == name
-            wanted = theta("tpr", naive(label[mine], score[mine], cut))
-            np.testing.assert_allclose(curve.draws("tpr")[:, :, place, at], wanted, rtol=1e-12)
-
-
-# on the command line
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
-    label, score, group = rows(count=1500)
-    label[300:] = -1
-    lines = ["y,s,g"]
-    for y, s, g in zip(label.tolist(), score.tolist(), group, strict=True):
-        lines.append(f"{'' if y < 0 else y},{s!r},{g}")
-    file = tmp_path_factory.mktemp("rows") / "rows.csv"
-    file.write_text("\n".join(lines))
-    return file
-
-
-ROLES = ["--label", "y", "--score", "s", "--group", "g"]
-FAST = ["--draws", "12", "--warmup", "20"]
-
-
-def ask(capsys, *arguments):
-    code = main([*map(str, arguments)])
-    out, err = capsys.readouterr()
-    assert "Traceback" not in err
-    return code, out, err
-
-
-def options(values):
-    return [word for value in values for word in ("--threshold", str(value))]
-
-
-def test_the_command_prints_what_assess_says(path, tmp_path, capsys):
-    label, score, group = rows(count=1500)
-    label[300:] = -1
-    for threshold, given in ((CUTS, options(CUTS)), ("all", options(["all"]))):
-        wanted = lf.assess(
-            label, score, sensitive_features={"g": group}, threshold=threshold, **QUICK
-        )
-        code, out, _ = ask(capsys, "assess", path, *ROLES, *given, *FAST, "--json")
-        assert code == 0
-        assert json.loads(out) == json.loads(json.dumps(wanted.to_dict()))
-    saved = tmp_path / "table.json"
-    code, out, _ = ask(capsys, "summarize", path, *ROLES, *options(CUTS), "-o", saved)
-    assert code == 0
-    assert "2 groups by g; thresholds 0.5, 0.3, 0.7" in out
-    wanted = lf.assess(label, score, sensitive_features={"g": group}, threshold=CUTS, **QUICK)
-    for given in ([], options(CUTS)):
-        code, out, _ = ask(capsys, "assess", saved, *given, *FAST)
-        assert (code, out) == (0, f"{wanted}\n")
-
-
-def test_hidden_labels_and_thresholds(path, capsys):
-    arguments = ["assess", path, *ROLES, *options(CUTS), *FAST, "--subsample-labels", "100"]
-    code, out, _ = ask(capsys, *arguments)
-    assert code == 0 and "tpr from" in out and "truth" in out
-
-
-BAD = [
-    (options([0.3, 0.3]), "threshold must hold each number once; 0.3 comes twice"),
-    (options([0.3, 1.2]), "got 1.2 at place 1"),
-    (options([0.3, "half"]), "--threshold must be a number in (0, 1); got 'half'"),
-    (options([0.3, "all"]), "got 'all'; all stands alone"),
-    (options([0.3, "x=0.5"]), "--threshold takes numbers, or GROUP=NUMBER for every group"),
-    (options(["x=0.5"]), "threshold must name every group; not given: 'y'"),
-    ([*options([0.3, 0.5]), "--pred", "y"], "a column has one role"),
-]
-
-
-@pytest.mark.parametrize("given, message", BAD, ids=[message for _, message in BAD])
-def test_bad_usage_is_one_sentence(path, capsys, given, message):
-    code, out, err = ask(capsys, "assess", path, *ROLES, *given, *FAST)
-    assert (code, out) == (2, "")
-    assert message in err and err.count("\n") == 1
-
-
-def test_tables_and_thresholds_on_the_command_line(path, tmp_path, capsys):
-    saved = tmp_path / "table.json"
-    assert ask(capsys, "summarize", path, *ROLES, "-o", saved)[0] == 0
-    code, _, err = ask(capsys, "assess", saved, *options([0.5, 0.31]), *FAST)
-    assert code == 2 and "threshold 0.31 cuts a cell of the table" in err
-    code, _, err = ask(capsys, "summarize", saved, *options([0.5, 0.31]), "-o", tmp_path / "t")
-    assert code == 2 and "--threshold must be left out where every FILE holds a table" in err
-    code, _, err = ask(capsys, "summarize", path, *ROLES, *options(["all"]), "-o", tmp_path / "t")
-    assert code == 2 and "--threshold all is for assess" in err
-    code, out, _ = ask(capsys, "assess", saved, *options(["all"]), *FAST)
-    assert code == 0 and "thresholds; the values" in out
-    sql = ["sql", "--dialect", "duckdb", "--table", "t", *ROLES]
-    code, _, err = ask(capsys, *sql, *options([0.3, 0.5]))
-    assert code == 2 and "threshold must be one number, or one for each group; got 2" in err
-
-
-def test_a_banded_table_and_an_ordinary_one_do_not_add(path, tmp_path, capsys):
-    label, score, group = rows()
-    data = {"sensitive_features": group}
-    one = lf.score_table(lf.score_data(label, score, threshold=CUTS, **data))
-    with pytest.raises(ValueError, match="apart by the same thresholds"):
-        one + one.without_cuts()
+def test_the_command_gives_the_values_of_assess(tmp_path, capsys):
+    label, score, group = some_labels()
+    path = tmp_path / "rows.csv"
+    lines = [
+        f"{'' if y < 0 else y},{s!r},{g}"
+        for y, s, g in zip(label, score.tolist(), group, strict=True)
+    ]
+    path.write_text("\n".join(["y,s,g", *lines]))
+    options = [word for cut in CUTS for word in ("--threshold", str(cut))]
+    options += ["--chains", "4", "--draws", "12", "--warmup", "20", "--json", "--metric", *COUNTED]
+    command = ["assess", str(path), "--label", "y", "--score", "s", "--group", "g"]
+    assert main([*command, *options]) == 0
+    values = json.loads(capsys.readouterr().out)["thresholds"]
+    assert values == json.loads(json.dumps(partly().to_dict()["thresholds"]))
