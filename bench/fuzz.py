@@ -1,13 +1,13 @@
-"""Feed the doors what no door should break on, drawn at random, for as long as is wanted.
+"""Feed the readers with random input, valid and damaged, for as long as requested.
 
     python bench/fuzz.py                            # ten minutes
     python bench/fuzz.py --seconds 20 --seed 7 --rule files
 
-The rules are those of tests/untrusted.py: files of rows, the same rows through every door, tables
-as JSON, results of queries, columns in memory, lines of the command. Whatever comes is taken or
-refused in a sentence; what is taken comes back from JSON, adds up, and is the same in parts and
-through every door. Anything else is a fault, of which the smallest example that was found is
-printed. Needs hypothesis; where pyarrow is installed, files of it are drawn, too.
+The rules are those of tests/untrusted.py: CSV files, the same rows from every kind of source,
+stored tables, damaged files of tables, results of queries, Parquet and Arrow files. Input is either
+accepted or refused with an error message of this package; accepted tables survive a round trip
+through JSON and add up. Anything else is a fault, printed with its smallest known example. Needs
+hypothesis, duckdb and pyarrow.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-# this folder goes: numba imports whatever is called coverage, and would find coverage.py
+# without this folder: numba imports any module named coverage, and would find coverage.py
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tests"))
+TESTS = os.path.join(os.path.dirname(HERE), "tests")
+sys.path[:0] = [TESTS, os.path.join(TESTS, "io")]
 
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
@@ -43,24 +44,24 @@ SHRINKING = settings(
 
 
 class Count:
-    """How often a rule was called, and how often it took what it was given."""
+    """Numbers of examples of a rule, and of those that it accepted."""
 
     def __init__(self, rule: Callable[..., Any]) -> None:
-        self.rule, self.calls, self.taken = rule, 0, 0
+        self.rule, self.calls, self.accepted = rule, 0, 0
 
     def __call__(self, *example: Any) -> None:
         self.calls += 1
-        self.taken += bool(self.rule(*example))
+        self.accepted += bool(self.rule(*example))
 
 
 def place(error: BaseException) -> str:
-    """What tells one fault from another: its type, and where it arose."""
+    """The type of a fault and where it arose, to tell faults apart."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {os.path.basename(last.filename)}:{last.lineno}"
 
 
 def one_round(count: Count, strategies: tuple[Any, ...], number: int) -> BaseException | None:
-    """Some examples of a rule; the fault that was found, if one was."""
+    """Run some examples of a rule; return the fault, if any."""
 
     @seed(number)
     @SHRINKING
@@ -77,9 +78,9 @@ def one_round(count: Count, strategies: tuple[Any, ...], number: int) -> BaseExc
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=600.0, help="how long (600)")
-    parser.add_argument("--seed", type=int, default=0, help="where the drawing begins (0)")
-    parser.add_argument("--rule", choices=RULES, action="append", help="this one alone; repeatable")
+    parser.add_argument("--seconds", type=float, default=600.0, help="duration (600)")
+    parser.add_argument("--seed", type=int, default=0, help="first seed (0)")
+    parser.add_argument("--rule", choices=RULES, action="append", help="only this rule; repeatable")
     options = parser.parse_args()
     counts = {name: Count(RULES[name][0]) for name in options.rule or RULES}
     faults: dict[str, str] = {}
@@ -91,9 +92,9 @@ def main() -> int:
         if error is not None and (what := f"{name}: {place(error)}") not in faults:
             faults[what] = f"{error}\n" + "\n".join(getattr(error, "__notes__", []))
             print(f"== {what}\n{faults[what]}", flush=True)
-    print(f"{'rule':<10} {'examples':>9} {'taken':>9}")
+    print(f"{'rule':<10} {'examples':>9} {'accepted':>9}")
     for name, count in counts.items():
-        print(f"{name:<10} {count.calls:>9,} {count.taken:>9,}")
+        print(f"{name:<10} {count.calls:>9,} {count.accepted:>9,}")
     total = sum(count.calls for count in counts.values())
     print(f"{total:,} examples, {len(faults)} faults")
     return 1 if faults else 0

@@ -1,4 +1,4 @@
-"""What comes from other hands is taken as it is or refused in a sentence: examples drawn at random.
+"""Untrusted input is accepted or refused with an error message: examples drawn at random.
 
 The same in each run, few of them; `bench/fuzz.py` draws more.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("hypothesis")
+for name in ("hypothesis", "duckdb", "pyarrow"):
+    pytest.importorskip(name)
 
 from hypothesis import HealthCheck, Phase, given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
@@ -15,7 +16,7 @@ from untrusted import RULES  # noqa: E402
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_what_is_drawn(name):
+def test_random_examples(name):
     rule, strategies = RULES[name]
 
     @settings(

@@ -125,7 +125,7 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         attributes=data.attributes,
         parts=data.parts,
         threshold=data.threshold,
-        weighted=terms.weighted,
+        weighted=bool(terms.weighted),
         counts=counts + Counts(merged_levels=data.counts.merged_levels),
     )
 
@@ -212,7 +212,9 @@ def _terms(records: list[dict[str, Any]]) -> Terms:
     try:
         terms = Terms(**json.loads(str(text)))
         check_clip(terms.clip)
-        return terms
+        if all(isinstance(name, str) for name in terms.attributes):
+            return terms
+        raise TypeError
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(
             f"rows must have a column terms; got {show(text)} in it; {WHOLE_RESULT}"
@@ -227,7 +229,7 @@ def _numbers(
     array = np.array([math.nan if value is None else value for value in values], np.float64)
     good = (array >= low) & (array <= high) & np.isfinite(array)
     if whole:
-        good &= array == np.floor(array)
+        good &= (array == np.floor(array)) & (array <= 2**53)
     if not good.all():
         value, kind = columns[name][int(np.argmin(good))], "whole numbers" if whole else "numbers"
         raise ValueError(f"{name} must hold {kind} in its range; got {show(value)}; {WHOLE_RESULT}")

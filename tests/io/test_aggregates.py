@@ -148,6 +148,8 @@ BAD_ROWS = {
     "tuples": (lambda: [(1, 2)], r"got tuple; make them with dict\(zip\(names, row\)\)"),
     "no terms": (lambda: without("terms"), "must have a column terms; got None in it; from_rows"),
     "odd terms": (lambda: [{"terms": '{"clip": 1}'}], "must have a column terms; got"),
+    "attributes": (lambda: with_terms(attributes=None), "must have a column terms; got"),
+    "names": (lambda: with_terms(attributes=["race", 1]), "must have a column terms; got"),
     "clip": (lambda: with_terms(clip=None), "must have a column terms; got"),
     "two queries": (
         lambda: rows() + database_rows(draw(), clip=0.02),
