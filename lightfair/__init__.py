@@ -1,7 +1,7 @@
 """Group fairness of a binary classifier from few labeled and many unlabeled scored rows.
 
-Can I trust my fairness metric? Every group metric and every difference between groups comes with a
-posterior, by the method of Ji, Smyth and Steyvers (NeurIPS 2020, arXiv 2010.09851):
+Can I trust my fairness metric? lightfair reports the posterior of every group metric and of every
+difference between groups, by the method of Ji, Smyth and Steyvers (NeurIPS 2020, arXiv 2010.09851):
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
@@ -10,70 +10,41 @@ posterior, by the method of Ji, Smyth and Steyvers (NeurIPS 2020, arXiv 2010.098
     >>> print("{:.2f} [{:.2f}, {:.2f}]".format(delta.mean, *delta.interval(0.95)))
     0.11 [0.01, 0.21]
 
-print(result) shows all. Names, by what they are for; help(lightfair.assess) and the like say more:
+print(result) shows the report. The names by purpose; help(lightfair.assess) and the like say more:
 
     assess, assess_estimator        rows, a table, or a fitted model and its X -> Assessment
     Assessment          the report; metric, difference, ratio, check, ... -> Estimate, Ratio, Gap,
                         Pair, Simultaneous, Verdict, ThresholdCurve; posterior -> Posterior
-    METRICS, Metric, cost           metrics by name, of your own, of unequal errors (metrics)
-    CRITERIA, parse_check           criteria by name; a check as text, "tpr<=0.05"
-    Prior, llo_prior, Trust         scales of the prior, of deviations from the curve (model, trust)
-    plan_labels         how many labels it takes -> LabelPlan
+    METRICS, Metric, cost           built-in metrics, user-defined ones, and costs of errors
+    CRITERIA, parse_check           fairness criteria; a check as text, "tpr<=0.05"
+    Prior, llo_prior, Trust         scales of the prior and of the discrepancy prior
+    plan_labels         how many labels an interval takes -> LabelPlan
     choose_labels       which rows to label next -> LabelChoice
     compare_models      two to four models on the same rows -> ModelComparison
-    find_threshold      the threshold at which a group has a given rate -> FoundThresholds
-    summarize, load_table           files of any size -> ScoreTable; a stored one
-    ScoreTable          what is kept of rows: tables add, and assess takes them
-    sql_query           the query that makes a table where the rows are
+    find_threshold      thresholds at which groups have equal rates -> FoundThresholds
+    summarize, load_table           files of any size -> ScoreTable; a stored table
+    ScoreTable          sufficient statistics of rows: tables add up, and assess takes them
+    sql_query           the query that builds a table inside a database
     score_data, score_table         the two steps from columns to a table -> ScoreData, ScoreTable
-    simulate, calibrate, beta_binomial, gelman_rubin    rows with known truth; the parts by hand
+    simulate, calibrate, beta_binomial, gelman_rubin    rows of known truth; single steps
     plot                lightfair.plot.differences(result, "tpr") and others, with matplotlib
 
-Reference, one module a subject; python -m pydoc lightfair.metrics, and the like:
+Data flow; each package imports from those to the left of it only:
 
-    metrics             every metric: formula, source, its name in other packages
-    warn                every warning: code, and when
-    comparisons, verdict, thresholds, planning, label_choice, paired, marginals, nested
-                        what can be asked, with examples
-    summary, sql, stored            large files, databases, the JSON of a table
-    model, trust, sampler           the model, its priors, how it is fitted
-    assessment          Assessment.to_dict has the keys of --json
-    tidy, plot          every number in a row of its own; plots
-    cli, config         the command line, whose commands are in ..._command; a file of its options
+    core/data -> core/model -> core/mcmc -> core/metrics -> core/comparison -> core/diagnostics
+      -> core (settings, fit, values, assessment, pipeline)     rows to an Assessment
+      -> io | thresholds | planning | model_comparison
+      -> interop -> plot -> report -> api -> cli
 
-How data takes its way, each module importing only from those above it:
-
-    y_true, y_score, sensitive_features
-        |  data (columns, labels, groups)     checks, encodes
-        |  table        rows become weighted nodes on the logit axis; tables add
-        |  bands        rows kept apart by several thresholds
-        |  reading, summary, stored           files of any size into a table; tables as JSON
-        |  sql, rows    the query that makes a table where the rows are; its result
-        |  trust, scales        regions of scores, and the prior of deviations from the curve
-        |  evidence, quadrature       what the likelihood sees: the labeled nodes, few of them
-        |  surrogate, moves, sampler, posterior       Metropolis-within-Gibbs
-        |  compiled, _kernels, _cache         the same moves, compiled; what is kept of that
-        |  nested, nested_moves, nested_sampler       the same for crossed attributes
-        |  imputation, slots          labels of the unlabeled rows, draw by draw; score by score
-        |  metrics, score_metrics, labels_only, prediction_powered    metrics
-        |  compare, comparisons, ratio, between, simultaneous, criteria
-        |  diagnostics, misfit, drift, effective, warn        what to believe
-    assessing puts these in a row and returns an Assessment (assessment)
-        |  check, verdict, marginals, thresholds, threshold_search
-        |  planning, forecast, refits, label_choice           labels to come
-        |  paired       several models on the same rows
-    report, comparison_report, ..., plan_report, paired_report       a Document (blocks)
-        |  cautions, provenance       warnings; what was assumed, how to reproduce it
-        |  text, markdown, html, figures        show it; showing: how numbers are written
-    values, tidy, frames, arviz_data            plain values, rows, data frames, draws
-    plot, estimator
-    cli finds the command, assess_command, plan_command, ...
-        |  options, arguments, config, outputs, writing, colors, completion
+The core can be copied into another code base; see its docstring. Reference by subject:
+core.metrics.definitions (every metric: formula, source, names in other packages),
+core.diagnostics.warnings (every warning), core.comparison (gaps, verdicts), thresholds, planning,
+model_comparison, io (files, SQL, stored tables), interop.tidy (columns of CSV and data frames).
 """
 
 from os.path import abspath as _abspath
 
-from .core import __version__
+from .core import HOMES, __version__
 
 __path__ = [_abspath(_path) for _path in __path__]  # modules are imported late: after a chdir, too
 
@@ -132,51 +103,15 @@ _HOMES = {
         "plan_labels",
         "score_table",
     ),
-    "core.comparison.check": ("parse_check",),
-    "core.comparison.gaps": (
-        "CRITERIA",
-        "Pair",
-        "Simultaneous",
-    ),
-    "core.comparison.verdict": ("Verdict",),
-    "core.data.rows": (
-        "ScoreData",
-        "score_data",
-    ),
-    "core.mcmc.convergence": ("gelman_rubin",),
-    "core.mcmc.posterior": ("Posterior",),
-    "core.metrics.definitions": (
-        "METRICS",
-        "Metric",
-        "cost",
-    ),
-    "core.metrics.estimate": (
-        "Estimate",
-        "Gap",
-        "Ratio",
-    ),
-    "core.metrics.labels_only": ("beta_binomial",),
-    "core.model.curve": (
-        "Prior",
-        "calibrate",
-        "llo_prior",
-    ),
-    "core.model.regions": ("Trust",),
-    "core.simulation": ("simulate",),
     "io.sql": ("sql_query",),
     "io.summarize": ("summarize",),
-    "io.table": (
-        "ScoreTable",
-        "load_table",
-    ),
-    "planning.choose": (
-        "LabelChoice",
-        "choose_labels",
-    ),
+    "io.table": ("ScoreTable", "load_table"),
+    "planning.choose": ("LabelChoice", "choose_labels"),
     "thresholds.curve": ("ThresholdCurve",),
+    **{f"core.{home}": names for home, names in HOMES.items()},  # those of api come first
 }
 _MODULES = {"metrics": ".core.metrics.definitions", "tidy": ".interop.tidy", "plot": ".plot"}
-__all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
+__all__ = ["__version__", *sorted({name for names in _HOMES.values() for name in names})]
 
 
 def __getattr__(name: str) -> object:

@@ -44,8 +44,8 @@ class Result(ABC):
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     >>> plan = lf.plan_labels(result, refits=0)
-    >>> print(str(plan).splitlines()[0])
-    Plan for tpr: 100 rows have labels, 1,900 can get one
+    >>> str(plan).startswith("Plan for tpr: 100 rows")
+    True
     """
 
     if TYPE_CHECKING:

@@ -21,6 +21,7 @@ import pytest
 from conftest import PACKAGE
 
 import lightfair as lf
+from lightfair.core.data import messages
 from lightfair.core.diagnostics import warnings
 from lightfair.core.mcmc.jit import available
 
@@ -175,7 +176,7 @@ def test_the_table_of_metrics_has_all_of_them():
 
 
 def test_the_table_of_warnings_has_all_of_them():
-    made = set()
+    made = set(messages.MESSAGES)
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Note":

@@ -69,7 +69,7 @@ def test_every_public_name_resolves(name):
     value = getattr(lf, name)
     if inspect.isclass(value) or inspect.isfunction(value):
         assert value.__name__ == name
-        assert value.__doc__ and value.__doc__.splitlines()[0].endswith(".")
+        assert inspect.getdoc(value).splitlines()[0].endswith(".")
 
 
 def test_public_names_survive_the_import_of_every_module():

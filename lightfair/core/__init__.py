@@ -11,26 +11,30 @@ pipeline    these in a row: rows to an Assessment
 
 __version__ = "0.1.0"
 
-_HOMES = {
+HOMES = {
+    "assessment": ("Assessment",),
     "comparison.check": ("parse_check",),
+    "comparison.gaps": ("CRITERIA", "Pair", "Simultaneous"),
+    "comparison.verdict": ("Verdict",),
     "data.binning": ("score_table",),
     "data.rows": ("ScoreData", "score_data"),
     "data.table": ("ScoreTable",),
-    "assessment": ("Assessment",),
     "mcmc.convergence": ("gelman_rubin",),
+    "mcmc.posterior": ("Posterior",),
     "metrics.definitions": ("METRICS", "Metric", "cost"),
+    "metrics.estimate": ("Estimate", "Gap", "Ratio"),
     "metrics.labels_only": ("beta_binomial",),
     "model.curve": ("Prior", "calibrate", "llo_prior"),
     "model.regions": ("Trust",),
     "pipeline": ("assess",),
     "simulation": ("simulate",),
 }
-__all__ = ["__version__", *sorted(name for names in _HOMES.values() for name in names)]
+__all__ = ["__version__", *sorted(name for names in HOMES.values() for name in names)]
 
 
 def __getattr__(name: str) -> object:
     """Import a name when it is first used."""
-    for home, names in _HOMES.items():
+    for home, names in HOMES.items():
         if name in names:
             from importlib import import_module
 
