@@ -86,7 +86,8 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
             "the limit with such a probability. Otherwise the evidence is insufficient, which is "
             "not a pass."
         )
-        blocks = [Paragraph(_outcome(verdicts)), *blocks, Paragraph(rule)]
+        outcome = [Paragraph(_outcome(verdicts))] if len(verdicts) > 1 else []
+        blocks = [*outcome, *blocks, Paragraph(rule)]
     elif full:
         found = [block for name in settings.metrics for block in _headline(result, name)]
         text = "No limit was set, so there is no verdict." + " Main findings:" * bool(found)

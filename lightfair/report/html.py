@@ -68,6 +68,7 @@ max-width:none;background:#f7f3e6;border-color:#5c4600}
 .lightfair img{display:block;max-width:100%}
 .lightfair figcaption,.lightfair caption,.lightfair .notes{font-size:.9em;color:#444}
 .lightfair caption{text-align:left;font-weight:600}
+.lightfair sup{line-height:0}
 .lightfair .scroll{overflow-x:auto;margin:.8em 0}
 .lightfair table{border-collapse:collapse;font-size:.9em;min-width:16em}
 .lightfair th,.lightfair td{padding:.25em .6em;text-align:right;vertical-align:top;
@@ -201,7 +202,7 @@ def _table(table: Table, section: Section) -> str:
     for name, *cells in table.rows:
         row = [f'<th scope="row">{_text(name.text)}</th>']
         for cell in cells:
-            text = "–" if cell.text == "-" else _text(INTERVAL.sub("\\1,\u00a0", cell.text))
+            text = "–" if cell.text == "-" else INTERVAL.sub(r"\1,&nbsp;", _text(cell.text))
             if cell.why is not None:
                 text += f"<sup>{reasons.setdefault(cell.why, f'[{len(reasons) + 1}]')}</sup>"
             row.append(f"<td>{text}</td>")

@@ -7,6 +7,7 @@ import pytest
 from results import QUICKEST, ask_quickly
 
 import lightfair as lf
+from lightfair.report.figures import of_assessment
 
 
 @pytest.fixture(scope="session")
@@ -48,3 +49,9 @@ def models(rows):
         metrics=["tpr", "accuracy"],
         **QUICKEST,
     )
+
+
+@pytest.fixture(scope="session")
+def pictures(result):
+    pytest.importorskip("matplotlib")
+    return of_assessment(result)

@@ -1,0 +1,217 @@
+"""The report of an assessment: what a reader sees."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from results import ask_quickly, flat
+
+import lightfair as lf
+from lightfair.core.data.messages import number
+from lightfair.core.metrics.imputation import TARGETS
+from lightfair.core.metrics.labels_only import Effective
+from lightfair.report.assessment import document, labels_line, sentence
+from lightfair.report.document import Table
+from lightfair.report.text import render
+
+
+def whole(result):
+    return " ".join(render(document(result, full=True)).split())
+
+
+def table(section, title):
+    """Rows of the table whose first column has a title."""
+    found = [b for b in section.blocks if isinstance(b, Table) and b.head[0] == title]
+    return {row[0].text: [cell.text for cell in row[1:]] for row in found[0].rows}
+
+
+def test_rows_and_settings_are_listed_once(rows, result):
+    text = flat(result)
+    assert "400 rows, 60 labeled, 340 unlabeled; 2 groups by group; threshold 0.5" in text
+    assert "95 % credible intervals" in text
+    labels = rows.y_true[rows.group == "B"]
+    counts = [str(n) for n in (labels.size, (labels >= 0).sum(), (labels == 1).sum())]
+    section = next(one for one in document(result).sections if one.key == "rows")
+    assert table(section, "group")["B"] == counts
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_target_and_its_exact_values(rows, target):
+    text = str(ask_quickly(rows, target=target, metrics="selection_rate"))
+    assert f"target {target}: the " in text
+    assert text.count("(exact)") == (0 if target == "population" else 3)
+
+
+def test_a_metric_has_a_line_per_group_and_difference(result):
+    lines = str(result).split("\n\ntpr\n")[1].split("\n\n")[0].splitlines()
+    starts = [line.split()[0] for line in lines if line[2] not in " ["]
+    assert starts == ["group", "A", "B", "effective", "minus", "B", "tpr"]
+
+
+def test_undefined_and_infinite_numbers_have_no_digits(nine):
+    for text in (str(nine), render(document(nine, full=True))):
+        assert not re.search(r"\b(nan|none|inf)\b", text, re.IGNORECASE)
+        assert not re.search(r"-0\.0+(?!\d)", text)
+    assert re.search(r"\n  g8 +- \[2\]", str(nine))
+    assert "[2] there are no rows predicted positive" in flat(nine)
+    assert "ppv for g8 against g0: undefined, there are no rows predicted positive." in whole(nine)
+
+
+def test_a_sentence_has_direction_probability_and_size(result):
+    delta = result.difference("tpr", "B", "A")
+    chance = max(delta.prob_greater(0), (delta.draws < 0).mean())
+    word = "higher" if delta.prob_greater(0) >= 0.5 else "lower"
+    size = f"{number(delta.mean)} [{', '.join(map(number, delta.interval(0.95)))}]."
+    text = sentence(result, "tpr", "B", "A")
+    assert text.startswith(f"tpr is {word} for B than for A with probability {chance:.3f}")
+    assert text.endswith(size)
+    wide = replace(result, settings=replace(result.settings, prob=0.999999))
+    assert sentence(wide, "tpr", "B", "A").startswith(
+        "tpr for B against A: no clear direction, P(h"
+    )
+    rate = result.difference("selection_rate", "B", "A")
+    assert sentence(result, "selection_rate", "B", "A") == (
+        f"selection_rate is {'higher' if rate.mean > 0 else 'lower'} for B than for A by "
+        f"{abs(rate.mean):.3f}; this needs no labels."
+    )
+
+
+def test_equal_groups_are_the_same(rows):
+    both = {"group": ["A", "B"] * 200, "y_score": np.repeat([0.2, 0.8], 200)}
+    result = ask_quickly(rows, **both, metrics="selection_rate")
+    text = "selection_rate is the same for B and A; this needs no labels."
+    assert sentence(result, "selection_rate", "B", "A") == text
+
+
+def test_many_differences_are_summarized(nine):
+    text = flat(nine)
+    rate = {name: nine.metric("selection_rate", name).mean for name in nine.groups}
+    higher = [name for name in nine.groups if rate[name] > rate["g0"]]
+    lower = [name for name in nine.groups if rate[name] < rate["g0"]]
+    assert (
+        f"selection_rate of 8 groups against g0: higher in {len(higher)} ({'; '.join(higher)}), "
+        f"lower in {len(lower)} ({'; '.join(lower)})." in text
+    )
+    clear = {"higher": [], "lower": []}
+    for name in nine.groups[1:]:
+        low, high = nine.difference("tpr", name, "g0").interval(0.95)
+        clear["higher"] += [name] * (low > 0.0)
+        clear["lower"] += [name] * (high < 0.0)
+    parts = [
+        f"{word} in {len(names)} ({'; '.join(names)})" for word, names in clear.items() if names
+    ]
+    parts.append(f"no clear direction in {8 - len(sum(clear.values(), []))}")
+    assert f"tpr of 8 groups against g0: {', '.join(parts)}." in text
+    assert re.search(r"ppv of 8 groups against g0: .*undefined in 1\.", text)
+    assert "without g8, undefined" in text
+
+
+def test_effective_labels_of_many_groups_are_summarized():
+    labels = np.array([20.0, 40.0, 60.0, np.nan, *[40.0] * 5])
+    many = Effective(labels, np.full(9, 10.0), np.full(9, 0.5))
+    assert labels_line(many, tuple("abcdefghi")) == (
+        "effective labels: 4.0 times the actual ones (median of 8 groups; 2.0 to 6.0)"
+    )
+    few = Effective(np.array([2e6, 12.4]), np.array([5.0, 6.0]), np.ones(2))
+    assert labels_line(few, ("a", "b")) == (
+        "effective labels: more than 1,000,000 (a), 12 (b); actual labels: 5, 6"
+    )
+    none = Effective(np.full(2, np.nan), np.zeros(2), np.zeros(2))
+    assert labels_line(none, ("a", "b")) is None
+
+
+def test_the_full_form_has_all_columns(result):
+    values = result.to_dict()["metrics"]["tpr"]
+    section = next(one for one in document(result, full=True).sections if one.key == "tpr")
+    groups, differences = table(section, "group"), table(section, "minus A")
+    for name, entry in zip("AB", values["groups"], strict=True):
+        assert groups[name][2].startswith(number(entry["prediction_powered"]["mean"]))
+        assert groups[name][3] == f"{entry['effective_labels']:,.0f}"
+    delta = values["differences"][0]
+    assert differences["B"][2].startswith(number(delta["prediction_powered"]["mean"]))
+    ratio = values["ratios"][0]
+    assert table(section, "over A")["B"][0].startswith(number(ratio["median"]))
+    assert section.blocks[0].text.startswith("true positive rate: share of positive rows")
+
+
+def test_verdicts_come_first(result):
+    verdict = document(result, full=True).sections[0]
+    texts = [block.text for block in verdict.blocks]
+    assert texts[0] == "Checks: 1 failed, 1 with insufficient evidence."
+    assert [block.mark for block in verdict.blocks[1:3]] == ["insufficient", "fail"]
+    assert texts[3].startswith("A check passes if all gaps are within its limit")
+    assert "not_converged" in [block.mark for block in verdict.blocks[4:]]
+    assert re.fullmatch(r"\d+ warnings? below: .*not_converged.*\.", texts[-1])
+
+
+def test_without_checks_the_findings_stand_in(nine):
+    texts = [block.text for block in document(nine, full=True).sections[0].blocks]
+    assert texts[0] == "No limit was set, so there is no verdict. Main findings:"
+    assert texts[1].startswith("tpr: largest gap ")
+
+
+def test_critical_warnings_stand_next_to_verdicts(rows):
+    blank = ask_quickly(rows, y_true=np.full(400, np.nan), metrics="tpr", checks="tpr<=0.1")
+    verdict = document(blank, full=True).sections[0]
+    critical = [block for block in verdict.blocks if getattr(block, "role", "") == "warning"]
+    assert critical[0].mark == "no_labels" and "rest on the prior alone" in critical[0].text
+
+
+def test_warnings_close_the_short_form(result):
+    text = str(result)
+    assert "\n\ndiagnostics\n  NOT CONVERGED; 4 chains of 80 draws" in text
+    last = text.split("\n\n")[-1].splitlines()
+    assert last[0] == "warnings" and any(line.startswith("  not_converged: ") for line in last)
+
+
+def test_without_trust_no_deviations_are_reported(rows, result):
+    plain = str(ask_quickly(rows, trust=False, metrics="tpr"))
+    assert "trust:" not in plain and "without deviations from the curve" in plain
+    assert "\n  trust: " in str(result) and "with deviations from the curve" in flat(result)
+
+
+def test_names_cannot_break_lines_or_reach_the_terminal(rows):
+    group = np.where(rows.group == "A", "x\ny", "\x1b[31mred")
+    result = ask_quickly(rows, group=group, metrics="selection_rate")
+    text = str(result)
+    assert all(line.isprintable() for line in text.splitlines())
+    assert "  x\\ny " in text and "\\x1b[31mred" in text
+    assert {one["name"] for one in result.to_dict()["data"]["groups"]} == {"x\ny", "\x1b[31mred"}
+
+
+def test_an_interval_beyond_the_bounds_is_explained():
+    """One of 12 labels contradicts its decision: the normal interval of accuracy exceeds 1."""
+    rng = np.random.default_rng(1)
+    score = np.where(rng.random(200) < 0.5, 0.9, 0.1)
+    label = np.where(np.arange(200) < 12, score > 0.5, np.nan)
+    label[3] = 1.0 - label[3]
+    many = np.where(np.arange(200) < 150, rng.random(200) < score, np.nan)
+    options = {"sensitive_features": ["A"] * 200, "metrics": ["accuracy"], "draws": 10, "rng": 1}
+    assert "are asymptotic and can exceed [0, 1]" in flat(lf.assess(label, score, **options))
+    assert "asymptotic" not in flat(lf.assess(many, score, **options))
+
+
+def test_truth_criteria_marginals_and_simultaneous_intervals(rows):
+    group = {"sex": rows.group, "age": np.where(np.arange(400) % 2, "old", "young")}
+    result = ask_quickly(
+        rows, group=group, metrics=["tpr", "fpr"], hierarchical="nested", simultaneous=True
+    )
+    sections = {one.key: one for one in document(result, full=True).sections}
+    assert table(sections["rows"], "all of")["sex B"][0] == str((rows.group == "B").sum())
+    level = result.to_dict()["metrics"]["tpr"]["marginals"][1]["levels"][1]
+    assert table(sections["tpr"], "all of")["age young"][0].startswith(number(level["mean"]))
+    reference = result.settings.reference
+    odds = result.criterion("equalized_odds", result.groups[1], reference)
+    row = table(sections["criteria"], "criterion, group")[f"equalized_odds, {result.groups[1]}"]
+    assert row[0] == "tpr and fpr" and row[1].startswith(number(odds.median))
+    band = result.simultaneous()
+    first = table(sections["simultaneous"], "all at once, 95 %")
+    assert next(iter(first.values())) == [f"[{number(band.low[0])}, {number(band.high[0])}]"]
+    known = replace(result, truth={"tpr": np.full(4, 0.25), "fpr": np.full(4, np.nan)})
+    sections = {one.key: one for one in document(known).sections}
+    assert "truth: computed from the labels of all these rows" in flat(known)
+    assert table(sections["tpr"], "group")[reference][-1] == "0.250"
+    assert table(sections["fpr"], "group")[reference][-1] == "-"

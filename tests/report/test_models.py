@@ -1,0 +1,81 @@
+"""The report of a comparison of models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from results import QUICKEST, flat
+
+import lightfair as lf
+from lightfair.core.data.messages import number
+from lightfair.report.models import accuracy_sentence, document, sentence
+
+NEW = "<b>new</b>"
+
+
+def test_two_models_share_a_table(models):
+    sections = {section.key: section for section in document(models, full=True).sections}
+    definition, metric, gaps, finding = sections["tpr"].blocks
+    assert definition.text.startswith("true positive rate") and finding.role == "finding"
+    assert metric.head == ("group", "old", NEW, f"{NEW} minus old")
+    assert [row[0].text for row in metric.rows] == ["all rows", "A", "B"]
+    delta = models.metric_difference("tpr", NEW, "old", "B")
+    assert metric.rows[2][3].text.startswith(number(delta.mean))
+    gap = models.gap(NEW, "tpr", "B")
+    assert gaps.head[0] == "minus A" and gaps.rows[0][2].text.startswith(number(gap.mean))
+    assert [block.text for block in sections["verdict"].blocks[:3]] == [
+        finding.text,
+        sentence(models, "accuracy", "old", NEW, "B"),
+        accuracy_sentence(models, "old", NEW),
+    ]
+
+
+def test_rows_thresholds_and_disagreements(models):
+    text = flat(models)
+    assert f"models old and {NEW} on the same rows: 400 rows, 60 labeled, 340 unlabeled" in text
+    assert "; threshold 0.5 target sample" in text
+    pair = models.to_dict()["data"]["disagreements"][0]
+    assert f"old and {NEW} decide differently in {pair['rows']} rows, {pair['labeled']}" in text
+    settings = replace(models.settings, threshold={"old": 0.5, NEW: {"A": 0.3, "B": 0.4}})
+    text = flat(replace(models, settings=settings))
+    assert f"; thresholds old 0.5, {NEW} (A 0.3, B 0.4) target" in text
+
+
+def test_sentences_depend_on_the_level(models):
+    loose, tight = (
+        replace(models, settings=replace(models.settings, prob=prob)) for prob in (0.01, 0.999999)
+    )
+    gain = models.fairer("tpr", NEW, "old", "B")
+    better = NEW if gain.prob_greater(0.0) >= (gain.draws < 0).mean() else "old"
+    start = f"tpr of B minus A is closer to 0 for {better} than for "
+    assert sentence(loose, "tpr", "old", NEW, "B").startswith(start)
+    fairer = f"{gain.prob_greater(0.0):.3f}"
+    assert sentence(tight, "tpr", "old", NEW, "B").startswith(
+        f"tpr of B minus A is not clearly closer to 0 for either old or {NEW}, P({NEW} fairer) "
+        f"{fairer}"
+    )
+    delta = models.metric_difference("accuracy", NEW, "old")
+    first, second = (NEW, "old") if delta.prob_greater(0.0) >= 0.5 else ("old", NEW)
+    text = accuracy_sentence(loose, "old", NEW)
+    assert text.startswith(f"{first} is more accurate than {second} with probability ")
+    assert "; by group: A 0." in text or "; by group: A >0.999" in text
+    assert accuracy_sentence(tight, "old", NEW).startswith(
+        f"neither old nor {NEW} is clearly more accurate, P({first} more accurate) "
+    )
+
+
+def test_equal_and_many_models(rows):
+    group = np.array([*"abcde"])[np.arange(400) % 5]
+    scores = {"x": rows.y_score, "y": rows.y_score, "z": rows.y_score**2}
+    found = lf.compare_models(
+        scores, rows.y_true, sensitive_features=group, metrics="selection_rate", **QUICKEST
+    )
+    metric = next(one for one in document(found).sections if one.key == "selection_rate")
+    heads = [block.head[1:] for block in metric.blocks if hasattr(block, "head")]
+    pairs = ("y minus x", "z minus x", "z minus y")
+    assert heads == [("x", "y", "z"), pairs] * 2
+    findings = [block.text for block in metric.blocks if not hasattr(block, "head")]
+    same = "the largest gap in selection_rate is the same for x and y."
+    assert len(findings) == 3 and findings[0] == same
+    assert accuracy_sentence(found, "x", "y") == "x and y are equally accurate."

@@ -1,0 +1,86 @@
+"""The report of a label plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from results import flat
+
+import lightfair as lf
+from lightfair.report.plan import document
+
+NUMBER = "A width of 0.2 takes about 77 more labels of random rows"
+
+
+def verdict(plan, **changes):
+    sections = document(replace(plan, **changes)).sections
+    return [block.text for block in sections[1].blocks if block.role != "warning"]
+
+
+def test_a_plan_in_short(plan):
+    text = flat(plan)
+    assert text.startswith(
+        "Plan for tpr: 60 rows have labels, 340 rows are available for labeling expected width of "
+        "95 % intervals; probability that a check of differences<=0.05 passes or fails"
+    )
+    table = document(plan).sections[0].blocks[1]
+    assert table.head == ("extra labels", "B - A", "decisive")
+    width = plan.of_differences[0].width
+    assert [[cell.text for cell in row] for row in table.rows] == [
+        [str(extra), f"{width[i]:.3f}", f"{plan.decisive[i]:.0%}"]
+        for i, extra in enumerate(plan.extra)
+    ]
+
+
+@pytest.mark.parametrize(
+    "changes, text",
+    [
+        ({"labels": None, "reason": "why"}, "A width of 0.2 is out of reach: why."),
+        ({"labels": 0}, "A width of 0.2 is reached already."),
+        ({"labels": 340}, "A width of 0.2 takes labels for all 340 unlabeled rows."),
+        ({"labels": 77, "labels_range": None}, f"{NUMBER}."),
+        ({"labels": 77, "labels_range": (70, 80)}, f"{NUMBER} (70 to 80)."),
+        ({"labels": 77, "labels_range": (70, None)}, f"{NUMBER} (70 to all)."),
+        (
+            {"labels": 77, "labels_range": None, "allocation": {"A": 1.0}},
+            "A width of 0.2 takes about 77 more labels in these shares.",
+        ),
+    ],
+)
+def test_how_many_labels_it_takes(plan, changes, text):
+    assert verdict(plan, **changes)[0] == text
+
+
+def test_no_labels_are_needed_for_an_exact_metric(result):
+    plan = lf.plan_labels(result, "selection_rate", 0.2, refits=0)
+    assert verdict(plan) == ["No labels are needed: the quantity is known exactly."]
+
+
+def test_where_to_label_next(plan):
+    shrinks, rows = np.array([0.001, 0.002]), np.array([4, 100])
+    changes = {"shrinks": shrinks, "unlabeled": rows, "next_group": "B"}
+    assert verdict(plan, **changes)[1] == (
+        "Next: B; 10 labels there narrow the widest interval by 0.0200, 4 in A by 0.0040."
+    )
+    assert verdict(plan, **changes | {"shrinks": np.array([np.nan, 0.002])})[1] == (
+        "Next: B; 10 labels there narrow the widest interval by 0.0200."
+    )
+    assert len(verdict(plan, next_group=None)) == 1
+
+
+def test_many_differences_are_listed_by_width(nine):
+    plan = lf.plan_labels(nine, "ppv", 0.2, extra=[20], refits=0)
+    short, full = document(plan).sections[0], document(plan, full=True).sections[1]
+    assert "of differences from g0" in short.blocks[0].text
+    widest = sorted(
+        (one for one in plan.of_differences if one.width[0] > 0), key=lambda one: -one.width[0]
+    )
+    assert short.blocks[1].head[1:5] == tuple(one.group for one in widest[:4])
+    assert short.blocks[2].text == "not shown: 3 not wider and 1 undefined; to_dict() has all"
+    rows = full.blocks[1].rows
+    assert [row[0].text for row in rows] == [*(one.group for one in widest), "g8"]
+    assert rows[-1][1].why == "there are no rows predicted positive"
+    groups = full.blocks[2]
+    assert [row[0].text for row in groups.rows] == list(nine.groups)

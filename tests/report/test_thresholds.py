@@ -1,0 +1,104 @@
+"""Reports on several thresholds and on a search for thresholds."""
+
+from __future__ import annotations
+
+import numpy as np
+from results import ask_quickly, flat
+
+import lightfair as lf
+from lightfair.core.data.messages import number
+from lightfair.report.document import Table
+from lightfair.report.thresholds import DOWN, document, threshold_section
+
+
+def texts(found, key):
+    section = next(one for one in document(found, full=True).sections if one.key == key)
+    return [block.text for block in section.blocks if hasattr(block, "text")]
+
+
+def test_few_groups_have_a_column_each(result):
+    section = threshold_section(result)
+    groups, gaps = [block for block in section.blocks if isinstance(block, Table)][:2]
+    assert groups.head == ("tpr from", "A", "B")
+    assert gaps.head == ("tpr from", "B minus A", "P(>0)", "P(|.|<0.05)")
+    curve = result.thresholds()
+    at = curve.metric("tpr", "B")[0.3]
+    assert groups.rows[0][0].text == "0.3"
+    assert groups.rows[0][2].text.startswith(f"{number(at.mean)} [")
+    assert gaps.rows[0][1].text.startswith(number(curve.difference("tpr", "B")[0.3].mean))
+    assert section.blocks[-1].text == "auc does not depend on the threshold"
+
+
+def test_many_groups_and_thresholds_are_summarized(rows):
+    group = np.array([*"abcd"])[np.arange(400) % 4]
+    result = ask_quickly(rows, group=group, metrics="selection_rate", threshold="all")
+    table, *notes = threshold_section(result).blocks
+    assert table.head[1:] == ("largest gap", "P(gap<0.05)", "lowest", "highest")
+    assert len(table.rows) == DOWN
+    assert [note.text.split(";")[0] for note in notes] == [
+        f"{DOWN} of {len(result.thresholds().thresholds)} thresholds",
+        "groups with the lowest and highest mean",
+    ]
+    curve = result.thresholds()
+    first = curve.thresholds[0]
+    mean = {name: curve.metric("selection_rate", name)[first].mean for name in "abcd"}
+    low, high = min(mean, key=mean.get), max(mean, key=mean.get)
+    assert [cell.text for cell in table.rows[0]][1:] == [
+        f"{mean[high] - mean[low]:.3f} (exact)",
+        str(int(mean[high] - mean[low] < 0.05)),
+        f"{mean[low]:.3f} {low}",
+        f"{mean[high]:.3f} {high}",
+    ]
+
+
+def test_a_search_begins_with_what_is_recommended(found):
+    one = found["B"]
+    low, high = one.gap.interval(0.95)
+    assert texts(found, "verdict")[0] == (
+        f"B: {one.recommended!r} is recommended; tpr there minus that of A is {one.gap.mean:.3f} "
+        f"[{low:.3f}, {high:.3f}], less than 0.05 from 0 with probability "
+        f"{one.gap.prob_within(0.05):.3f}."
+    )
+    low, high = found.wanted.interval(0.95)
+    goal = f"tpr of A, at its own threshold 0.5: {found.wanted.mean:.3f} [{low:.3f}, {high:.3f}]."
+    assert goal in texts(found, "thresholds")
+    assert document(found, full=True).title == "Thresholds at which tpr is that of A"
+    assert [one.key for one in document(found).sections] == ["thresholds", "warnings"]
+    assert flat(found).startswith(f"thresholds at which tpr is that of A at 0.5, {goal[34:-1]}")
+
+
+def test_a_target_takes_the_place_of_a_reference(result):
+    found = lf.find_threshold(result, "tpr", target=0.7)
+    assert document(found, full=True).title == "Thresholds at which tpr is 0.7"
+    assert "tpr there minus 0.7 is " in texts(found, "verdict")[1]
+    assert not [line for line in texts(found, "thresholds") if "at its own" in line]
+
+
+def test_many_groups_are_counted(nine, rows):
+    group = np.char.add("g", (np.arange(400) % 8).astype(str))
+    result = ask_quickly(rows, group=group, metrics="selection_rate", reference="g0")
+    found = lf.find_threshold(result, "selection_rate")
+    near = sum(one.gap.prob_within(0.05) >= 0.95 for one in found.groups)
+    assert texts(found, "verdict")[0] == (
+        f"A threshold is recommended for 7 of 7 groups. In {near} of them, selection_rate is then "
+        "within 0.05 of that of g0 with a probability of at least 0.95."
+    )
+    assert near > 0
+
+
+def test_exact_and_undefined_searches(rows, result):
+    found = lf.find_threshold(result, "selection_rate")
+    assert texts(found, "verdict")[0].endswith(" (exact), less than 0.05 from 0 (exact).")
+    label = np.where(rows.group == "A", 0, (rows.y_score > 0.4).astype(int))
+    found = lf.find_threshold(ask_quickly(rows, y_true=label, metrics="tpr"), "tpr", reference="A")
+    why = found.to_dict()["groups"][0]["recommended_reason"]
+    assert texts(found, "verdict")[0] == f"B: no threshold is recommended; {why}."
+    assert "undefined, there are no positive labels." in texts(found, "thresholds")[1]
+    assert why in flat(found)
+
+
+def test_a_metric_that_rises_and_falls_has_no_posterior_of_the_threshold(result):
+    found = lf.find_threshold(result, "ppv", target=0.6)
+    row = document(found).sections[0].blocks[0].rows[0]
+    assert [cell.text for cell in row[1:3]] == ["-", "-"] and row[1].why == row[2].why
+    assert "ppv does not move one way" in row[1].why
