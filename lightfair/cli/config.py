@@ -27,7 +27,6 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from ..core.data.messages import hint, show
 from .options import COMMANDS, Option, Parser, options_of
 
 FILES = Option("files", "FILE ...", "", "")
@@ -101,6 +100,8 @@ def _checked(
 
     A suggestion is looked for in the sets of `likely` names, in their order.
     """
+    from ..core.data.messages import hint, show
+
     for key in table:
         if key.replace("_", "-") not in known:
             suggestion = next(filter(None, (hint(key, sorted(names)) for names in likely)), "")
@@ -110,6 +111,8 @@ def _checked(
 
 def _words(path: str, option: Option, value: Any) -> list[str]:
     """Return the words of the command line for one option."""
+    from ..core.data.messages import show
+
     where = f"{path}: {option.name}"
     if not option.metavar:
         if not isinstance(value, bool):

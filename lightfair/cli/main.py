@@ -29,7 +29,6 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from ..core import __version__
-from ..core.data.messages import hint
 from . import commands
 from .arguments import sentence
 from .config import expand
@@ -77,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     command, *rest = [*words[1:], "--help"] if words[0] == "help" else words
     known = (*COMMANDS, "--help", "--version")
     if command not in (*known, "-h"):
+        from ..core.data.messages import hint
+
         parser.error(f"there is no command {command}{hint(command, known)}")
     if command not in COMMANDS:
         parser.parse_args([command])

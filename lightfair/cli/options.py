@@ -12,7 +12,6 @@ import shutil
 from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from ..core.data.messages import hint
 from .terminal import say
 
 COMMANDS = ("assess", "plan", "compare", "threshold", "summarize", "sql", "demo")
@@ -265,6 +264,8 @@ def check_options(parser: Parser, command: str, words: Sequence[str]) -> None:
         name = word.partition("=")[0]
         if not name.startswith("--") or " " in name or name in known:
             continue
+        from ..core.data.messages import hint
+
         others = [other for other in COMMANDS if name[2:] in options_of(other)]
         also = f", an option of {', '.join(others)}" if others else hint(name, known)
         parser.error(f"{command} has no option {name}{also}")

@@ -13,8 +13,6 @@ import time
 from collections.abc import Callable
 from typing import IO
 
-from ..core.data.messages import one_line
-
 OFF = "\x1b[0m"
 STYLE = {  # by role and mark of a piece of text; see report.text.render
     ("title", ""): ("\x1b[1m", OFF),
@@ -58,7 +56,11 @@ def say(line: str = "") -> None:
 
     Unprintable characters, as in names of files, become escapes. "" only erases the progress.
     """
-    text = one_line(" ".join(line.split()))
+    text = " ".join(line.split())
+    if not text.isprintable():
+        from ..core.data.messages import one_line
+
+        text = one_line(text)
     try:
         if sys.stderr is not None:
             clear = CLEAR if is_terminal(sys.stderr) else ""

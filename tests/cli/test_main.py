@@ -8,9 +8,9 @@ import shlex
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
-from conftest import PACKAGE
 
 import lightfair as lf
 
@@ -124,7 +124,7 @@ def test_the_version_is_that_of_the_package(ask):
 
 def test_scripts_are_marked_for_completion():
     for name in ("cli/main.py", "__main__.py"):
-        assert "PYTHON_ARGCOMPLETE_OK" in (PACKAGE / name).read_text()[:1024]
+        assert "PYTHON_ARGCOMPLETE_OK" in (Path(lf.__file__).parent / name).read_text()[:1024]
 
 
 def test_the_shell_completes(monkeypatch, folder):

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
 import lightfair.core as lf
-from lightfair.cli.main import main
 from lightfair.core.metrics.definitions import theta
 from lightfair.core.simulation import simulate
 
@@ -212,29 +209,3 @@ def test_several_thresholds_have_marginals_of_the_first(columns):
     assert found.marginal("tpr", "sex", "A").mean == pytest.approx(
         (rows.y_score[mine] >= 0.5).mean()
     )
-
-
-@pytest.fixture
-def file(tmp_path, columns):
-    rows, features = columns
-    path = tmp_path / "rows.csv"
-    lines = ["y,s,sex,race"]
-    for label, *rest in zip(rows.y_true, rows.y_score, *features.values(), strict=True):
-        shown = "" if np.isnan(label) else f"{label:.0f}"
-        lines.append(",".join([shown, *map(str, rest)]))
-    path.write_text("\n".join(lines) + "\n")
-    return str(path)
-
-
-def test_on_the_command_line(file, capsys):
-    options = [file, "--label", "y", "--score", "s", "--group", "sex", "--group", "race"]
-    options += ["--chains", "2", "--draws", "10", "--warmup", "10", "--nested"]
-    assert main(["assess", *options, "--json", "--metric", "tpr"]) == 0
-    values = json.loads(capsys.readouterr().out)
-    assert values["settings"]["hierarchical"] == "nested"
-    assert [m["attribute"] for m in values["metrics"]["tpr"]["marginals"]] == ["sex", "race"]
-    assert main(["assess", *options, "--metric", "tpr"]) == 0
-    assert "nested prior" in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        main(["assess", *options, "--no-hierarchical"])
-    assert "not allowed with argument" in capsys.readouterr().err
