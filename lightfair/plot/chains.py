@@ -1,11 +1,9 @@
-"""Chains of one parameter or metric: where they were, and whether their ranks are alike.
+"""Chains of one parameter or metric: their draws, and whether their ranks are alike.
 
-Names of single numbers among the draws: those that ArviZ gives them.
-
-A name is that of the draws in `to_arviz` and, in brackets, what is chosen of each axis:
+Parameters are named as in `to_arviz`, with their place on each axis in brackets:
 
     log_a[B], c[B]                     of the curve of group B
-    mu[log_a], sigma[c]                what groups share; mu[B, log_a] where they share nothing
+    mu[log_a], sigma[c]                shared by groups; mu[B, log_a] if they share nothing
     omega, tau                         scales of the deviations from the curve
     deviation[B, jump]                 a deviation; those of one name are numbered, bend 1, bend 2
     effect_sd_race[log_a]              under the nested prior, of the attribute race
@@ -15,68 +13,49 @@ A name is that of the draws in `to_arviz` and, in brackets, what is chosen of ea
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.data.logit import Floats
 from ..core.mcmc.convergence import diagnose
 from ..interop.arviz import posterior_dict
-from .canvas import (
-    BLUE,
-    GREY,
-    SKY,
-    SOLID,
-    Dashes,
-    assessment,
-    axes_for,
-    brief,
-    ink,
-    inside,
-    legend,
-    named_rows,
-    parameter_of,
-    plain_frame,
-    titled,
-)
+from . import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
-
-    from ..core.assessment import Assessment
 
 BINS = 20
-
-CHAIN_ROW = 0.7  # of the height of other rows
-
-HIGH = 0.38  # of a row, a bin with twice as many ranks as expected
+CHAIN_ROW = 0.7  # height, in other rows
+TALL = 0.38  # rows, the height of a bin with twice as many ranks as expected
+UNDEFINED = "undefined in every draw"
 
 
 def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw the chains of a parameter, draw by draw.
+    """Plot the chains of a parameter, draw by draw.
 
     Parameters
     ----------
-    result
-    parameter
-        As ArviZ names it, such as "log_a[B]", "mu[c]", "tau", "tpr[B]" or "tpr_difference[B]"; see
-        `plot.parameters`.
-        Default: the one with the largest R-hat.
-    ax
+    result : Assessment
+    parameter : str, optional
+        Named as in ArviZ: "log_a[B]", "mu[c]", "tau", "tpr[B]" or "tpr_difference[B]"; see
+        `lightfair.plot.chains`. Default: the one with the largest R-hat.
+    ax : Axes, optional
         Where to draw. Default: a new figure.
 
     Returns
     -------
-    The Axes. The chain whose mean is furthest from that of all is dark, dashed lines are both
-    means. Undefined draws are gaps in a chain, and are counted below.
+    Axes
+        The chain with the mean furthest from that of all is coloured; level lines are both means.
+        Undefined draws are gaps, and their share is printed below.
 
     Raises
     ------
     TypeError
-        If the result is no assessment, or ax no Axes.
+        If `result` is not an Assessment.
     ValueError
-        If there is no such parameter; the message names some that there are.
+        If there is no such parameter; the message names some.
 
     Examples
     --------
@@ -88,67 +67,57 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
     >>> len(ax.lines) - 2  # chains; the others are means
     16
     """
-    name, draws = chosen(assessment(result), parameter)
-    ax = axes_for(ax)
-    plain_frame(ax, "y")
-    defined = ~np.isnan(draws)
-    means = np.array(
-        [
-            one[some].mean() if some.any() else np.nan
-            for one, some in zip(draws, defined, strict=True)
-        ]
-    )
-    above = 0.0
-    if not defined.any():
-        inside(ax, 0.5, "undefined in every draw")
+    canvas.check_type("result", result, Assessment)
+    name, draws = choose_parameter(result, parameter)
+    ax = canvas.axes_for(ax, "y")
+    legend: dict[str, Any] = {}
+    if np.isnan(draws).all():
+        canvas.write(ax, 0.5, UNDEFINED)
     else:
-        middle = float(draws[defined].mean())
+        middle = float(np.nanmean(draws))
+        means = np.array([np.nan if np.isnan(row).all() else np.nanmean(row) for row in draws])
         far = int(np.nanargmax(np.abs(means - middle)))
-        for at in [*(i for i in range(len(draws)) if i != far), far]:
-            some = np.flatnonzero(defined[at])
-            ax.plot(
-                some,
-                draws[at, some],
-                color=BLUE if at == far else GREY,
-                linewidth=0.9 if at == far else 0.5,
-                alpha=1.0 if at == far else 0.45,
-                zorder=3.0 if at == far else 2.0,
-            )
-        ax.axhline(middle, color=ink(), linewidth=1.4, zorder=4.0)
-        ax.axhline(means[far], color=ink(), linewidth=1.4, linestyle=(0, (4.0, 2.0)), zorder=4.0)
-        handles = [_line(BLUE, 0.9), _line(ink(), 1.4), _line(ink(), 1.4, (0, (4.0, 2.0)))]
-        above = legend(
-            ax, handles, [f"chain {far + 1}, furthest of {len(draws)}", "mean of all", "its mean"]
-        )
-    ax.margins(x=0.01)
-    titled(ax, brief(name), f"draw; {_said(draws)}", above=above)
+        ax.plot(draws.T, color=canvas.GREY, linewidth=0.5, alpha=0.45)
+        ax.lines[far].set(color=canvas.BLUE, linewidth=0.9, alpha=1.0, zorder=3.0)
+        mean: dict[str, Any] = {
+            "color": ax.xaxis.label.get_color(),
+            "linewidth": 1.4,
+            "zorder": 4.0,
+        }
+        legend = {
+            f"chain {far + 1}, furthest of {len(draws)}": ax.lines[far],
+            "mean of all": ax.axhline(middle, **mean),
+            "its mean": ax.axhline(means[far], linestyle="--", **mean),
+        }
+    canvas.finish(ax, name, f"draw; {_summary(draws)}", legend=legend)
     return ax
 
 
 def rank(result: Assessment, parameter: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Draw how the ranks of each chain's draws among all draws are spread (Vehtari et al. 2021).
+    """Plot the distribution of the ranks of each chain among all draws (Vehtari et al. 2021).
 
     Parameters
     ----------
-    result
-    parameter
+    result : Assessment
+    parameter : str, optional
         As in `trace`.
-    ax
+    ax : Axes, optional
         Where to draw. Default: a new figure, as high as the chains need.
 
     Returns
     -------
-    The Axes, a row for each chain. Bars are the chain's share of the draws of those ranks, over or
-    below the line at what it would be in chains that agree. A chain that is too low leans to the
-    left, one that is too wide is high at both ends. Equal draws are spread over their ranks.
-    Undefined draws are left out, and are counted below.
+    Axes
+        A row for each chain. Bars are its share of the draws with those ranks, above or below the
+        line, which is its share if chains agree. A chain that is too low leans to the left, one
+        that is too wide is high at both ends. Ties are spread over their ranks. Undefined draws are
+        left out, and their share is printed below.
 
     Raises
     ------
     TypeError
-        If the result is no assessment, or ax no Axes.
+        If `result` is not an Assessment.
     ValueError
-        If there is no such parameter; the message names some that there are.
+        If there is no such parameter; the message names some.
 
     Examples
     --------
@@ -160,36 +129,29 @@ def rank(result: Assessment, parameter: str | None = None, *, ax: Axes | None = 
     >>> ax.get_title(loc="left")
     'log_a[B]'
     """
-    name, draws = chosen(assessment(result), parameter)
-    ax = axes_for(ax, CHAIN_ROW * len(draws))
-    plain_frame(ax, "x")
-    ax.spines["left"].set_visible(False)
-    named_rows(ax, [f"chain {at + 1}" for at in range(len(draws))])
-    share = rank_shares(draws)
-    total = int((~np.isnan(draws)).sum())
-    edges = np.linspace(0.0, total, BINS + 1)
-    for at, row in enumerate(share):
-        if np.isnan(row).any():
-            inside(ax, at, "undefined in every draw")
+    canvas.check_type("result", result, Assessment)
+    name, draws = choose_parameter(result, parameter)
+    ax = canvas.axes_for(ax, "x", CHAIN_ROW * len(draws))
+    canvas.name_rows(ax, [f"chain {at + 1}" for at in range(len(draws))])
+    edges = np.linspace(0.0, np.count_nonzero(~np.isnan(draws)), BINS + 1)
+    for at, shares in enumerate(rank_shares(draws)):
+        if np.isnan(shares).any():
+            canvas.write(ax, at, UNDEFINED)
             continue
-        ax.bar(
-            edges[:-1],
-            -HIGH * (row - 1.0),
-            np.diff(edges),
-            bottom=at,
-            align="edge",
-            color=[BLUE if value >= 1.0 else SKY for value in row],
-            edgecolor=BLUE,
-            linewidth=0.4,
-            zorder=2.0,
-        )
-        ax.axhline(at, color=ink(), linewidth=0.7, zorder=3.0)
-    titled(ax, brief(name), f"rank of the draw among all draws; {_said(draws)}")
+        bars: dict[str, Any] = {
+            "align": "edge",
+            "color": np.where(shares >= 1.0, canvas.BLUE, canvas.SKY),
+            "edgecolor": canvas.BLUE,
+        }
+        height = -TALL * (shares - 1.0)
+        ax.bar(edges[:-1], height, np.diff(edges), bottom=at, linewidth=0.4, **bars)
+        ax.axhline(at, color=ax.xaxis.label.get_color(), linewidth=0.7, zorder=3.0)
+    canvas.finish(ax, name, f"rank of the draw among all draws; {_summary(draws)}")
     return ax
 
 
 def rank_shares(draws: Floats, bins: int = BINS) -> Floats:
-    """Return how many draws of each chain are in each bin of ranks, over how many are expected.
+    """Return the number of draws of each chain in each bin of ranks, over the expected number.
 
     Parameters
     ----------
@@ -208,21 +170,20 @@ def rank_shares(draws: Floats, bins: int = BINS) -> Floats:
     [[2. 0.]
      [0. 2.]]
     """
-    defined = ~np.isnan(draws)
-    values = np.unique(draws[defined])
-    edges = np.linspace(0.0, float(defined.sum()), bins + 1)
-    until = np.searchsorted(np.sort(draws[defined]), values, side="right")
-    out = np.full((len(draws), bins), np.nan)
-    for at, (row, some) in enumerate(zip(draws, defined, strict=True)):
-        if some.any():
-            below = np.searchsorted(np.sort(row[some]), values, side="right")
-            mine = np.interp(edges, np.append(0, until), np.append(0, below))
-            out[at] = np.diff(mine) * bins / some.sum()
-    return out
+    chains = [row[~np.isnan(row)] for row in draws]
+    values, counts = np.unique(np.concatenate(chains), return_counts=True)
+    ranks = np.append(0, np.cumsum(counts))
+    edges = np.linspace(0.0, ranks[-1], bins + 1)
+    shares = np.full((len(draws), bins), np.nan)
+    for at, chain in enumerate(chains):
+        if len(chain):
+            below = np.append(0, np.searchsorted(np.sort(chain), values, side="right"))
+            shares[at] = np.diff(np.interp(edges, ranks, below)) * bins / len(chain)
+    return shares
 
 
-def _said(draws: Floats) -> str:
-    """What the draws say of convergence."""
+def _summary(draws: Floats) -> str:
+    """The convergence of some draws, in words."""
     undefined = float(np.isnan(draws).mean())
     if undefined:
         return f"undefined in {undefined:.1%} of them"
@@ -233,58 +194,53 @@ def _said(draws: Floats) -> str:
     return f"R-hat {found.rhat:.3f}, {ess}"
 
 
-def _line(colour: str, width: float, dashes: Dashes = SOLID) -> Line2D:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], color=colour, linewidth=width, linestyle=dashes)
-
-
-LOOSE = ("mu[", "effect_")  # but effect_sd_
-
-
 def parameters(result: Assessment) -> dict[str, Floats]:
-    """Return the draws of everything that varies, by name: float64 (chain, draw).
+    """Return the draws of all parameters and metrics by name, float64 (chain, draw).
 
     NaN where a metric is undefined.
     """
-    known = posterior_dict(result)
-    coords = {axis: _numbered(list(names)) for axis, names in known["coords"].items()}
+    data = posterior_dict(result)
     found = {}
-    for name, draws in known["posterior"].items():
-        axes = [list(enumerate(coords[axis])) for axis in known["dims"][name]]
-        for chosen_of in itertools.product(*axes):
-            places, said = zip(*chosen_of, strict=True) if chosen_of else ((), ())
-            label = f"{name}[{', '.join(said)}]" if said else name
-            at = (slice(None), slice(None), *places)
+    for name, draws in data["posterior"].items():
+        axes = [_numbered(data["coords"][axis]) for axis in data["dims"][name]]
+        for place in itertools.product(*(range(len(axis)) for axis in axes)):
+            labels = [axis[index] for axis, index in zip(axes, place, strict=True)]
+            label = f"{name}[{', '.join(labels)}]" if labels else name
+            at = (slice(None), slice(None), *place)
             found[label] = draws[at]
     return found
 
 
-def chosen(result: Assessment, parameter: str | None) -> tuple[str, Floats]:
-    """Return the name and the draws of a parameter.
-
-    None is the one with the largest R-hat, of those that convergence is judged by: under the nested
-    prior mu and effects are not, as they are known only up to what one gives the other.
-    """
-    every = parameters(result)
-    if parameter is None:
-        nested = result.posterior.effects is not None
-        judged = {
-            name: draws
-            for name, draws in every.items()
-            if not (nested and name.startswith(LOOSE) and not name.startswith("effect_sd_"))
-            and not np.isnan(draws).any()
-        }
-        rhat = diagnose(np.stack(list(judged.values()), axis=-1)).rhat
-        name = list(judged)[int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]
-        return name, judged[name]
-    name = parameter_of(parameter, every)
-    return name, every[name]
-
-
 def _numbered(names: list[str]) -> list[str]:
-    """Names; those that occur twice with their number."""
+    """Names, repeated ones with a number."""
     return [
         f"{name} {names[: at + 1].count(name)}" if names.count(name) > 1 else name
         for at, name in enumerate(names)
     ]
+
+
+def choose_parameter(result: Assessment, parameter: str | None) -> tuple[str, Floats]:
+    """Return the name and the draws of a parameter.
+
+    None is the one with the largest R-hat of those in the convergence check: under the nested prior
+    mu and effects are not, as only their sums are identified.
+    """
+    every = parameters(result)
+    if parameter is None:
+        nested = result.posterior.effects is not None
+        loose = ("mu[", *(f"effect_{name}[" for name in result.posterior.effects or ()))
+        checked = {
+            name: draws
+            for name, draws in every.items()
+            if not (nested and name.startswith(loose)) and not np.isnan(draws).any()
+        }
+        rhat = diagnose(np.stack([*checked.values()], axis=-1)).rhat
+        parameter = [*checked][int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]
+    if parameter not in every:
+        import difflib
+
+        some = ", ".join(difflib.get_close_matches(str(parameter), every, 3, 0.0))
+        raise ValueError(
+            f"parameter must be one of {len(every):,}, such as {some}; got {parameter!r}"
+        )
+    return parameter, every[parameter]

@@ -1,69 +1,31 @@
-"""The posterior density of a difference, ours and that of labels only.
+"""The posterior density of a difference, by lightfair and by labels only.
 
-Densities are estimated from the draws (`kernel`); the probability beside them is that of the draws.
-
-Densities of draws: a Gaussian kernel on a fine grid.
-
-Draws are shared out to the two nearest points of a grid (linear binning), and the grid is
-convolved with a normal density. Mass that would lie beyond a bound of the number is reflected at
-it. The bandwidth is Silverman's (1986, "Density Estimation for Statistics and Data Analysis",
-equation 3.31), 0.9 min(sd, interquartile range / 1.34) n^(-1/5), and at least two steps of the
-grid.
+Densities are Gaussian kernel estimates from the draws, with Silverman's bandwidth (1986, "Density
+Estimation for Statistics and Data Analysis", equation 3.31), 0.9 min(sd, interquartile range /
+1.34) n^(-1/5); mass beyond a bound of the metric is reflected at it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.data.logit import Floats
 from ..core.data.messages import probability
 from ..core.metrics.estimate import Estimate
-from .canvas import (
-    BLUE,
-    EXACT,
-    GREY,
-    LABELS_ONLY,
-    LIGHTFAIR,
-    PALE,
-    TITLE,
-    assessed,
-    assessment,
-    axes_for,
-    beside,
-    brief,
-    group_of,
-    handle,
-    inside,
-    legend,
-    named_rows,
-    near_zero,
-    note,
-    plain_frame,
-    shaded,
-    titled,
-)
+from . import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..core.assessment import Assessment
-
-HIGH = 0.82  # of a row, the highest density in it
-
-OUTER = 0.02  # share of the draws, the outermost, that a density of a number without bounds omits
-
-BASE = 0.42  # of a row, below its middle
-
-
-class _Row(NamedTuple):
-    """A row: name, our estimate, draws of labels only or None, and why there are none."""
-
-    name: str
-    ours: Estimate
-    labels: Floats | None
-    reason: str | None
+POINTS = 512  # of the grid
+REACH = 4.0  # bandwidths, beyond which a kernel is 0
+PEAK = 0.82  # height of the highest density of a row, in rows
+BASE = 0.42  # rows, from the middle of a row down to its base
+EQUAL = 1e-12  # draws that differ by less are equal
+OUTER = (0.01, 0.99)  # draws outside these quantiles are not drawn if a metric has no bound
 
 
 def posterior(
@@ -74,32 +36,33 @@ def posterior(
     *,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the posterior density of differences, with the region of practical fairness shaded.
+    """Plot the posterior density of differences, with the region of practical equivalence shaded.
 
     Parameters
     ----------
-    result
-    metric
-        One that was assessed.
-    group
-        One group, or None: every group but the reference, a row each.
-    reference
+    result : Assessment
+    metric : str
+        One of the assessed metrics.
+    group : optional
+        One group. Default: every group but the reference, a row each.
+    reference : optional
         Default: that of the assessment.
-    ax
+    ax : Axes, optional
         Where to draw. Default: a new figure, as high as the rows need.
 
     Returns
     -------
-    The Axes. The probability of the region, |difference| < epsilon, is beside each row; its part
-    of the density is dark. Within a row both densities have one scale; rows have their own.
-    With one group it is the metric of that group, without a region.
+    Axes
+        The probability of the region, |difference| < epsilon, is printed beside each row, and its
+        part of the density is dark. Both densities of a row have one scale; rows have their own.
+        With only one group in the data, its metric is plotted, without a region.
 
     Raises
     ------
     TypeError
-        If the result is no assessment, or ax no Axes.
+        If `result` is not an Assessment.
     ValueError
-        If the metric was not assessed, there is no such group, or group and reference are one.
+        If the metric was not assessed, a group does not exist, or both groups are the same.
 
     Examples
     --------
@@ -111,187 +74,109 @@ def posterior(
     >>> ax.get_title(loc="left")
     'Posterior of tpr: difference from A'
     """
-    metric = assessed(assessment(result), metric)
-    rows, base = _rows(result, metric, group, reference)
-    ax = axes_for(ax, len(rows))
-    settings = result.settings
-    low, high = settings.metric(metric).bounds
-    plain_frame(ax, "x")
-    ax.spines["left"].set_visible(False)
-    named_rows(ax, [row.name for row in rows])
-    if base is None:
-        what = titled_as = metric
-    else:
+    canvas.check_type("result", result, Assessment)
+    canvas.check_in("metric", metric, result.theta)
+    groups, epsilon, base = result.groups, result.settings.epsilon, None
+    low, high = result.settings.metric(metric).bounds
+    title, x = f"Posterior of {metric}", metric
+    if len(groups) > 1:
+        reference = result.settings.reference if reference is None else reference
+        base = canvas.check_in("reference", reference, groups)
         low, high = low - high, high - low
-        near_zero(ax, settings.epsilon)
-        beside(ax, -0.55, f"P(|.|<{settings.epsilon:g})")
-        what = f"{metric} minus that of {brief(base)}"
-        titled_as = f"{metric}: difference from {brief(base, TITLE)}"
-    ends = []
-    for at, row in enumerate(rows):
-        ends += _ridge(ax, at, row, (low, high), None if base is None else settings.epsilon)
-        if base is not None:
-            within = row.ours.prob_within(settings.epsilon)
-            beside(ax, at, probability(within, exact=row.ours.exact))
-    if ends and not np.isfinite((low, high)).all():  # labels only may go on for ever
-        room = np.ptp(ends)
-        shown = ax.get_xlim()
-        ax.set_xlim(max(shown[0], min(ends) - room), min(shown[1], max(ends) + room))
-    above = legend(ax, *_legend(rows, base is not None))
-    titled(ax, f"Posterior of {titled_as}", what, above=above)
-    if said := _missing(rows):
-        note(ax, *said)
+        title, x = f"{title}: difference from {base}", f"{metric} minus that of {base}"
+    names = [name for name in groups if name != base]
+    if group is not None:
+        names = [canvas.check_in("group", group, groups)]
+    if names == [base]:
+        raise ValueError(f"group and reference must differ; got {base!r} for both")
+    ax = canvas.axes_for(ax, "x", len(names))
+    canvas.name_rows(ax, names)
+    legend: dict[str, Any] = {}
+    reasons: dict[str, list[str]] = {}
+    for row, name in enumerate(names):
+        if base is None:
+            ours = result.metric(metric, name)
+        else:
+            ours = result.difference(metric, name, base)
+            text = probability(ours.prob_within(epsilon), exact=ours.exact)
+            canvas.write(ax, row, text, beside=True)
+        labels, reason = _labels_only(result, metric, name, base)
+        if reason is not None:
+            reasons.setdefault(reason, []).append(name)
+        legend |= _draw_row(ax, row, ours, labels, (low, high), epsilon if base else 0.0)
+    if base is not None:
+        canvas.write(ax, -0.55, f"P(|.|<{epsilon:g})", beside=True)
+        legend["practically fair"] = canvas.shade_near_zero(ax, epsilon)
+    drawn = [
+        np.array(line.get_xdata(), dtype=np.float64)
+        for line in ax.lines
+        if line.get_label() == "lightfair"
+    ]
+    if drawn and not np.isfinite((low, high)).all():  # labels only may have much longer tails
+        first, last = float(np.min(drawn)), float(np.max(drawn))
+        ax.set_xlim(*np.clip(ax.get_xlim(), 2.0 * first - last, 2.0 * last - first))
+    notes = [
+        f"labels only: {reason}" + ("" if len(of) == len(names) else f" ({', '.join(of)})")
+        for reason, of in reasons.items()
+    ]
+    canvas.finish(ax, title, x, legend=legend, notes=notes)
     return ax
 
 
-def _rows(
-    result: Assessment, metric: str, group: Any, reference: Any
-) -> tuple[list[_Row], str | None]:
-    """The rows, and the reference."""
+def _labels_only(
+    result: Assessment, metric: str, group: str, base: str | None
+) -> tuple[Floats | None, str | None]:
+    """Draws of labels only, float64 (draw,), or else the reason why there are none."""
     labels = result.labels[metric]
-    free = metric in result.settings.label_free
+    if metric in result.settings.label_free:
+        return None, None
+    places = [result.groups.index(name) for name in (group, base) if name is not None]
+    draws = labels.draws[:, places[0]] - (labels.draws[:, places[1]] if base is not None else 0.0)
+    reason = next((labels.reason[at] for at in places if labels.reason[at]), None)
+    return None if np.isnan(draws).any() else draws, reason
 
-    def row(at: int, base: int | None) -> _Row:
-        name = result.groups[at]
-        if base is None:
-            ours, seen = result.metric(metric, name), labels.draws[:, at]
+
+def _draw_row(
+    ax: Axes,
+    row: int,
+    ours: Estimate,
+    labels: Floats | None,
+    bounds: tuple[float, float],
+    epsilon: float,
+) -> dict[str, Any]:
+    """Draw the densities of a row; return legend handles by label."""
+    legend: dict[str, Any] = {}
+    draws = {"lightfair": ours.defined, "labels only": labels}
+    foot, look = row + BASE, canvas.LABELS_ONLY
+    if ours.reason is not None:
+        canvas.write(ax, row, f"undefined: {ours.reason}", colour=canvas.BLUE)
+        del draws["lightfair"]
+    elif np.ptp(ours.defined) < EQUAL:
+        canvas.draw_interval(ax, foot, ours.mean, None, canvas.EXACT, "exact")
+        legend["exact"] = canvas.handle(canvas.EXACT, line=False)
+    curves = {
+        name: density(values, bounds)
+        for name, values in draws.items()
+        if values is not None and np.ptp(values) >= EQUAL
+    }
+    top = max((y.max() for _, y in curves.values()), default=1.0)
+    for name, (x, y) in curves.items():
+        edge = foot - PEAK * y / top
+        if name == "lightfair":
+            area: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 0.0}
+            ax.fill_between(x, edge, foot, alpha=0.25, **area)
+            near = (np.abs(x) < epsilon).tolist()
+            ax.fill_between(x, edge, foot, where=near, alpha=0.4, **area)
+            ax.plot(x, edge, color=canvas.BLUE, linewidth=1.6, label=name)
+            legend[name] = canvas.patch(color=canvas.BLUE, alpha=0.4)
         else:
-            ours = result.difference(metric, name, result.groups[base])
-            seen = labels.draws[:, at] - labels.draws[:, base]
-        reason = next(
-            (labels.reason[g] for g in (at, base) if g is not None and labels.reason[g]), None
-        )
-        return _Row(
-            name, ours, None if free or np.isnan(seen).any() else seen, None if free else reason
-        )
-
-    if len(result.groups) == 1:
-        return [row(0 if group is None else group_of(result, group), None)], None
-    base = group_of(
-        result, result.settings.reference if reference is None else reference, "reference"
-    )
-    if group is not None:
-        at = group_of(result, group)
-        if at == base:
-            raise ValueError(f"group and reference must differ; got {result.groups[at]!r} for both")
-        return [row(at, base)], result.groups[base]
-    return [row(g, base) for g in range(len(result.groups)) if g != base], result.groups[base]
-
-
-def _ridge(
-    ax: Axes, at: int, row: _Row, bounds: tuple[float, float], epsilon: float | None
-) -> list[float]:
-    """Draw the densities of a row, upwards from its base; return the ends of ours."""
-    foot = at + BASE
-    ours = None if row.ours.reason is not None else _curve(row.ours.defined, bounds)
-    labels = None if row.labels is None else _curve(row.labels, bounds)
-    top = max((y.max() for _, y in filter(None, (ours, labels))), default=1.0)
-    ax.axhline(foot, color=GREY, alpha=PALE, linewidth=0.6, zorder=1.0)
-    if labels is not None:
-        x, y = labels
-        ax.plot(
-            x,
-            foot - HIGH * y / top,
-            color=LABELS_ONLY.colour,
-            linestyle=LABELS_ONLY.line,
-            linewidth=LABELS_ONLY.width,
-            label="labels only",
-            zorder=3.0,
-        )
-    if row.ours.reason is not None:
-        inside(ax, at - 0.36, f"undefined: {row.ours.reason}", colour=LIGHTFAIR.colour)
-    elif ours is None:
-        ax.plot(
-            row.ours.mean,
-            foot,
-            color=EXACT.colour,
-            marker=EXACT.marker,
-            markersize=7.0,
-            linestyle="none",
-            label="exact",
-            zorder=4.0,
-        )
-    else:
-        x, y = ours
-        edge = foot - HIGH * y / top
-        ax.fill_between(x, edge, foot, color=LIGHTFAIR.colour, alpha=0.25, linewidth=0, zorder=2.0)
-        if epsilon is not None:
-            ax.fill_between(
-                x,
-                edge,
-                foot,
-                where=(np.abs(x) < epsilon).tolist(),
-                color=LIGHTFAIR.colour,
-                alpha=0.55,
-                linewidth=0,
-                zorder=2.1,
-            )
-        ax.plot(
-            x,
-            edge,
-            color=LIGHTFAIR.colour,
-            linestyle=LIGHTFAIR.line,
-            linewidth=1.6,
-            label="lightfair",
-            zorder=3.1,
-        )
-        return [float(x[0]), float(x[-1])]
-    return []
-
-
-def _curve(draws: Floats, bounds: tuple[float, float]) -> tuple[Floats, Floats] | None:
-    """The density of draws, of the middle ones where a number has no bound; None for one value."""
-    if not np.isfinite(bounds).all():
-        low, high = np.quantile(draws, [0.5 * OUTER, 1.0 - 0.5 * OUTER])
-        draws = draws[(draws >= low) & (draws <= high)]
-    if np.ptp(draws) < 1e-12:
-        return None
-    x, y = density(draws, bounds)
-    return x, y if np.isfinite(bounds).all() else y * (1.0 - OUTER)
-
-
-def _missing(rows: list[_Row]) -> list[str]:
-    """Why labels alone say nothing, each reason once, with the groups where it is not of all."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        if row.labels is None and row.reason is not None:
-            found.setdefault(row.reason, []).append(row.name)
-    return [
-        f"labels only: {why}" + ("" if len(names) == len(rows) else f" ({', '.join(names)})")
-        for why, names in found.items()
-    ]
-
-
-def _legend(rows: list[_Row], region: bool) -> tuple[list[Any], list[str]]:
-    """Handles and labels of what is there."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    found: dict[str, Any] = {}
-    if any(row.ours.reason is None and np.ptp(row.ours.defined) >= 1e-12 for row in rows):
-        found["lightfair"] = Patch(facecolor=f"{BLUE}40", edgecolor=BLUE, linewidth=1.6)
-    if any(row.labels is not None for row in rows):
-        found["labels only"] = Line2D(
-            [],
-            [],
-            color=LABELS_ONLY.colour,
-            linestyle=LABELS_ONLY.line,
-            linewidth=LABELS_ONLY.width,
-        )
-    if any(row.ours.reason is None and np.ptp(row.ours.defined) < 1e-12 for row in rows):
-        found["exact"] = handle(EXACT, line=False)
-    if region:
-        found["practically fair"] = shaded()
-    return list(found.values()), list(found)
-
-
-POINTS = 512
-
-REACH = 4.0  # bandwidths, beyond which a kernel is 0
+            ax.plot(x, edge, color=look.colour, linestyle=look.dashes, label=name, zorder=3.0)
+            legend[name] = canvas.handle(look, marker=False)
+    return legend
 
 
 def density(
-    draws: Floats, bounds: tuple[float, float] = (-np.inf, np.inf), points: int = POINTS
+    draws: Floats, bounds: tuple[float, float] = (-np.inf, np.inf)
 ) -> tuple[Floats, Floats]:
     """Estimate a density.
 
@@ -300,14 +185,12 @@ def density(
     draws
         float64 (n,), finite, within the bounds, not all equal.
     bounds
-        Of the number; infinite where it has none.
-    points
-        Of the grid.
+        Of the number. If one is infinite, the outermost draws are left out.
 
     Returns
     -------
-    Grid, float64 (points,), from below the smallest draw to above the largest but within the
-    bounds, and the density there, whose integral is 1.
+    grid, density
+        float64 (512,), within the bounds; the integral of the density is 1.
 
     Examples
     --------
@@ -315,25 +198,17 @@ def density(
     >>> print(round(float(np.sum(y) * (x[1] - x[0])), 2))
     1.0
     """
+    if not np.isfinite(bounds).all():
+        first, last = np.quantile(draws, OUTER)
+        draws = draws[(draws >= first) & (draws <= last)]
     quartiles = np.quantile(draws, [0.25, 0.75])
-    spread = [draws.std(), (quartiles[1] - quartiles[0]) / 1.34]
-    width = 0.9 * min(value for value in spread if value > 0.0) * len(draws) ** -0.2
+    scales = [draws.std(), (quartiles[1] - quartiles[0]) / 1.34]
+    width = 0.9 * min((s for s in scales if s > 0.0), default=1e-3) * len(draws) ** -0.2
     low = max(draws.min() - REACH * width, bounds[0])
     high = min(draws.max() + REACH * width, bounds[1])
-    step = (high - low) / (points - 1)
-    width = max(width, 2.0 * step)
-    place = (draws - low) / step
-    left = np.clip(np.floor(place).astype(np.int64), 0, points - 2)
-    share = place - left
-    mass = np.bincount(left, 1.0 - share, points) + np.bincount(left + 1, share, points)
-    reach = int(min(np.ceil(REACH * width / step), points - 1))
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) * step / width) ** 2)
-    wide = np.convolve(mass, kernel / kernel.sum())
-    inner = wide[reach : reach + points].copy()
-    # what is at a point and beyond an end goes to its mirror image; an end is its own
-    inner[: reach + 1] += wide[: reach + 1][::-1]
-    inner[points - 1 - reach :] += wide[reach + points - 1 :][::-1]
-    grid = low + step * np.arange(points)
-    weight = np.full(points, step)
-    weight[[0, -1]] = 0.5 * step
-    return grid, np.asarray(inner / (inner @ weight))
+    counts, edges = np.histogram(draws, POINTS, (low, high))
+    step = (high - low) / POINTS
+    reach = int(np.ceil(REACH * max(width / step, 2.0)))
+    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / max(width / step, 2.0)) ** 2)
+    smooth = np.convolve(np.pad(counts, reach, mode="symmetric"), kernel / kernel.sum(), "valid")
+    return edges[:-1] + 0.5 * step, smooth / (len(draws) * step)

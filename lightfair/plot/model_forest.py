@@ -4,50 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .canvas import (
-    GROUPS,
-    axes_for,
-    fitted,
-    handle,
-    inside,
-    legend,
-    metric_of,
-    model_comparison,
-    named_rows,
-    note,
-    plain_frame,
-    titled,
-)
+from ..model_comparison import ModelComparison
+from . import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..model_comparison import ModelComparison
-
-ALL = "all rows"
+HEIGHT = 0.66  # of the marks of a row, in rows
 
 
 def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) -> Axes:
-    """Draw a metric of each model in every group, and of all rows together.
+    """Plot a metric of each model in every group, and of all rows together.
 
     Parameters
     ----------
-    comparison
-        Of `compare_models`.
-    metric
-        One that was compared.
-    ax
+    comparison : ModelComparison
+    metric : str
+        One of the compared metrics.
+    ax : Axes, optional
         Where to draw. Default: a new figure, as high as the groups need.
 
     Returns
     -------
-    The Axes. The models' draws are paired, so that overlapping intervals may still differ for sure:
-    ask `gap_difference` and `fairer`. A metric that is a fact of the rows has no interval.
+    Axes
+        The draws of the models are paired, so that models with overlapping intervals may still
+        clearly differ; see `gap_difference` and `fairer` of the comparison. A metric known exactly
+        has no interval.
 
     Raises
     ------
     TypeError
-        If it is no comparison of models, or ax no Axes.
+        If `comparison` is not a ModelComparison.
     ValueError
         If the metric was not compared.
 
@@ -64,47 +51,31 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A', 'B', 'all rows']
     """
-    comparison = model_comparison(comparison)
-    first = comparison.models[0]
-    metric = metric_of(metric, comparison.theta[first], "compared", "compare with metrics=[...]")
-    whose = [*comparison.groups, None] if len(comparison.groups) > 1 else [*comparison.groups]
-    ax = axes_for(ax, len(whose))
-    named_rows(ax, [ALL if group is None else group for group in whose])
-    plain_frame(ax, "x")
-    ax.spines["left"].set_visible(False)
-    prob = comparison.settings.prob
-    step = 0.66 / len(comparison.models)
-    handles = []
-    facts = False
-    for index, (model, look) in enumerate(zip(comparison.models, GROUPS, strict=False)):
-        place = step * (index - 0.5 * (len(comparison.models) - 1))
-        handles.append(handle(look))
-        for row, group in enumerate(whose):
+    canvas.check_type("comparison", comparison, ModelComparison)
+    names, prob = comparison.models, comparison.settings.prob
+    canvas.check_in("metric", metric, comparison.theta[names[0]])
+    rows = {name: name for name in comparison.groups} | {"all rows": None}
+    if len(comparison.groups) == 1:
+        del rows["all rows"]
+    ax = canvas.axes_for(ax, "x", len(rows))
+    canvas.name_rows(ax, rows)
+    looks = dict(zip(names, canvas.GROUPS, strict=False))
+    exact = False
+    for index, (model, look) in enumerate(looks.items()):
+        place = HEIGHT * (index - 0.5 * (len(names) - 1)) / len(names)
+        for row, group in enumerate(rows.values()):
             estimate = comparison.metric(model, metric, group)
             if estimate.reason is not None:
-                inside(ax, row + place, f"undefined: {estimate.reason}", colour=look.colour)
+                canvas.write(ax, row + place, f"undefined: {estimate.reason}", colour=look.colour)
                 continue
-            facts |= estimate.exact
-            if not estimate.exact:
-                ax.hlines(
-                    row + place,
-                    *estimate.interval(prob),
-                    colors=look.colour,
-                    linestyles=look.line,
-                    linewidth=look.width,
-                    zorder=2.0,
-                )
-            ax.plot(
-                estimate.mean,
-                row + place,
-                color=look.colour,
-                marker=look.marker,
-                markersize=5.5,
-                linestyle="none",
-                zorder=3.0,
-            )
-    above = legend(ax, handles, fitted(comparison.models))
-    titled(ax, f"{metric} by model", f"{metric}, {100 * prob:g} % intervals", above=above)
-    if facts:
-        note(ax, "a mark without an interval is known for certain")
+            exact |= estimate.exact
+            ends = None if estimate.exact else estimate.interval(prob)
+            canvas.draw_interval(ax, row + place, estimate.mean, ends, look, model)
+    canvas.finish(
+        ax,
+        f"{metric} by model",
+        f"{metric}, {100 * prob:g} % intervals",
+        legend={model: canvas.handle(look) for model, look in looks.items()},
+        notes=["a mark without an interval is known exactly"] * exact,
+    )
     return ax

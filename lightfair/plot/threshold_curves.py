@@ -2,85 +2,56 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..core.assessment import Assessment
 from ..core.comparison.gaps import ByGroup, largest_gap, only_one
 from ..core.data.logit import Floats
-from ..core.metrics.estimate import Estimate
-from ..thresholds.curve import asked_curve
-from .canvas import (
-    BANDED,
-    GREY,
-    GROUPS,
-    LIGHTFAIR,
-    TITLE,
-    Look,
-    assessment,
-    axes_for,
-    band,
-    brief,
-    chosen_groups,
-    decided,
-    fitted,
-    handle,
-    legend,
-    note,
-    one_of,
-    places,
-    plain_frame,
-    shade,
-    shaded,
-    titled,
-    whiskers,
-)
+from ..core.metrics.estimate import Estimate, Gap
+from ..thresholds.curve import ThresholdCurve, asked_curve
+from . import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..core.assessment import Assessment
-    from ..thresholds.curve import ThresholdCurve
-
-QUANTITIES = ("groups", "gap")
-
-FEW = 12  # thresholds up to which each has a marker
-
-NOTES = 4  # lines on what is undefined
+NOTES = 4  # lines about undefined values
 
 
 def thresholds(
     result: Assessment, metric: str, *, quantity: str = "groups", ax: Axes | None = None
 ) -> Axes:
-    """Draw a metric of every group against the threshold, or the gap between groups.
+    """Plot a metric of every group against the threshold, or the gap between groups.
 
     Parameters
     ----------
-    result
-        Its thresholds are those that it was asked for, or up to 64 near quantiles of the scores.
-    metric
-        One of decisions; it need not be among those assessed.
+    result : Assessment
+        Its thresholds are those requested, or up to 64 near quantiles of the scores.
+    metric : str
+        A metric of decisions, assessed or not.
     quantity : {"groups", "gap"}
-        "gap" is the difference from the reference where there are two groups, and the largest gap
-        between any two where there are more: its median, for it has no sign.
-    ax
+        "gap" is the difference from the reference if there are two groups, and the largest gap
+        between any two if there are more: its median, for it has no sign.
+    ax : Axes, optional
         Where to draw. Default: a new figure.
 
     Returns
     -------
-    The Axes. Bands are pointwise, of the mass of the settings; more than three groups have whiskers
-    in their place, each at thresholds of its own, where its marks are. Where a number is undefined
-    no line is drawn, and a line below says why. The upright line is the threshold of the
-    assessment. Of more than six groups those with most labeled rows are drawn, as the plot says.
+    Axes
+        Bands are pointwise, at the credible level of the settings; more than three groups have
+        whiskers instead, each at places of its own. Undefined values are not plotted; the reasons
+        are printed below. The upright line is the threshold of the assessment. With more than six
+        groups those with most labeled rows are plotted, and a note says so.
 
     Raises
     ------
     TypeError
-        If the result is no assessment, or ax no Axes.
+        If `result` is not an Assessment.
     ValueError
-        If the metric is unknown or one of scores, quantity is another one, or a gap is asked of one
-        group.
+        If the metric is unknown or a metric of scores, the quantity is unknown, or a gap is
+        requested with only one group.
 
     Examples
     --------
@@ -92,174 +63,87 @@ def thresholds(
     >>> ax.get_title(loc="left")
     'tpr: B minus A'
     """
-    metric = decided(assessment(result), metric)
-    quantity = one_of("quantity", quantity, QUANTITIES)
+    canvas.check_type("result", result, Assessment)
+    canvas.check_in("quantity", quantity, ("groups", "gap"))
     if quantity == "gap" and len(result.groups) < 2:
         raise ValueError(only_one(result.groups))
-    curve = asked_curve(result)
-    ax = axes_for(ax)
-    plain_frame(ax, "both")
-    draw = _groups if quantity == "groups" else _gap
-    draw(ax, result, curve, metric)
+    curve, settings = asked_curve(result), result.settings
+    curve.metric(metric, result.groups[0])  # raises if it is not a metric of decisions
+    ax = canvas.axes_for(ax, "both")
+    cuts = curve.thresholds
+    notes: list[str] = []
+    legend: dict[str, Any] = {}
+    if quantity == "groups":
+        names, left_out = canvas.choose_groups(result, None)
+        looks = dict(zip(names, canvas.GROUPS, strict=False))
+        if len(names) > 1:
+            legend = {name: canvas.handle(look) for name, look in looks.items()}
+        title, y = f"{metric} by threshold", metric
+        for index, (name, look) in enumerate(looks.items()):
+            one = [*curve.metric(metric, name).values()]
+            canvas.draw_curve(ax, cuts, _line(one, settings.prob), look, index, len(names))
+            notes += _reasons(cuts, one, name)
+        notes = [left_out] * bool(left_out) + notes
+    else:
+        two = len(result.groups) == 2
+        base = str(settings.reference)
+        if two:
+            other = next(name for name in result.groups if name != base)
+            estimates: Sequence[Estimate | Gap] = [*curve.difference(metric, other, base).values()]
+            title, y = f"{metric}: {other} minus {base}", f"{metric} difference"
+            ax.axhline(0.0, color=canvas.GREY, linewidth=0.9, zorder=1.0)
+        else:
+            estimates = _largest_gaps(result, curve, metric)
+            title, y = f"{metric}: largest gap between groups", f"{metric}: highest minus lowest"
+        ax.axhspan(-settings.epsilon if two else 0.0, settings.epsilon, zorder=0.5, **canvas.SHADE)
+        canvas.draw_curve(ax, cuts, _line(estimates, settings.prob), canvas.LIGHTFAIR, 0, 1)
+        near = f"less than {settings.epsilon:g} from 0"
+        legend = {
+            "mean" if two else "median": canvas.handle(canvas.LIGHTFAIR),
+            near: canvas.patch(),
+        }
+        notes = _reasons(cuts, estimates, "")
+    if isinstance(settings.threshold, float):
+        ax.axvline(settings.threshold, color=canvas.GREY, linewidth=0.9, zorder=1.5)
+    notes[NOTES:] = [f"and {len(notes) - NOTES} more"] * (len(notes) > NOTES)
+    shape = "bands" if len(legend) <= canvas.BANDED else "whiskers"
+    x = f"threshold; {shape}: {100 * settings.prob:g} %"
+    canvas.finish(ax, title, x, y, legend=legend, notes=notes)
     return ax
 
 
-class _Line(NamedTuple):
-    """Centre and ends of a number at each threshold, float64 (threshold,), NaN where undefined.
-
-    reason: why it is undefined there, or what is left out of it; None for neither.
-    """
-
-    centre: Floats
-    low: Floats
-    high: Floats
-    reason: list[str | None]
+def _line(estimates: Sequence[Estimate | Gap], prob: float) -> tuple[Floats, Floats, Floats]:
+    """Means, or medians of gaps, and the ends of intervals: float64 (threshold,) each."""
+    middle = [one.median if isinstance(one, Gap) else one.mean for one in estimates]
+    low, high = np.array([one.interval(prob) for one in estimates]).T
+    return np.array(middle), low, high
 
 
-def _groups(ax: Axes, result: Assessment, curve: ThresholdCurve, metric: str) -> None:
-    """Draw the metric of each group."""
-    chosen, left_out = chosen_groups(result, None)
-    names = fitted([result.groups[at] for at in chosen])
-    notes = [left_out] if left_out else []
-    size = len(chosen)
-    lines = [_of(result, curve.metric(metric, result.groups[at])) for at in chosen]
-    ends = [_ends(curve.thresholds, line) for line in lines]
-    for index, (line, look, name) in enumerate(zip(lines, GROUPS, names, strict=False)):
-        _drawn(ax, curve.thresholds, line, look, places(ends, index), size)
-        notes += _why(curve.thresholds, line, name.replace("\n", " "))
-    marked = size > BANDED or len(curve.thresholds) <= FEW
-    handles = [handle(look, marker=marked) for look in GROUPS[:size]]
-    above = 0.0 if size == 1 else legend(ax, handles, names)
-    shown = "bands" if size <= BANDED else "whiskers"
-    _finished(ax, result, curve, (f"{metric} by threshold", metric, shown), above, notes)
-
-
-def _gap(ax: Axes, result: Assessment, curve: ThresholdCurve, metric: str) -> None:
-    """Draw the difference of two groups, or the largest gap of several."""
-    epsilon = result.settings.epsilon
-    two = len(result.groups) == 2
-    if two:
-        base = str(result.settings.reference)
-        other = next(name for name in result.groups if name != base)
-        line = _of(result, curve.difference(metric, other, base))
-        title, y = (
-            f"{metric}: {brief(other, TITLE)} minus {brief(base, TITLE)}",
-            f"{metric} difference",
-        )
-        ax.axhline(0.0, color=GREY, linewidth=0.9, zorder=1.0)
-    else:
-        line = _largest(result, curve, metric)
-        title, y = (
-            f"{metric}: largest gap between groups",
-            f"{metric}: highest minus lowest",
-        )
-    shade(ax, -epsilon if two else 0.0, epsilon, level=True)
-    _drawn(ax, curve.thresholds, line, LIGHTFAIR, np.zeros(0), 1)
-    if not two:
-        ax.set_ylim(bottom=0.0)
-    handles = [handle(LIGHTFAIR, marker=False), shaded()]
-    above = legend(ax, handles, ["mean" if two else "median", f"less than {epsilon:g} from 0"])
-    notes = _why(curve.thresholds, line, "")
-    _finished(ax, result, curve, (title, y, "bands"), above, notes)
-
-
-def _of(result: Assessment, estimates: dict[float, Estimate]) -> _Line:
-    """The line of estimates."""
-    found = list(estimates.values())
-    ends = np.array([one.interval(result.settings.prob) for one in found])
-    return _Line(
-        np.array([one.mean for one in found]), ends[:, 0], ends[:, 1], [one.reason for one in found]
-    )
-
-
-def _largest(result: Assessment, curve: ThresholdCurve, metric: str) -> _Line:
-    """The largest gap: median and interval."""
+def _largest_gaps(result: Assessment, curve: ThresholdCurve, metric: str) -> list[Gap]:
+    """The largest gap at each threshold."""
     draws, of = curve.draws(metric), result.settings.metric(metric)
     known = np.zeros(len(curve.groups), dtype=bool)
     if result.settings.target != "population":
         known = np.asarray(curve.labeled) | of.label_free
-    centre, ends, reasons = [], [], []
-    for at in range(len(curve.thresholds)):
-        gap = largest_gap(ByGroup(draws[:, :, at], curve.groups, of.lack, known, of.label_free))
-        centre.append(gap.median)
-        ends.append(gap.interval(result.settings.prob))
-        without = f"without {len(gap.left_out)} of {len(curve.groups)} groups, no {of.lack}"
-        reasons.append(gap.reason or (without if gap.left_out else None))
-    low, high = np.array(ends).T
-    return _Line(np.array(centre), low, high, reasons)
+    return [
+        largest_gap(ByGroup(draws[:, :, at], curve.groups, of.lack, known, of.label_free))
+        for at in range(len(curve.thresholds))
+    ]
 
 
-def _ends(cuts: Floats, line: _Line) -> tuple[float, float]:
-    """From which threshold to which a line is defined; all of them where it nowhere is."""
-    known = cuts[~np.isnan(line.centre)]
-    known = known if known.size else cuts
-    return float(known.min()), float(known.max())
-
-
-def _drawn(ax: Axes, cuts: Floats, line: _Line, look: Look, stand: Floats, size: int) -> None:
-    """Draw one of `size` lines, run by run of thresholds at which it is one defined number."""
-    defined = ~np.isnan(line.centre)
-    said = np.array([str(reason) for reason in line.reason])
-    runs = [run for reason in dict.fromkeys(said) for run in _runs(defined & (said == reason))]
-    many = size > BANDED
-    for first, last in runs:
-        some = slice(first, last)
-        low, high = line.low[some], line.high[some]
-        if last - first > 1:
-            whiskers(ax, stand, cuts[some], (line.centre[some], low, high), look)
-        elif many:
-            ax.vlines(cuts[some], low, high, colors=look.colour, linewidth=1.1, zorder=2.5)
-        band(ax, cuts[some], low, high, look, size)
-        ax.plot(
-            cuts[some],
-            line.centre[some],
-            color=look.colour,
-            linestyle=look.line,
-            linewidth=look.width,
-            marker=look.marker if last - first == 1 or (len(cuts) <= FEW and not many) else "",
-            markersize=5.0,
-            zorder=3.0,
-        )
-
-
-def _runs(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and one past the last index of each run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
-
-
-def _why(cuts: Floats, line: _Line, name: str) -> list[str]:
-    """Say where a line is undefined, and why; one sentence for each run of one reason."""
-    said = []
-    for reason in dict.fromkeys(line.reason):
-        if reason is None:
-            continue
-        for first, last in _runs(np.array([one == reason for one in line.reason])):
-            at, until = cuts[first], cuts[last - 1]
-            where = f"at {at:.2g}" if first + 1 == last else f"from {at:.2g} to {until:.2g}"
-            said.append((name, where, reason))
-    return [f"{name}{' ' if name else ''}{where}: {reason}" for name, where, reason in said]
-
-
-def _finished(
-    ax: Axes,
-    result: Assessment,
-    curve: ThresholdCurve,
-    words: tuple[str, str, str],
-    above: float,
-    notes: list[str],
-) -> None:
-    """Mark the threshold of the assessment, and set what stands around the data.
-
-    words: the title, what the vertical axis is, and what shows intervals.
-    """
-    title, y, shown = words
-    main = result.settings.threshold
-    if isinstance(main, float):
-        ax.axvline(main, color=GREY, linewidth=0.9, zorder=1.5)
-    ax.margins(x=0.02)
-    prob = f"{100 * result.settings.prob:g} %"
-    titled(ax, title, f"threshold; {shown}: {prob}", y, above=above)
-    if notes:
-        more = [f"and {len(notes) - NOTES} more"] if len(notes) > NOTES else []
-        note(ax, *notes[:NOTES], *more)
+def _reasons(cuts: Floats, estimates: Sequence[Estimate | Gap], name: str) -> list[str]:
+    """Why values are undefined, or what they leave out: a line for each run of thresholds."""
+    runs: list[tuple[str | None, list[float]]] = []
+    for cut, one in zip(cuts, estimates, strict=True):
+        left_out = one.left_out and f"without {', '.join(one.left_out)}, no {one.lack}"
+        reason = one.reason or left_out or None
+        if not runs or runs[-1][0] != reason:
+            runs.append((reason, []))
+        runs[-1][1].append(cut)
+    return [
+        f"{name} at {at[0]:.2g}".lstrip()
+        + (f" to {at[-1]:.2g}" if len(at) > 1 else "")
+        + f": {reason}"
+        for reason, at in runs
+        if reason is not None
+    ]

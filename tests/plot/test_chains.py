@@ -1,0 +1,105 @@
+"""Chains: names of parameters, traces, and ranks."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from artists import below, words
+from results import ask
+
+import lightfair as lf
+from lightfair import plot
+from lightfair.core.mcmc.convergence import diagnose
+from lightfair.plot import chains
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"trust": False}, {"family": "temperature"}, {"hierarchical": False}], ids=str
+)
+def test_every_parameter_has_a_name(options):
+    result = ask(lf.simulate(500, 90, rng=3), metrics="tpr", **options)
+    named, posterior = chains.parameters(result), result.posterior
+    assert all(draws.shape == posterior.phi.shape[:2] for draws in named.values())
+    free = {"temperature": 1}.get(result.settings.family, 3)
+    assert sum(name.startswith(("log_a[", "log_b[", "c[")) for name in named) == 2 * free
+    own = result.settings.hierarchical is False
+    sigma = posterior.sigma[:, :, 1, 0] if own else posterior.sigma[..., 0]
+    np.testing.assert_array_equal(named["sigma[B, log_a]" if own else "sigma[log_a]"], sigma)
+    np.testing.assert_array_equal(named["log_a[B]"], posterior.phi[:, :, 1, 0])
+    np.testing.assert_array_equal(named["tpr[B]"], result.draws("tpr")[:, :, 1])
+    assert ("tau" in named or "tau[A]" in named) == (posterior.tau is not None)
+    deviations = [name for name in named if name.startswith("deviation[")]
+    assert len(deviations) == 2 * posterior.deviations.shape[-1]
+    if deviations:
+        assert "deviation[A, bend 1]" in deviations
+        last = posterior.deviations[:, :, 1, -1]
+        np.testing.assert_array_equal(named[deviations[-1]], last)
+
+
+def test_the_default_is_the_parameter_with_the_largest_rhat(two, ax):
+    """Of those in the convergence check; under the nested prior that leaves out mu and effects."""
+    rows = lf.simulate(400, 80, rng=3)
+    group = {"g": rows.group, "h": np.resize(["x", "y"], 400)}
+    nested = ask(rows, metrics="tpr", group=group, hierarchical="nested")
+    for result, left_out in ((two, "$."), (nested, r"mu\[|effect_[gh]\[")):
+        named = chains.parameters(result)
+        checked = {name: d for name, d in named.items() if not re.match(left_out, name)}
+        worst = max(checked, key=lambda name: diagnose(checked[name]).rhat)
+        name, draws = chains.choose_parameter(result, None)
+        assert name == worst
+        np.testing.assert_array_equal(draws, named[worst])
+    effect = nested.posterior.effect_sd["h"][..., 2]
+    np.testing.assert_array_equal(named["effect_sd_h[c]"], effect)
+    title = plot.trace(nested, "effect_sd_h[c]", ax=ax).get_title(loc="left")
+    assert title == "effect_sd_h[c]"
+
+
+def test_a_trace_has_every_draw(two, ax):
+    plot.trace(two, "tpr[B]", ax=ax)
+    draws = two.draws("tpr")[:, :, 1]
+    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines[: len(draws)]], draws)
+    assert f"R-hat {float(diagnose(draws).rhat):.3f}" in below(ax)
+    far = int(np.argmax(np.abs(draws.mean(axis=1) - draws.mean())))
+    assert [line.get_linewidth() > 0.5 for line in ax.lines[: len(draws)]].index(True) == far
+    levels = [line.get_ydata()[0] for line in ax.lines[len(draws) :]]
+    assert levels == pytest.approx([draws.mean(), draws[far].mean()])
+
+
+@pytest.mark.parametrize("draw", [plot.trace, plot.rank])
+def test_undefined_draws_are_left_out_and_counted(draw, gaps, ax):
+    draw(gaps, "ppv[C]", ax=ax)
+    assert "undefined in 100.0% of them" in below(ax)
+    assert "undefined in every draw" in words(ax)
+    with pytest.raises(ValueError, match=r"one of \d+, such as .*ppv.*; got 'ppv\[Z\]'"):
+        draw(gaps, "ppv[Z]", ax=ax)
+
+
+def test_shares_of_ranks_are_those_of_naive_loops():
+    draws = np.random.default_rng(0).normal(size=(3, 40))
+    shares = chains.rank_shares(draws, bins=4)
+    order = draws.ravel().argsort().argsort().reshape(draws.shape)
+    for chain in range(3):
+        for at in range(4):
+            inside = (order[chain] >= 30 * at) & (order[chain] < 30 * (at + 1))
+            assert shares[chain, at] == pytest.approx(inside.sum() / 10.0)
+
+
+def test_ties_are_spread_over_their_ranks():
+    np.testing.assert_allclose(chains.rank_shares(np.ones((2, 10)), bins=5), 1.0)
+    lattice = np.random.default_rng(0).integers(0, 3, (4, 5_000)).astype(float)
+    assert np.abs(chains.rank_shares(lattice) - 1.0).max() < 0.15
+    some = np.where(lattice == 0.0, np.nan, lattice)
+    np.testing.assert_allclose(chains.rank_shares(some).mean(axis=1), 1.0)
+
+
+def test_a_chain_that_is_apart_leans(two, ax):
+    apart = np.random.default_rng(0).normal(size=(4, 100)) + [[0.0], [0.0], [0.0], [5.0]]
+    shares = chains.rank_shares(apart)
+    assert shares[3, -1] == pytest.approx(4.0) and shares[3, 0] == 0.0
+    plot.rank(two, ax=ax)
+    heights = np.array([bar.get_height() for bar in ax.patches]).reshape(4, -1)
+    assert np.abs(heights.sum(axis=1)).max() < 1e-9
