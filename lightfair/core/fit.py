@@ -17,9 +17,9 @@ import numpy as np
 from .comparison.pooled import pooled_theta
 from .data.logit import Floats
 from .data.table import ScoreTable
-from .mcmc.chains import more_draws, start_chains
 from .mcmc.convergence import Gate, diagnose, gate
 from .mcmc.posterior import Posterior
+from .mcmc.sampler import more_draws, start_chains
 from .metrics.definitions import Metric, free_of_labels, theta
 from .metrics.imputation import confusion, confusion_counts, impute_group, slot_theta
 from .model.curve import active, tie

@@ -16,7 +16,7 @@ import numpy as np
 from ..core.data.logit import Floats, sigmoid
 from ..core.data.nodes import UNLABELED, Cells, Ints, Points, settled
 from ..core.data.table import ScoreTable
-from ..core.mcmc.chains import more_draws, start_chains
+from ..core.mcmc.sampler import more_draws, start_chains
 from ..core.metrics.definitions import theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, tails
 from ..core.metrics.imputation import confusion_counts

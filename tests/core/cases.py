@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lightfair.core.mcmc.surrogate import Surrogate
 from lightfair.core.model.curve import Prior
 from lightfair.core.model.regions import no_regions
 from lightfair.core.model.scales import Scales, curve_scales
@@ -45,3 +46,20 @@ def column(score, scales):
         return 1.0, 0.0, ()
     at = np.digitize(score, EDGES)
     return REGIONS.on_curve[at], REGIONS.base[at], tuple(REGIONS.loadings[at])
+
+
+def random_surrogate(seed, scales=CURVE, sets=2, groups=3):
+    """Curvatures of full rank, but for one group that has none."""
+    rng = np.random.default_rng(seed)
+    size = len(scales.own)
+    root = rng.normal(0.0, 2.0, (sets, groups, size, size))
+    linear = rng.normal(0.0, 3.0, (sets, groups, size))
+    root[0, 1] = linear[0, 1] = 0.0
+    centre = np.log(scales.sd) + rng.normal(0.0, 0.3, (sets, len(scales.sd)))
+    width = rng.uniform(0.3, 1.0, (sets, len(scales.sd)))
+    return Surrogate(root @ np.swapaxes(root, -1, -2), linear, centre, width)
+
+
+def random_sigma(seed, scales=CURVE, sets=2, n=4):
+    noise = np.random.default_rng(seed).normal(0.0, 1.0, (sets, n, len(scales.sd)))
+    return scales.sd * np.exp(noise)

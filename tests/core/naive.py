@@ -81,7 +81,7 @@ def gaussian(sigma, curvature, linear, scales):
     return mean, covariance, value
 
 
-def level(sigma, value, centre, width, scales):
+def log_importance(sigma, value, centre, width, scales):
     """Log of marginal likelihood times prior density over prior density plus log-normal density."""
     half_normal = log_normal = 1.0
     for j in range(len(sigma)):

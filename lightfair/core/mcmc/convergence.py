@@ -1,22 +1,22 @@
-"""Has the sampler converged, and how many independent draws are its draws worth?
+"""Convergence: R-hat, effective sample sizes and Monte Carlo standard errors of several chains.
 
-Draws of a Markov chain are correlated, and a chain may not have reached its target at all. Both
-are read off several chains started apart. For M chains of N draws with chain means ``m_j`` and
-chain variances ``s_j^2`` (Gelman and Rubin 1992; Vehtari et al. 2021, section 3.1)::
+Draws of a Markov chain are correlated, and a chain may not have reached its target at all. Chains
+with overdispersed starts show both. For M chains of N draws with chain means ``m_j`` and chain
+variances ``s_j^2`` (Gelman and Rubin 1992; Vehtari et al. 2021, section 3.1)::
 
     B = N / (M - 1) sum_j (m_j - m)^2,   W = 1/M sum_j s_j^2,   var+ = (N - 1)/N W + B/N
     R-hat = sqrt(var+ / W)
 
 and the effective sample size (section 3.2), with ``gamma_t`` the mean over chains of the
-autocovariance at lag t and the sum cut by Geyer's initial monotone sequence::
+autocovariance at lag t and the sum truncated by Geyer's initial monotone sequence::
 
     rho_t = 1 - (W - gamma_t) / var+,   tau = -1 + 2 sum_k (rho_2k + rho_2k+1),   ESS = M N / tau
 
-The modern forms split each chain in halves (a drift shows within one chain) and replace draws by
+The modern forms split each chain in halves (to detect drift within a chain) and replace draws by
 normal scores of their ranks (no moment has to exist), once for the draws and once for their
-distance from the median (chains that differ in scale only). `diagnose` computes all of them for
-many quantities at once, `gate` says whether they are good enough. The numbers agree with those
-of ArviZ and of the R package posterior, save where those have none: see `Diagnosis`.
+distance from the median (chains that differ in scale only). `diagnose` computes them for many
+quantities at once; `gate` is the convergence check. The numbers agree with ArviZ and the R package
+posterior, except where those are undefined: see `Diagnosis`.
 
 References
 ----------
@@ -35,38 +35,39 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
-MIN_DRAWS = 4  # two to a half chain, the fewest that have a variance
+MIN_DRAWS = 4  # two per half chain, the fewest that have a variance
 
-BLOCK = 4_000_000  # draws of all quantities that are diagnosed at once
+BLOCK = 4_000_000  # draws of all quantities diagnosed at once, of which ten copies are needed
 
-# Sums that are constant in exact arithmetic (a selection rate from imputed counts) differ from
-# draw to draw by their rounding, about sqrt(terms) * 1e-16 of their size.
-_ROUNDING = 1e-12
+# Sums that are constant in exact arithmetic (a selection rate from imputed counts) differ between
+# draws by rounding, about sqrt(terms) * 1e-16 of their size.
+ROUNDING = 1e-12
 
 
 class Diagnosis(NamedTuple):
     """Convergence of each quantity; every field has the shape of the trailing axes.
 
-    A quantity is constant if all its draws agree up to rounding: nothing is wrong with it, and
-    it has no R-hat. It fails if a draw is not finite, or if a chain is stuck (it keeps one value
-    while the quantity has several). With fewer than 4 draws a chain all numbers are NaN and
-    nothing is called constant.
+    A quantity is constant if all its draws agree up to rounding: it has converged, and has no
+    R-hat. It fails if a draw is not finite, or if a chain is stuck (it keeps one value while the
+    quantity has several). With fewer than 4 draws per chain all numbers are NaN and nothing is
+    called constant.
     """
 
-    rhat: Floats  # NaN where constant, inf where not finite or a chain is stuck
-    ess_bulk: Floats  # NaN where constant, 0 where not finite or a chain is stuck
+    rhat: Floats  # NaN if constant, inf if not finite or a chain is stuck
+    ess_bulk: Floats  # NaN if constant, 0 if not finite or a chain is stuck
     ess_tail: Floats  # likewise
-    constant: NDArray[np.bool_]
-    finite: NDArray[np.bool_]
+    constant: Bools
+    finite: Bools
 
 
 class Gate(NamedTuple):
-    """Verdict over all quantities.
+    """Result of the convergence check of all quantities.
 
-    The numbers are the worst over the quantities that are not constant; they are None where
-    every quantity is constant (ok) or there are too few draws (not ok), and `reason` says which.
-    `reason` is None where the gate passed with numbers.
+    The numbers are the worst of all quantities that are not constant; they are None if every
+    quantity is constant (ok) or there are too few draws (not ok), and `reason` says which. `reason`
+    is None if the check passed with numbers.
     """
 
     rhat_max: float | None
@@ -82,13 +83,15 @@ def diagnose(x: ArrayLike) -> Diagnosis:
     Parameters
     ----------
     x : array_like of float, shape (chain, draw, ...)
-        Draws after warmup, on any scale: all three numbers depend on ranks, and R-hat also on
-        the distance from the median. Half chains leave out the middle one of an odd number.
+        Draws after warm-up, on any scale: all three numbers depend on ranks, and R-hat also on
+        the distance from the median. Half chains omit the middle draw of an odd number.
 
     Returns
     -------
     Diagnosis
-        Arrays of shape (...).
+        Arrays of shape (...): rank-normalized split R-hat, the larger of its plain and folded form;
+        the ESS of the rank-normalized draws, at most ``S log10(S)`` for S draws; the smaller ESS
+        of the indicators ``x <= q`` of the 5 % and 95 % quantiles (section 4.3).
 
     Examples
     --------
@@ -96,43 +99,23 @@ def diagnose(x: ArrayLike) -> Diagnosis:
     >>> diagnose(drift).rhat.round(2)
     array([2.13])
     """
-    x = np.asarray(x, dtype=np.float64)
-    if x.size <= BLOCK or x.ndim < 3:
-        return _diagnosed(x)
-    flat = x.reshape(*x.shape[:2], -1)  # in blocks: a diagnosis holds ten copies of its draws
-    step = max(1, BLOCK // math.prod(x.shape[:2]))
-    parts = [_diagnosed(flat[..., i : i + step]) for i in range(0, flat.shape[2], step)]
+    values, shape = _by_quantity(x)
+    step = max(1, BLOCK // max(1, math.prod(values.shape[1:])))
+    parts = [_diagnose(values[i : i + step]) for i in range(0, max(1, len(values)), step)]
     return Diagnosis(
-        *(np.concatenate(columns).reshape(x.shape[2:]) for columns in zip(*parts, strict=True))
-    )
-
-
-def _diagnosed(x: Floats) -> Diagnosis:
-    """Diagnose a block of quantities."""
-    draws = _open(x)
-    if draws.few:
-        nan = draws.undefined()
-        return Diagnosis(nan, nan.copy(), nan.copy(), np.zeros_like(draws.constant), draws.finite)
-    halves = _split(draws.values)
-    z, ordered = _normal_scores(halves)
-    return Diagnosis(
-        rhat=draws.fill(_rank_rhat(halves, z, ordered), math.inf, math.nan),
-        ess_bulk=draws.fill(_ess(z), 0.0, math.nan),
-        ess_tail=draws.fill(_tail_ess(draws.values, ordered), 0.0, math.nan),
-        constant=draws.constant,
-        finite=draws.finite,
+        *(np.concatenate(columns).reshape(shape) for columns in zip(*parts, strict=True))
     )
 
 
 def gate(diagnosis: Diagnosis, *, rhat_limit: float = 1.01, ess_limit: float = 400.0) -> Gate:
-    """Decide whether the draws can be reported.
+    """Check whether the draws can be reported.
 
     Parameters
     ----------
     diagnosis : Diagnosis
     rhat_limit, ess_limit : float
         Every R-hat must be at most the one, every bulk and tail ESS at least the other. The
-        defaults are those that Vehtari et al. (2021) recommend.
+        defaults are those recommended by Vehtari et al. (2021).
 
     Returns
     -------
@@ -143,51 +126,42 @@ def gate(diagnosis: Diagnosis, *, rhat_limit: float = 1.01, ess_limit: float = 4
     >>> gate(diagnose(np.zeros((4, 2, 31)))).reason
     'fewer than 4 draws a chain: R-hat and ESS are undefined'
     """
-    judged = ~diagnosis.constant
-    rhat, bulk, tail = (number[judged] for number in diagnosis[:3])
+    moves = ~diagnosis.constant
+    rhat, bulk, tail = (number[moves] for number in diagnosis[:3])
     if rhat.size == 0:
         reason = "every quantity is constant: R-hat and ESS are undefined"
         return Gate(None, None, None, True, reason)
     if np.isnan(rhat).any():
         reason = f"fewer than {MIN_DRAWS} draws a chain: R-hat and ESS are undefined"
         return Gate(None, None, None, False, reason)
+    finite, defined = diagnosis.finite[moves], rhat < math.inf
+    high, few, rare = rhat > rhat_limit, bulk < ess_limit, tail < ess_limit
+    # printed numbers are rounded away from the limit, never onto it
+    largest = math.ceil(round(float(rhat[defined].max(initial=0.0)) * 1e3, 6)) / 1e3
+    least = [math.floor(ess.min(initial=1e9, where=defined)) for ess in (bulk, tail)]
+    problems = [
+        (~finite, "draws are not finite", ""),
+        (finite & ~defined, "a chain is stuck", ""),
+        (defined & high, f"R-hat is above {rhat_limit:g}", f" (largest {largest:g})"),
+        (defined & few, f"bulk ESS is below {ess_limit:g}", f" (smallest {least[0]})"),
+        (defined & rare, f"tail ESS is below {ess_limit:g}", f" (smallest {least[1]})"),
+    ]
     total = diagnosis.constant.size
-    finite = diagnosis.finite[judged]
-    moving = rhat < math.inf
-    broken = []
-    if not finite.all():
-        broken.append(f"draws are not finite for {_share(~finite, total)}")
-    if (finite & ~moving).any():
-        broken.append(f"a chain is stuck for {_share(finite & ~moving, total)}")
-    high = moving & (rhat > rhat_limit)
-    if high.any():
-        # Printed numbers are rounded away from the limit, never onto it.
-        largest = math.ceil(round(float(rhat[high].max()) * 1e3, 6)) / 1e3
-        broken.append(
-            f"R-hat is above {rhat_limit:g} for {_share(high, total)} (largest {largest:g})"
-        )
-    for name, ess in (("bulk", bulk), ("tail", tail)):
-        low = moving & (ess < ess_limit)
-        if low.any():
-            smallest = math.floor(float(ess[low].min()))
-            broken.append(
-                f"{name} ESS is below {ess_limit:g} for {_share(low, total)} (smallest {smallest})"
-            )
-    return Gate(
-        float(rhat.max()),
-        float(bulk.min()),
-        float(tail.min()),
-        not broken,
-        "; ".join(broken) or None,
-    )
+    reasons = [
+        f"{what} for {np.count_nonzero(mask)} of {total} quantities{worst}"
+        for mask, what, worst in problems
+        if mask.any()
+    ]
+    worst = float(rhat.max()), float(bulk.min()), float(tail.min())
+    return Gate(*worst, not reasons, "; ".join(reasons) or None)
 
 
 def gelman_rubin(x: ArrayLike) -> Floats:
     """Return the classic potential scale reduction factor of whole chains.
 
     It is ``sqrt(var+ / W)`` of the module's head, without the 1992 paper's correction for the
-    degrees of freedom. It overlooks drift, heavy tails and chains that differ in scale only;
-    judge by `rhat`.
+    degrees of freedom. It misses drift, heavy tails and chains that differ in scale only;
+    prefer `diagnose`.
 
     Parameters
     ----------
@@ -196,8 +170,8 @@ def gelman_rubin(x: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of float, shape (...)
-        NaN where constant or with fewer than two chains or draws; inf where a draw is not finite
-        or every chain is stuck.
+        NaN if constant or with fewer than two chains or draws; inf if a draw is not finite or
+        every chain is stuck.
 
     Examples
     --------
@@ -207,71 +181,12 @@ def gelman_rubin(x: ArrayLike) -> Floats:
     >>> print(f"{lf.gelman_rubin(draws):.2f}, {lf.gelman_rubin(draws + np.arange(4)[:, None]):.1f}")
     1.00, 1.6
     """
-    draws = _open(x)
-    _, chains, count = draws.values.shape
-    if chains < 2 or count < 2:
-        return draws.undefined()
-    # One stuck chain leaves the classic factor defined: only W = 0 does not.
-    shrunk = draws._replace(failed=~draws.finite | draws.frozen)
-    return shrunk.fill(_scale_reduction(shrunk.values), math.inf, math.nan)
-
-
-def rhat(x: ArrayLike) -> Floats:
-    """Return R-hat: the larger of rank-normalised split R-hat and its folded form.
-
-    Parameters
-    ----------
-    x : array_like of float, shape (chain, draw, ...)
-
-    Returns
-    -------
-    ndarray of float, shape (...)
-        As `Diagnosis.rhat`.
-    """
-    draws = _open(x)
-    if draws.few:
-        return draws.undefined()
-    halves = _split(draws.values)
-    return draws.fill(_rank_rhat(halves, *_normal_scores(halves)), math.inf, math.nan)
-
-
-def ess_bulk(x: ArrayLike) -> Floats:
-    """Return the effective sample size of the rank-normalised draws: how well the centre is known.
-
-    Parameters
-    ----------
-    x : array_like of float, shape (chain, draw, ...)
-
-    Returns
-    -------
-    ndarray of float, shape (...)
-        As `Diagnosis.ess_bulk`; at most ``S log10(S)`` for S draws.
-    """
-    draws = _open(x)
-    if draws.few:
-        return draws.undefined()
-    return draws.fill(_ess(_normal_scores(_split(draws.values))[0]), 0.0, math.nan)
-
-
-def ess_tail(x: ArrayLike) -> Floats:
-    """Return the smaller effective sample size of the 5 % and the 95 % quantile.
-
-    The ESS of a quantile q is that of the indicator ``x <= q`` (Vehtari et al. 2021, section
-    4.3). Where so many draws tie at the top that the indicator is always 1, it counts as S.
-
-    Parameters
-    ----------
-    x : array_like of float, shape (chain, draw, ...)
-
-    Returns
-    -------
-    ndarray of float, shape (...)
-        As `Diagnosis.ess_tail`.
-    """
-    draws = _open(x)
-    if draws.few:
-        return draws.undefined()
-    return draws.fill(_tail_ess(draws.values), 0.0, math.nan)
+    values, shape = _by_quantity(x)
+    if min(values.shape[1:]) < 2:
+        return np.full(shape, math.nan)
+    values, constant, finite, _ = _states(values)
+    factor = np.where(finite, _scale_reduction(values), math.inf)
+    return np.where(constant, math.nan, factor).reshape(shape)
 
 
 def mcse_mean(x: ArrayLike) -> Floats:
@@ -286,82 +201,67 @@ def mcse_mean(x: ArrayLike) -> Floats:
     Returns
     -------
     ndarray of float, shape (...)
-        On the scale of `x`. 0 where constant, inf where a draw is not finite or a chain is
-        stuck, NaN with fewer than 4 draws a chain.
+        On the scale of `x`. 0 if constant, inf if a draw is not finite or a chain is stuck, NaN
+        with fewer than 4 draws per chain.
     """
-    draws = _open(x)
-    if draws.few:
-        return draws.undefined()
-    sd = draws.values.std(axis=(1, 2), ddof=1)
-    error = np.ldexp(sd / np.sqrt(_ess(_split(draws.values))), draws.exponent)
-    return draws.fill(error, math.inf, 0.0)
+    values, shape = _by_quantity(x)
+    if values.shape[2] < MIN_DRAWS:
+        return np.full(shape, math.nan)
+    values, constant, _, failed = _states(values)
+    error = values.std(axis=(1, 2), ddof=1) / np.sqrt(_ess(_split(values)))
+    return np.where(constant, 0.0, np.where(failed, math.inf, error)).reshape(shape)
 
 
-class _Draws(NamedTuple):
-    """Draws by quantity, and the states that are known before any statistics."""
-
-    values: Floats  # (quantity, chain, draw), at most 1 in size; 0 where constant or not finite
-    exponent: NDArray[np.intc]  # (quantity,), x = values * 2**exponent
-    constant: NDArray[np.bool_]  # (...)
-    finite: NDArray[np.bool_]  # (...)
-    failed: NDArray[np.bool_]  # (...), not finite or a chain stuck
-    frozen: NDArray[np.bool_]  # (...), every chain stuck
-
-    @property
-    def few(self) -> bool:
-        return bool(self.values.shape[2] < MIN_DRAWS)
-
-    def fill(self, numbers: Floats, failed: float, constant: float) -> Floats:
-        """Give numbers the trailing shape, and the states their places."""
-        filled = np.array(numbers).reshape(self.finite.shape)
-        filled[self.failed] = failed
-        filled[self.constant] = constant
-        return filled
-
-    def undefined(self) -> Floats:
-        return np.full(self.finite.shape, math.nan)
-
-
-def _open(x: ArrayLike) -> _Draws:
+def _by_quantity(x: ArrayLike) -> tuple[Floats, tuple[int, ...]]:
+    """Return draws as (quantity, chain, draw), and the shape of the quantities."""
     x = np.asarray(x, dtype=np.float64)
     if x.ndim < 2 or x.shape[0] == 0:
         raise ValueError(
             f"x must have shape (chain, draw, ...) with at least one chain; got shape {x.shape}"
         )
-    chains, count, *rest = x.shape
-    shape = tuple(rest)
-    values = np.ascontiguousarray(x.reshape(chains, count, math.prod(shape)).transpose(2, 0, 1))
-    finite = np.isfinite(values).all(axis=(1, 2))
-    if not finite.all():
-        values = np.where(finite[:, None, None], values, 0.0)
-    if count == 0:
-        low = high = np.zeros((len(values), chains))
-    else:
-        low, high = values.min(axis=2), values.max(axis=2)
-    # A power of two changes no digit, and afterwards no square can overflow. Small values stay:
-    # below 1, _ROUNDING is an absolute bound (a difference of two rates is 0 up to 1e-16).
-    largest = np.maximum(-low.min(axis=1), high.max(axis=1))
-    exponent = np.maximum(np.frexp(largest)[1], 0)
-    if exponent.any():
-        scale = np.ldexp(1.0, -exponent)[:, None]
-        values, low, high = values * scale[:, None], low * scale, high * scale
-    constant = finite & (high.max(axis=1) - low.min(axis=1) <= _ROUNDING)
-    if constant.any():
-        values = np.where(constant[:, None, None], 0.0, values)
-    still = high - low <= _ROUNDING
-    moves = finite & ~constant
-    return _Draws(
-        values=values,
-        exponent=exponent,
-        constant=constant.reshape(shape),
-        finite=finite.reshape(shape),
-        failed=(~finite | (moves & still.any(axis=1))).reshape(shape),
-        frozen=(moves & still.all(axis=1)).reshape(shape),
-    )
+    shape = x.shape[2:]
+    return x.reshape(*x.shape[:2], math.prod(shape)).transpose(2, 0, 1), shape
+
+
+def _states(values: Floats) -> tuple[Floats, Bools, Bools, Bools]:
+    """Return draws, 0 if constant or not finite, and which quantities are constant, finite, failed.
+
+    A failed quantity is not finite, or one of its chains is stuck.
+    """
+    finite = np.asarray(np.isfinite(values).all(axis=(1, 2)))
+    values = np.where(finite[:, None, None], values, 0.0)
+    low, high = values.min(axis=2), values.max(axis=2)
+    bottom, top = low.min(axis=1), high.max(axis=1)
+    rounding = ROUNDING * np.maximum(np.maximum(-bottom, top), 1.0)
+    constant = finite & (top - bottom <= rounding)
+    stuck = (high - low <= rounding[:, None]).any(axis=1)
+    values = np.where(constant[:, None, None], 0.0, values)
+    return values, constant, finite, ~finite | (stuck & ~constant)
+
+
+def _diagnose(values: Floats) -> Diagnosis:
+    """Diagnose draws (quantity, chain, draw)."""
+    if values.shape[2] < MIN_DRAWS:
+        nan = np.full(len(values), math.nan)
+        finite = np.asarray(np.isfinite(values).all(axis=(1, 2)))
+        return Diagnosis(nan, nan, nan, np.zeros_like(finite), finite)
+    values, constant, finite, failed = _states(values)
+    halves = _split(values)
+    z, ordered = _normal_scores(halves)
+    middle = ordered.shape[1] // 2  # the number of draws in halves is even
+    median = (ordered[:, middle - 1] + ordered[:, middle]) / 2
+    folded, _ = _normal_scores(np.abs(halves - median[:, None, None]))
+    rhat = np.maximum(_scale_reduction(z), _scale_reduction(folded))
+
+    def filled(number: Floats, failure: float) -> Floats:
+        return np.where(constant, math.nan, np.where(failed, failure, number))
+
+    bulk, tail = filled(_ess(z), 0.0), filled(_tail_ess(values, halves), 0.0)
+    return Diagnosis(filled(rhat, math.inf), bulk, tail, constant, finite)
 
 
 def _split(values: Floats) -> Floats:
-    """Cut (quantity, chain, draw) into half chains; the middle one of an odd number is left out."""
+    """Split (quantity, chain, draw) into half chains, without the middle one of an odd number."""
     half = values.shape[2] // 2
     return np.concatenate([values[:, :, :half], values[:, :, -half:]], axis=1)
 
@@ -369,31 +269,25 @@ def _split(values: Floats) -> Floats:
 def _normal_scores(values: Floats) -> tuple[Floats, Floats]:
     """Replace values by ``ndtri((rank - 3/8) / (S + 1/4))``, ties by their average rank.
 
-    Also returns the values in order, shape (quantity, S): their median and quantiles are needed
-    elsewhere, and sorting is a third of the cost of a diagnosis.
+    Also return the values in order, (quantity, S).
     """
     from scipy.special import ndtri
 
     flat = values.reshape(len(values), math.prod(values.shape[1:]))
     size = flat.shape[1]
-    # Twice an average rank is an integer: one table serves all quantities, ties or not.
-    table = ndtri((np.arange(2 * size - 1) / 2 + 0.625) / (size + 0.25))
     order = flat.argsort(axis=1)
     ordered = np.take_along_axis(flat, order, axis=1)
-    index = np.arange(size)
+    index, edge = np.arange(size), np.ones((len(flat), 1), dtype=bool)
     step = ordered[:, 1:] != ordered[:, :-1]
-    if step.all():
-        scores = np.broadcast_to(table[2 * index], flat.shape)
-    else:
-        edge = np.ones((len(flat), 1), dtype=bool)
-        first = np.where(np.concatenate([edge, step], axis=1), index, 0)
-        last = np.where(np.concatenate([step, edge], axis=1), index, size - 1)
-        first = np.maximum.accumulate(first, axis=1)
-        last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-        scores = table[first + last]
-    result = np.empty_like(flat)
-    np.put_along_axis(result, order, scores, axis=1)
-    return result.reshape(values.shape), ordered
+    first = np.where(np.concatenate([edge, step], axis=1), index, 0)
+    last = np.where(np.concatenate([step, edge], axis=1), index, size - 1)
+    first = np.maximum.accumulate(first, axis=1)
+    last = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+    # twice an average rank is an integer: one table of scores serves all quantities
+    table = ndtri((np.arange(2 * size - 1) / 2 + 0.625) / (size + 0.25))
+    scores = np.empty_like(flat)
+    np.put_along_axis(scores, order, table[first + last], axis=1)
+    return scores.reshape(values.shape), ordered
 
 
 def _scale_reduction(values: Floats) -> Floats:
@@ -401,18 +295,10 @@ def _scale_reduction(values: Floats) -> Floats:
     n = values.shape[2]
     between = n * values.mean(axis=2).var(axis=1, ddof=1)
     within = values.var(axis=2, ddof=1).mean(axis=1)
-    # Without spread anywhere (all draws at one distance from the median) nothing disagrees.
+    # without spread anywhere (all draws at one distance from the median) chains agree
     ratio = np.where(between > 0, math.inf, 0.0)
     np.divide(between, within, out=ratio, where=within > 0)
     return np.asarray(np.sqrt((n - 1 + ratio) / n))
-
-
-def _rank_rhat(halves: Floats, z: Floats, ordered: Floats) -> Floats:
-    """Return the larger of the two forms; `z` and `ordered` are `_normal_scores` of `halves`."""
-    middle = ordered.shape[1] // 2  # S is even
-    median = (ordered[:, middle - 1] + ordered[:, middle]) / 2
-    folded, _ = _normal_scores(np.abs(halves - median[:, None, None]))
-    return np.maximum(_scale_reduction(z), _scale_reduction(folded))
 
 
 def _ess(values: Floats) -> Floats:
@@ -422,7 +308,7 @@ def _ess(values: Floats) -> Floats:
     mean = values.mean(axis=2)
     padded = 1 << (2 * n - 1).bit_length()
     spectrum = np.fft.rfft(values - mean[:, :, None], padded, axis=2)
-    # The transform is linear: the mean over chains is taken before the way back.
+    # the transform is linear: average over chains before the inverse
     power = (spectrum.real * spectrum.real + spectrum.imag * spectrum.imag).mean(axis=1)
     gamma = np.fft.irfft(power, padded, axis=1)[:, :n] / n
     variance = gamma[:, 0] + mean.var(axis=1, ddof=1)
@@ -431,35 +317,31 @@ def _ess(values: Floats) -> Floats:
     rho = 1.0 - (within - gamma) / np.where(spread, variance, 1.0)[:, None]
     rho[:, 0] = 1.0
 
-    # Pairs rho_2k + rho_2k+1 up to the first that is not positive (initial positive sequence),
-    # none above its predecessor (initial monotone sequence).
+    # pairs rho_2k + rho_2k+1 up to the first that is not positive (initial positive sequence),
+    # none above its predecessor (initial monotone sequence)
     top = max((n - 3) // 2, 0)
     even = rho[:, : 2 * top + 1 : 2]
     pairs = even + rho[:, 1 : 2 * top + 2 : 2]
     stops = pairs <= 0
     end = np.where(stops.any(axis=1), stops.argmax(axis=1), top)
     kept = np.where(np.arange(top + 1) < end[:, None], np.minimum.accumulate(pairs, axis=1), 0.0)
-    # Of the pair at the end the even lag counts once: less variance for antithetic chains.
+    # of the pair at the end the even lag counts once: less variance for antithetic chains
     rows = np.arange(len(values))
     rest = np.where(pairs[rows, end] >= 0, even[rows, end], np.maximum(even[rows, end], 0.0))
     tau = np.maximum(2.0 * kept.sum(axis=1) - 1.0 + rest, 1.0 / math.log10(size))
     return np.where(spread, size / tau, float(size))
 
 
-def _tail_ess(values: Floats, ordered: Floats | None = None) -> Floats:
-    """Return the smaller ESS of ``x <= q`` for q at 5 % and 95 % of (quantity, chain, draw)."""
+def _tail_ess(values: Floats, halves: Floats) -> Floats:
+    """Return the smaller ESS of ``x <= q`` for q at 5 % and 95 % of (quantity, chain, draw).
+
+    Where so many draws tie at the top that an indicator is always 1, its ESS is S.
+    """
     flat = values.reshape(len(values), math.prod(values.shape[1:]))
     last = flat.shape[1] - 1
-    # The quantile at p interpolates order statistic p (S - 1), counted from 0. No draw lies
-    # between it and the order statistic below; whole numbers keep clear of its rounding.
+    # the quantile at p interpolates order statistic p (S - 1), counted from 0, and no draw lies
+    # between it and the order statistic below; whole numbers avoid its rounding
     below = [last // 20, 19 * last // 20]
-    if ordered is None or ordered.shape != flat.shape:  # the halves left a draw out
-        ordered = np.partition(flat, below, axis=1)
-    cuts = ordered[:, below]
-    halves = _split(values)
+    cuts = np.partition(flat, below, axis=1)[:, below]
     low, high = (_ess((halves <= cut[:, None, None]).astype(np.float64)) for cut in cuts.T)
     return np.minimum(low, high)
-
-
-def _share(mask: NDArray[np.bool_], total: int) -> str:
-    return f"{np.count_nonzero(mask)} of {total} quantities"

@@ -43,7 +43,7 @@ from ..data.logit import Floats
 from ..model.likelihood import LabeledData
 from ..model.scales import Ints, Scales, one_hot, with_one
 from .linalg import back_solve, diagonal, eliminate, gram, log_diagonal
-from .surrogate import Surrogate, draw_own, eliminated, expand
+from .surrogate import Surrogate, covariance_root, draw_own, eliminated, expand
 
 MOST_ROWS = 160  # of the dense system; a fit takes minutes there
 
@@ -291,17 +291,15 @@ def eta_given(psi: Floats, sigma: Floats, nest: Nesting, for_eta: Floats) -> Flo
     return np.ascontiguousarray(np.moveaxis(eta.reshape(sd.shape) * sd, 0, -2))
 
 
-def shift_shapes(surrogate: Surrogate, nest: Nesting) -> Floats:
-    """Shape of a walk of a row of eta and the psi of its groups: (data set, P, D, D).
+def translation_shapes(surrogate: Surrogate, nest: Nesting) -> Floats:
+    """Shape of the random walk of a row of eta and the psi of its groups: (data set, P, D, D).
 
-    A root of the inverse precision of that row, all interactions and other rows held, at the centre
+    A root of the inverse precision of that row given all interactions and other rows, at the centre
     of sigma.
     """
     sd = nest.sds(np.exp(surrogate.centre))
     bend = np.einsum("gp,rgij->rpij", nest.design, surrogate.curvature)
-    scaled = sd[..., :, None] * bend * sd[..., None, :]
-    factor = np.linalg.cholesky(scaled + np.eye(sd.shape[-1]))
-    return np.asarray(sd[..., :, None] * np.swapaxes(np.linalg.inv(factor), -1, -2))
+    return covariance_root(bend, sd)
 
 
 def expand_nested(data: LabeledData, nest: Nesting) -> Surrogate:

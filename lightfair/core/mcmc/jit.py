@@ -1,11 +1,8 @@
-"""Compiling: whether a fit is worth it, and where compiled functions are cached.
+"""When to compile with numba, and where compiled functions are cached.
 
-numba costs about half a second to import, and several seconds more if the compiled functions are
-not cached yet, so small fits run on NumPy alone. The environment variable LIGHTFAIR_JIT forces one
-way: 0 never compiles, 1 always does. The choice depends on the size of the fit, never on the clock.
-
-numba caches compiled functions beside their module, or in the user's cache folder if that cannot be
-written. Where neither can be written, functions are compiled in each process.
+numba takes about half a second to import, and several seconds more if the compiled functions are
+not cached yet, so small fits run on NumPy. The environment variable LIGHTFAIR_JIT forces one form:
+0 never compiles, 1 always does. The choice depends on the size of the work alone, never on time.
 """
 
 from __future__ import annotations
@@ -20,41 +17,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 WORTHWHILE = 3.0  # seconds of NumPy; a fit of 2 groups takes less, one of 20 with trust more
 
 
-def jit(function: F) -> F:
-    """Compile a function at its first call, or load it from the cache."""
-    from numba import njit
-    from numba.core.caching import FunctionCache
-
-    compiled: Any = njit(nogil=True, error_model="numpy")(function)
-    with suppress(Exception):  # no folder can be written
-        cache: Any = FunctionCache(function)
-        load, save = cache.load_overload, cache.save_overload
-
-        def try_load(*arguments: Any) -> Any:
-            try:
-                return load(*arguments)
-            except Exception:  # unpickling a truncated file raises any exception
-                with suppress(Exception):
-                    cache.flush()
-                return None
-
-        def try_save(*arguments: Any) -> None:
-            with suppress(Exception):  # a full disk
-                save(*arguments)
-
-        cache.load_overload, cache.save_overload = try_load, try_save
-        compiled._cache = cache
-    result: F = compiled
-    return result
-
-
 def compiles(seconds: float) -> bool:
-    """Return whether to use the compiled functions.
+    """Decide whether to use the compiled functions.
 
     Parameters
     ----------
     seconds
-        Time that the fit would take on NumPy, estimated from its size.
+        Estimated time of the work in NumPy.
 
     Raises
     ------
@@ -68,7 +37,7 @@ def compiles(seconds: float) -> bool:
         raise ValueError(f"LIGHTFAIR_JIT must be 0, 1 or unset; got {forced!r}")
     if forced == "0" or (forced == "" and seconds < WORTHWHILE):
         return False
-    if forced == "1" and not available():
+    if not available() and forced == "1":
         raise ImportError("LIGHTFAIR_JIT is 1 but numba is not installed; install it or unset it")
     return available()
 
@@ -79,9 +48,40 @@ def available() -> bool:
 
 
 def version() -> str | None:
-    """Return the version of numba; None if it cannot be imported."""
+    """Return the version of numba, or None if it cannot be imported."""
     try:
         from numba import __version__
     except Exception:
         return None
     return str(__version__)
+
+
+def jit(function: F) -> F:
+    """Compile a function when it is first called, or load it from numba's cache.
+
+    Without a writable folder the function is compiled in each process. numba raises on damaged
+    cache files and full disks; here a damaged cache is discarded and a failed write is ignored.
+    """
+    import numba
+
+    compiled: Any = numba.njit(nogil=True, error_model="numpy")(function)
+    with suppress(Exception):  # "no locator available", and unusual folder names
+        compiled.enable_caching()
+        cache = compiled._cache
+        load, save = cache.load_overload, cache.save_overload
+
+        def load_or_discard(*arguments: Any) -> Any:
+            try:
+                return load(*arguments)
+            except Exception:  # unpickling raises any
+                with suppress(Exception):
+                    cache.flush()
+                return None
+
+        def try_to_save(*arguments: Any) -> None:
+            with suppress(Exception):
+                save(*arguments)
+
+        cache.load_overload, cache.save_overload = load_or_discard, try_to_save
+    result: F = compiled
+    return result

@@ -1,10 +1,10 @@
-"""Compiled twins of the NumPy sweep and of the sums over nodes: scalar loops, no allocation.
+"""Compiled counterparts of the NumPy sweep and of the sums over nodes, without allocation.
 
-Importing this module imports numba; it is imported where work is large enough to pay for that.
-Every kernel takes its noise as an argument and makes the same moves in the same order as its
-NumPy form, so that both give the same draws up to rounding. Arguments are few, arrays are of low
-dimension, there are no tuples or numpy functions inside: that makes compilation three times
-faster. What is compiled is kept (`_cache`).
+Importing this module imports numba, so it is imported only for large fits. Every kernel takes its
+noise as an argument and makes the same moves in the same order as its NumPy form: both give the
+same draws up to rounding. Few arguments, arrays of low dimension and no tuples or NumPy functions
+make compilation three times faster. All kernels are in this module, so that a stale cache cannot
+mix versions.
 """
 
 from __future__ import annotations
@@ -16,6 +16,16 @@ from .moves import WALK
 
 
 @jit
+def _constant(psi, at, columns, p):
+    """Log odds of psi[at : at + 3 + J] in run p without a and b."""
+    value = columns[p, 1]
+    value += columns[p, 0] * psi[at + 2]
+    for j in range(2, columns.shape[1]):
+        value += columns[p, j] * psi[at + 1 + j]
+    return value
+
+
+@jit
 def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
     """Log likelihood of one group, psi[at : at + 3 + J]; its runs are first .. last - 1."""
     a = math.exp(psi[at])
@@ -23,12 +33,9 @@ def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
     value = 0.0
     product = 1.0  # of 1 + exp(-|odds|) over single rows: one logarithm for many of them
     for p in range(first, last):
-        shift = columns[p, 1]
-        shift += columns[p, 0] * psi[at + 2]
-        for j in range(2, columns.shape[1]):
-            shift += columns[p, j] * psi[at + 1 + j]
+        constant = _constant(psi, at, columns, p)
         for i in range(start[p], start[p + 1]):
-            odds = shift + a * nodes[0, i] + b * nodes[1, i]
+            odds = constant + a * nodes[0, i] + b * nodes[1, i]
             if odds > cap:
                 odds = cap
             far = odds if odds > 0.0 else -odds
@@ -73,7 +80,10 @@ def _spreads(x, at, ratios, of, sums):
 
 @jit
 def _common(factor, half, sums):
-    """Twin of `surrogate._common`: sums[:, : D + 1] is [W | w]; returns the value of the system."""
+    """Compiled counterpart of `surrogate._common`; sums[:, : D + 1] is [W | w].
+
+    Returns the value of the system.
+    """
     size = sums.shape[0]
     groups = factor.shape[0] - 1
     for i in range(size):
@@ -93,7 +103,7 @@ def _common(factor, half, sums):
 
 @jit
 def _mu(factor, half, sums, normal, at, out, first):
-    """Twin of `surrogate._mu`: mu goes to out[first : first + D]."""
+    """Compiled counterpart of `surrogate._mu`: mu goes to out[first : first + D]."""
     size = sums.shape[0]
     groups = factor.shape[0] - 1
     for i in range(size - 1, -1, -1):
@@ -107,7 +117,7 @@ def _mu(factor, half, sums, normal, at, out, first):
 
 @jit
 def _marginal(x, at, bends, ratios, of, factor, half, sums):
-    """Twin of `surrogate.marginal` for sigma = x[at : at + S]; returns its value.
+    """Compiled counterpart of `surrogate.marginal` for sigma = x[at : at + S]; returns its value.
 
     bends (G, D, D + 1): [H | h]; ratios, of (2, D): own and common. Filled in: factor (G + 1, D,
     D), the factors of the groups and of mu; half (G + 1, D, D + 1), those of the groups, and the
@@ -150,10 +160,10 @@ def _marginal(x, at, bends, ratios, of, factor, half, sums):
 
 
 @jit
-def _level(x, at, value, scales):
-    """Twin of `surrogate.level` for sigma = x[at : at + S]; scales (4, S): sd, centre, width, step.
+def _log_importance(x, at, value, scales):
+    """Compiled counterpart of `surrogate.log_importance` for sigma = x[at : at + S].
 
-    value: its log marginal likelihood.
+    value: its log marginal likelihood; scales (4, S): sd, centre, width, step.
     """
     size = scales.shape[1]
     prior = 0.5 * size * math.log(2.0 / math.pi)
@@ -173,7 +183,7 @@ def _level(x, at, value, scales):
 
 @jit
 def _quadratic(psi, at, bends, g):
-    """Twin of `surrogate.quadratic` for group g, psi[at : at + D]."""
+    """Compiled counterpart of `surrogate.quadratic` for group g, psi[at : at + D]."""
     side = bends.shape[1]
     value = 0.0
     for i in range(side):
@@ -195,7 +205,10 @@ def _surplus(x, bends, heights):
 
 @jit
 def _own(x, m, g, factor, half, sums, normal, at, out, first):
-    """Twin of `surrogate.draw_own` for one group: mu is x[m : m + D], psi goes to out[first:]."""
+    """Compiled counterpart of `surrogate.draw_own` for one group.
+
+    mu is x[m : m + D], psi goes to out[first:].
+    """
     size = sums.shape[0]
     for i in range(size - 1, -1, -1):
         dot = half[g, i, size] + normal[at + size * g + i]
@@ -225,9 +238,8 @@ def proposals(
     factor,
     half,
     sums,
-    spare,
 ):
-    """Twin of `moves.propose` for one data set.
+    """Compiled counterpart of `moves.propose` for one data set.
 
     packed (n, state): sigma is in place, the rest is filled in, and weight (n,) too; normal (n, S +
     D + G D): noise of sigma, mu and psi; the rest as in `sweeps`.
@@ -248,7 +260,7 @@ def proposals(
             x[h + g] = _group_loglik(
                 x, size * g, nodes, start, columns, owner[g], owner[g + 1], cap
             )
-        x[last] = _level(x, s, value, scales)
+        x[last] = _log_importance(x, s, value, scales)
         weight[n] = _surplus(x, bends, h) + x[last]
 
 
@@ -277,13 +289,13 @@ def sweeps(
 ):
     """Run the sweeps of one chain, in place, and keep the state after each.
 
-    x (state,): packed as psi (G D), mu (D), sigma (S), log likelihoods (G), level; candidates
-    (round, state), weights (round,): the proposals; joint (round,), late (sweep, G D + D + D + S +
-    G D + 2 G + 1 + S), that is walk, shift, stretch, own and accept: the noise; nodes (4, node):
-    up, down, positive, total; start, owner, columns: `likelihood.Runs`; bends, ratios, of, factor,
-    half, sums as in `_marginal`; scales (4, S): sd, centre, width, step of log sigma; kept (sweep,
-    state); accepted (1 + G + 1 + S,): counts of moves 1, 2 and the first forms of 4 and 5,
-    added to; spare (3, max(D, G, S)): scratch.
+    x (state,): packed as psi (G D), mu (D), sigma (S), log likelihoods (G), log
+    importance; candidates (round, state), weights (round,): the proposals; joint (round,), late
+    (sweep, G D + D + D + S + G D + 2 G + 1 + S), that is walk, translation, scaling, own and
+    accept: the noise; nodes (4, node): columns of a and b, positive, total; start, owner, columns:
+    `likelihood.Runs`; bends, ratios, of, factor, half, sums as in `_marginal`; scales (4, S): sd,
+    centre, width, step of log sigma; kept (sweep, state); accepted (1 + G + 1 + S,): counts of
+    moves 1, 2 and the first forms of 4 and 5, added to; spare (3, max(D, G, S)): scratch.
     """
     size = ratios.shape[1]
     groups = bends.shape[0]
@@ -293,9 +305,9 @@ def sweeps(
     h = s + count
     last = h + groups
     rounds = weights.shape[0] // kept.shape[0]
-    shift = m + size  # in late: after walk (G D) and the normals of mu (D)
-    stretch = shift + size
-    own = stretch + count
+    translation = m + size  # in late: after walk (G D) and the normals of mu (D)
+    scaling = translation + size
+    own = scaling + count
     accept = own + size * groups
     trial = spare[0]
     for t in range(kept.shape[0]):
@@ -334,11 +346,11 @@ def sweeps(
             variance = sums[j, size + 1] * sums[j, size + 1]
             precision = groups / variance + 1.0 / (sums[j, size + 2] * sums[j, size + 2])
             x[m + j] = middle / variance / precision + late[t, m + j] / math.sqrt(precision)
-        # 4. a common shift of mu and all psi: a walk, or in every other sweep from the surrogate
+        # 4. translation of mu and all psi: a walk, or in every other sweep from the surrogate
         ratio = 0.0
         if t % 2 == 0:
             for j in range(size):
-                push = late[t, shift + j]
+                push = late[t, translation + j]
                 spare[2, j] = push
                 location = sums[j, size + 2]
                 ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (location * location)
@@ -353,7 +365,7 @@ def sweeps(
                         sums[i, j] += bends[g, i, j]
                         sums[i, size] -= bends[g, i, j] * (x[size * g + j] - x[m + j])
             _common(factor, half, sums)
-            _mu(factor, half, sums, late[t], shift, spare[2], 0)
+            _mu(factor, half, sums, late[t], translation, spare[2], 0)
             for j in range(size):
                 spare[2, j] -= x[m + j]
         for g in range(groups):
@@ -376,7 +388,7 @@ def sweeps(
         if t % 2 == 1:
             ratio = late[t, accept + groups + 1]
             for k in range(count):
-                push = WALK / math.sqrt(count) * scales[2, k] * late[t, stretch + k]
+                push = WALK / math.sqrt(count) * scales[2, k] * late[t, scaling + k]
                 longer = math.exp(push)
                 spare[2, k] = longer
                 far = x[s + k] / scales[0, k]
@@ -415,7 +427,7 @@ def sweeps(
                         far = x[m + j] / ratios[1, j]
                         squares += far * far
                 old = x[s + k]
-                push = scales[3, k] * late[t, stretch + k]
+                push = scales[3, k] * late[t, scaling + k]
                 new = old * math.exp(push)
                 ratio = (1.0 - normals) * push
                 ratio -= 0.5 * (squares / (new * new) - squares / (old * old))
@@ -424,8 +436,8 @@ def sweeps(
                     accepted[2 + groups + k] += 1.0
                     x[s + k] = new
         value = _marginal(x, s, bends, ratios, of, factor, half, sums)
-        x[last] = _level(x, s, value, scales)
-        # 6. each group anew, given mu and sigma
+        x[last] = _log_importance(x, s, value, scales)
+        # 6. independence proposal of each group, given mu and sigma
         for g in range(groups):
             at = size * g
             _own(x, m, g, factor, half, sums, late[t], own, trial, 0)
@@ -442,7 +454,7 @@ def sweeps(
 
 @jit
 def cumulants(psi, nodes, start, strata, columns, cap, out):
-    """Twin of `imputation.cumulants`: psi (n, G D), nodes (4, node), out (n, 6 G).
+    """Compiled counterpart of `imputation.cumulants`: psi (n, G D), nodes (4, node), out (n, 6 G).
 
     start (piece + 1,) and columns (piece, 2 + J): runs of one stratum and region; strata (2 G +
     1,): first piece of each stratum.
@@ -457,12 +469,9 @@ def cumulants(psi, nodes, start, strata, columns, cap, out):
             variance = 0.0
             third = 0.0
             for p in range(strata[stratum], strata[stratum + 1]):
-                shift = columns[p, 1]
-                shift += columns[p, 0] * psi[n, g + 2]
-                for j in range(2, columns.shape[1]):
-                    shift += columns[p, j] * psi[n, g + 1 + j]
+                constant = _constant(psi[n], g, columns, p)
                 for i in range(start[p], start[p + 1]):
-                    odds = shift + a * nodes[0, i] + b * nodes[1, i]
+                    odds = constant + a * nodes[0, i] + b * nodes[1, i]
                     if odds > cap:
                         odds = cap
                     rate = 1.0 / (1.0 + math.exp(-odds))

@@ -1,20 +1,19 @@
 """The moves of a chain under the nested prior, in NumPy: vectorised over data sets and chains.
 
-The prior and its surrogate are those of `nested`. A sweep is
+The prior and its surrogate are those of `hierarchy`. A sweep is
 
 1. Three times, a whole new state, proposed from the surrogate of the posterior and accepted with
    the ratio of the posterior to the proposal. These proposals do not depend on the state, so those
    of many sweeps are made at once.
 2. A random-walk step of each group's psi, shaped by the surrogate.
 3. The exact conditional draw of eta, which is mu and all effects, given psi and sigma.
-4. Rows of eta together with the psi of their groups, the interactions held. In turn: a random-walk
-   step of mu, then of the effects of one attribute after the other, level by level; and a draw of
-   all eta from the surrogate, given the interactions.
-5. The scales. In turn: a random-walk step of each log sigma given psi and eta; and a common step of
-   all log sigma with eta and psi drawn anew from the surrogate at the new sigma. Where a layer
-   differs little the first is slow, where it differs much the second.
-6. A new psi of each group, proposed from the surrogate given eta and sigma and accepted group by
-   group.
+4. Translation of rows of eta together with the psi of their groups, given the interactions.
+   Alternately random-walk steps of mu, then of the effects of one attribute after the other, level
+   by level; and an independence proposal of all eta from the surrogate.
+5. Scales. Alternately a random walk of each log sigma given psi and eta; and a random walk of all
+   log sigma with independence proposals of eta and psi from the surrogate at the new sigma. The
+   first is slow in layers that differ little, the second in those that differ much.
+6. An independence proposal of each group's psi from the surrogate, given eta and sigma.
 
 Noise is an argument: the same state and noise give the same state.
 """
@@ -31,7 +30,7 @@ from ..data.logit import Floats
 from ..model.likelihood import LabeledData, loglik
 from .hierarchy import Nesting, draw, draw_effects, eta_given, marginal
 from .moves import sigma_target
-from .surrogate import Surrogate, draw_own, draw_sigma, eliminated, level, quadratic
+from .surrogate import Surrogate, draw_own, draw_sigma, eliminated, log_importance, quadratic
 
 Bools = npt.NDArray[np.bool_]
 
@@ -43,7 +42,7 @@ BLOCK = 200_000  # numbers in a temporary array: a few of them fit into a cache
 
 
 class State(NamedTuple):
-    """Where chains are.
+    """States of the chains.
 
     psi: float64 (data set, chain, group, D); eta: (data set, chain, P, D); sigma: (data set, chain,
     S); loglik: (data set, chain, group), at psi; value: (data set, chain), log marginal likelihood
@@ -58,13 +57,13 @@ class State(NamedTuple):
 
 
 class Noise(NamedTuple):
-    """The randomness of a number of sweeps.
+    """Random numbers of a number of sweeps.
 
     For move 1, in rounds: normal (data set, chain, round, S + (P + G) D), uniform and joint (data
     set, chain, round). For the others, in sweeps: walk (data set, chain, sweep, group, D); eta and
-    shift (..., P, D); scale (..., S); anew (..., (P + G) D); own (..., group, D); accept (..., 2 G
-    + P + S), of moves 2, 4, 5 and 6. joint and accept are Exp(1): a move with log ratio r is
-    accepted where r + noise > 0.
+    translation (..., P, D); scale (..., S); independent (..., (P + G) D); own (..., group, D);
+    accept (..., 2 G + P + S), of moves 2, 4, 5 and 6. joint and accept are Exp(1): a move with
+    log ratio r is accepted where r + noise > 0.
     """
 
     normal: Floats
@@ -72,9 +71,9 @@ class Noise(NamedTuple):
     joint: Floats
     walk: Floats
     eta: Floats
-    shift: Floats
+    translation: Floats
     scale: Floats
-    anew: Floats
+    independent: Floats
     own: Floats
     accept: Floats
 
@@ -146,7 +145,7 @@ def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, nest: Nesting
         now = normal[:, i : i + step]
         chosen = now[..., : len(nest.scales.sd)], uniform[:, i : i + step]
         sigma = draw_sigma(surrogate, nest.scales, *chosen)
-        state = _anew(sigma, now[..., len(nest.scales.sd) :], data, surrogate, nest)
+        state = _draw_states(sigma, now[..., len(nest.scales.sd) :], data, surrogate, nest)
         parts.append((*state, _weight(state, surrogate, nest)))
     columns = [np.concatenate(part, axis=1) for part in zip(*parts, strict=True)]
     shaped = [column.reshape(sets, chains, rounds, *column.shape[2:]) for column in columns]
@@ -161,26 +160,26 @@ def sweep(
     surrogate: Surrogate,
     nest: Nesting,
     step: Step,
-    second: bool = False,
+    independent: bool = False,
 ) -> tuple[State, Accepted]:
     """Make one sweep of every chain.
 
     Parameters
     ----------
     state
-        Not changed.
+        Not modified.
     candidates, noise
         Those of one sweep, without the axis of sweeps but with that of rounds; `noise.walk` and
-        `noise.shift` are already scaled and shaped where they are of walks.
-    second
-        Which form of moves 4 and 5 is made.
+        `noise.translation` are already scaled and shaped where they are of walks.
+    independent
+        Whether moves 4 and 5 have their second form.
 
     Returns
     -------
     The new states, and numbers of acceptances.
     """
     cuts = np.cumsum([data.groups, len(nest.ratio), len(nest.scales.sd)])
-    for_walk, for_shift, for_sigma, for_own = np.split(noise.accept, cuts, axis=-1)
+    for_walk, for_translation, for_sigma, for_own = np.split(noise.accept, cuts, axis=-1)
     # 1. whole new states from the surrogate
     state, joint = _refreshed(state, candidates, noise.joint, surrogate, nest)
     # 2. a random walk of each group
@@ -193,36 +192,36 @@ def sweep(
     # 3. eta given psi and sigma
     state = state._replace(eta=eta_given(state.psi, state.sigma, nest, noise.eta))
     # 4. rows of eta with the psi of their groups, 5. the scales
-    shifted, longer = np.zeros(for_shift.shape, bool), np.zeros(for_sigma.shape, bool)
+    translated, rescaled = np.zeros(for_translation.shape, bool), np.zeros(for_sigma.shape, bool)
     every = np.zeros((*joint.shape, 2), bool)
-    if second:
-        state, every[..., 0] = _shifted_all(
-            state, noise.shift, for_shift[..., 0], data, surrogate, nest
+    if independent:
+        state, every[..., 0] = _translate_all(
+            state, noise.translation, for_translation[..., 0], data, surrogate, nest
         )
         width = JUMP / math.sqrt(state.sigma.shape[-1]) * surrogate.width[:, None]
-        state, every[..., 1] = _stretched_all(
-            state, width * noise.scale, noise.anew, for_sigma[..., 0], data, surrogate, nest
+        state, every[..., 1] = _scale_all(
+            state, width * noise.scale, noise.independent, for_sigma[..., 0], data, surrogate, nest
         )
         half = eliminated(state.sigma, surrogate, nest.scales).half
     else:
-        state, shifted = _shifted(state, noise.shift, for_shift, data, nest)
-        new, longer = _stretched(state, step.sigma[:, None] * noise.scale, for_sigma, nest)
+        state, translated = _translate(state, noise.translation, for_translation, data, nest)
+        new, rescaled = _scale(state, step.sigma[:, None] * noise.scale, for_sigma, nest)
         at = marginal(new, surrogate, nest)
         state, half = state._replace(sigma=new, value=at.value), at.half
-    # 6. each group anew, given eta and sigma
+    # 6. independence proposals of the groups, given eta and sigma
     new = draw_own(half, nest.middle(state.eta), state.sigma, nest.scales, noise.own)
     height = loglik(new, data)
     ratio = height - quadratic(new, surrogate) - state.loglik + quadratic(state.psi, surrogate)
     renewed = ratio + for_own > 0.0
     state = _moved(state, renewed, psi=new, loglik=height)
-    counts = (walked, shifted, longer, every, renewed)
+    counts = (walked, translated, rescaled, every, renewed)
     return state, Accepted(
         joint.sum(axis=1)[:, None], *(n.sum(axis=1, dtype=float) for n in counts)
     )
 
 
 def _moved(state: State, where: Any, **new: Floats) -> State:
-    """Put new parts in the place of old ones where bool (data set, chain) or (.., group) says."""
+    """Replace parts of the states where `where`, bool (data set, chain) or (.., group), is true."""
     old = state._asdict()
     mine = {
         name: where.reshape(*where.shape, *(1,) * (value.ndim - where.ndim))
@@ -233,7 +232,7 @@ def _moved(state: State, where: Any, **new: Floats) -> State:
     )
 
 
-def _anew(
+def _draw_states(
     sigma: Floats, normal: Floats, data: LabeledData, surrogate: Surrogate, nest: Nesting
 ) -> State:
     """Draw states at sigma (data set, n, S) from the surrogate; normal (data set, n, (P + G) D)."""
@@ -252,7 +251,9 @@ def _excess(state: State, surrogate: Surrogate) -> Floats:
 
 def _weight(state: State, surrogate: Surrogate, nest: Nesting) -> Floats:
     """Log ratio of the posterior to the proposal of move 1, up to a constant: (data set, n)."""
-    return _excess(state, surrogate) + level(state.sigma, state.value, surrogate, nest.scales)
+    return _excess(state, surrogate) + log_importance(
+        state.sigma, state.value, surrogate, nest.scales
+    )
 
 
 def _refreshed(
@@ -275,14 +276,14 @@ def _refreshed(
     return _moved(state, latest >= 0, **taken), count
 
 
-def _shifted(
-    state: State, shift: Floats, accept: Floats, data: LabeledData, nest: Nesting
+def _translate(
+    state: State, translation: Floats, accept: Floats, data: LabeledData, nest: Nesting
 ) -> tuple[State, Bools]:
-    """Move 4, first form: the rows of a block have groups of their own, and move on their own."""
+    """Move 4, first form: rows of a block have separate groups, so they move independently."""
     deviation = nest.sds(state.sigma)
     every = np.zeros(accept.shape, dtype=bool)
     for block in nest.blocks():
-        members, by = nest.design[:, block], shift[:, :, block]
+        members, by = nest.design[:, block], translation[:, :, block]
         new = state.psi + members @ by
         height = loglik(new, data)
         pull = by * (by + 2.0 * state.eta[:, :, block]) / np.square(deviation[:, :, block])
@@ -295,7 +296,7 @@ def _shifted(
     return state, every
 
 
-def _shifted_all(
+def _translate_all(
     state: State,
     normal: Floats,
     accept: Floats,
@@ -313,17 +314,17 @@ def _shifted_all(
     return _moved(state, moved, psi=new, eta=eta, loglik=height), moved
 
 
-def _stretched(state: State, by: Floats, accept: Floats, nest: Nesting) -> tuple[Floats, Bools]:
-    """Move 5, first form: sigma given psi and eta, of which each walks on its own."""
+def _scale(state: State, by: Floats, accept: Floats, nest: Nesting) -> tuple[Floats, Bools]:
+    """Move 5, first form: a random walk of each sigma given psi and eta."""
     squares, counts = nest.squares(state.psi, state.eta), nest.counts()
-    longer = state.sigma * np.exp(by)
-    ratio = sigma_target(longer, squares, counts, nest.scales.sd)
+    rescaled = state.sigma * np.exp(by)
+    ratio = sigma_target(rescaled, squares, counts, nest.scales.sd)
     ratio = ratio - sigma_target(state.sigma, squares, counts, nest.scales.sd)
     moved = ratio + accept > 0.0
-    return np.where(moved, longer, state.sigma), moved
+    return np.where(moved, rescaled, state.sigma), moved
 
 
-def _stretched_all(
+def _scale_all(
     state: State,
     by: Floats,
     normal: Floats,
@@ -332,9 +333,9 @@ def _stretched_all(
     surrogate: Surrogate,
     nest: Nesting,
 ) -> tuple[State, Bools]:
-    """Move 5, second form: all of sigma, and eta and psi drawn anew from the surrogate there."""
+    """Move 5, second form: all sigma, with eta and psi drawn from the surrogate there."""
     sigma = state.sigma * np.exp(by)
-    new = _anew(sigma, normal, data, surrogate, nest)
+    new = _draw_states(sigma, normal, data, surrogate, nest)
     prior = by - 0.5 * (np.square(sigma) - np.square(state.sigma)) / np.square(nest.scales.sd)
     ratio = _excess(new, surrogate) + new.value - _excess(state, surrogate) - state.value
     moved = ratio + prior.sum(-1) + accept > 0.0

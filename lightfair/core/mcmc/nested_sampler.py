@@ -1,8 +1,6 @@
-"""The sampler of the nested prior: chains start apart, warm up, and are then drawn from.
+"""The sampler of the nested prior, with the schedule of `sampler` and the moves of `nested_moves`.
 
-What `sampler` is to `moves`, this is to `nested_moves`: warm-up adapts step sizes and refits the
-surrogate, draws adapt nothing, and a kept draw is the state after a sweep. There is no compiled
-form.
+There is no compiled form.
 """
 
 from __future__ import annotations
@@ -13,11 +11,11 @@ import numpy as np
 
 from ..data.logit import Floats
 from ..model.likelihood import LabeledData, loglik
-from .hierarchy import Nesting, draw, expand_nested, marginal, shift_shapes
+from .hierarchy import Nesting, draw, expand_nested, marginal, translation_shapes
 from .jit import compiles
 from .nested_moves import ROUNDS, Accepted, Candidates, Noise, State, Step, make_noise, propose
 from .nested_moves import sweep as one_sweep
-from .sampler import BLOCK, Progress, drawn, longer, numpy_seconds, warmed
+from .sampler import BLOCK, Progress, adapt_step, drawn, numpy_seconds, warmed
 from .surrogate import Surrogate, refit, walk_shape
 
 
@@ -39,7 +37,7 @@ class NestedDraws(NamedTuple):
 
 
 class NestedChains(NamedTuple):
-    """Chains at a moment, and all that is needed to go on; jit: whether to impute compiled."""
+    """Current states, and everything needed to continue; jit: whether imputation is compiled."""
 
     state: State
     data: LabeledData
@@ -68,18 +66,18 @@ def warm_up(
 def take_draws(
     chains: NestedChains, draws: int, *, progress: Progress | None = None
 ) -> tuple[NestedChains, NestedDraws]:
-    """Go on for a number of draws; `chains` itself stays, but for its generator."""
+    """Continue for a number of draws; `chains` itself is not changed, except for its generator."""
     groups, rows = chains.nest.design.shape
     sets, count = chains.state.value.shape
     per_sweep = sets * count * ROUNDS * len(chains.nest.scales.own) * 2 * (groups + rows)
-    size = 2 * max(1, BLOCK // (2 * per_sweep))  # moves come in two forms, in turn
+    size = 2 * max(1, BLOCK // (2 * per_sweep))  # moves alternate between two forms
     chains, parts = drawn(chains, draws, size, _run, progress)
     kept = _joined(parts)
     return chains, NestedDraws(kept.psi, kept.eta, kept.sigma)
 
 
 def _begin(data: LabeledData, nest: Nesting, chains: int, rng: np.random.Generator) -> NestedChains:
-    """Draw first states from the surrogate, half as wide again, so that chains start apart."""
+    """Draw overdispersed starts: from the surrogate, with 1.5 times its standard deviations."""
     surrogate = expand_nested(data, nest)
     sets, groups, size = surrogate.linear.shape
     rows, count = len(nest.ratio), len(nest.scales.sd)
@@ -96,14 +94,14 @@ def _begin(data: LabeledData, nest: Nesting, chains: int, rng: np.random.Generat
 
 
 def _adapted(chains: NestedChains) -> NestedChains:
-    """Chains with the steps that their rates of acceptance ask for."""
+    """Adapt the step sizes to the acceptance rates."""
     step, rate = chains.step, chains.accepted
-    psi, eta = longer(step.psi, rate.psi, 0.3), longer(step.eta, rate.eta, 0.3)
-    return chains._replace(step=Step(psi, eta, longer(step.sigma, rate.sigma, 0.4)))
+    rates, targets = (rate.psi, rate.eta, rate.sigma), (0.3, 0.3, 0.4)
+    return chains._replace(step=Step(*map(adapt_step, step, rates, targets)))
 
 
 def _refitted(chains: NestedChains, history: list[State]) -> NestedChains:
-    """Refit the surrogate to the latter half of the states met so far."""
+    """Refit the surrogate to the latter half of the states visited so far."""
     every = _joined(history)
     length = every.value.shape[2]
     recent = [
@@ -121,10 +119,10 @@ def _run(chains: NestedChains, sweeps: int) -> tuple[NestedChains, State]:
     noise = make_noise(chains.rng, chains.state.value.shape, sweeps, nest)
     shapes = step.psi[..., None, None] * walk_shape(surrogate, nest.scales)
     walk = (shapes[:, None, None] @ noise.walk[..., None])[..., 0]
-    across = step.eta[..., None, None] * shift_shapes(surrogate, nest)
-    shift = (across[:, None, None] @ noise.shift[..., None])[..., 0]
-    shift[:, :, 1::2] = noise.shift[:, :, 1::2]  # of every other sweep: for a draw, not a walk
-    noise = noise._replace(walk=walk, shift=shift)
+    across = step.eta[..., None, None] * translation_shapes(surrogate, nest)
+    shift = (across[:, None, None] @ noise.translation[..., None])[..., 0]
+    shift[:, :, 1::2] = noise.translation[:, :, 1::2]  # a draw in every other sweep, not a walk
+    noise = noise._replace(walk=walk, translation=shift)
     candidates = propose(noise, chains.data, surrogate, nest)
     state = chains.state
     kept: list[State] = []
@@ -136,7 +134,7 @@ def _run(chains: NestedChains, sweeps: int) -> tuple[NestedChains, State]:
             State(*(x[:, :, rounds] for x in candidates.state)), candidates.weight[:, :, rounds]
         )
         state, counts = one_sweep(
-            state, at_hand, part, chains.data, surrogate, nest, step, second=t % 2 == 1
+            state, at_hand, part, chains.data, surrogate, nest, step, independent=t % 2 == 1
         )
         kept.append(state)
         total.append(counts)

@@ -1,4 +1,4 @@
-"""The surrogate: a Gaussian stand-in for the posterior, from which whole states are proposed.
+"""The surrogate: a Gaussian approximation of the posterior, from which whole states are proposed.
 
 Each group's log likelihood is replaced by a quadratic in its coordinates psi. The model is then
 Gaussian in (mu, psi) given sigma, both integrate out in closed form, and given any sigma an exact
@@ -6,8 +6,8 @@ draw of all the rest costs a Cholesky factor of each group. sigma itself is prop
 of its prior and a log-normal.
 
 The quadratic is first the expansion of the log likelihood at the joint mode. The sampler's
-warm-up refits it, by least squares, to the log likelihoods that its chains have met: where scores
-pile up in one or two places (naive Bayes scores of COMPAS, 1,000 labels) the posterior is a
+warm-up refits it, by least squares, to the log likelihoods that its chains have visited: where
+scores cluster at one or two values (naive Bayes scores of COMPAS, 1,000 labels) the posterior is a
 curved ridge, the expansion's proposals are accepted at a rate of 0.00, those of the fitted
 quadratic at 0.4 to 0.7.
 
@@ -32,7 +32,7 @@ ENOUGH = 1.5  # states that a refit needs, in units of its coefficients
 
 
 class Surrogate(NamedTuple):
-    """All that a proposal needs.
+    """Quadratic log likelihoods of the groups, and the log-normal part of the proposal of sigma.
 
     curvature: float64 (data set, group, D, D), positive semi-definite, and linear: (data set,
     group, D), so that a group's log likelihood is about psi . linear - psi . curvature . psi / 2;
@@ -49,7 +49,7 @@ class Marginal(NamedTuple):
     """The surrogate posterior at given sigma, with mu and psi integrated out.
 
     value: (data set, n), log marginal likelihood of sigma. The rest is what `draw` needs, with the
-    axes of the matrices first, as in `batched`: half, [L' | L^-1 S [H | h]] of each group, L the
+    axes of the matrices first, as in `linalg`: half, [L' | L^-1 S [H | h]] of each group, L the
     Cholesky factor of I + S H S, (D, 2 D + 1, data set, group, n); top, the same of mu in units of
     its location, (D, D + 1, data set * n).
     """
@@ -82,10 +82,10 @@ def marginal(sigma: Floats, surrogate: Surrogate, scales: Scales) -> Marginal:
 
 
 class Own(NamedTuple):
-    """What integrating a group's xi out leaves: a quadratic in the middle of its psi.
+    """A group after integrating its xi out: a quadratic in the mean of its psi.
 
     value: (data set, group, n); half: as in `Marginal`; bend: (D, D + 1, data set, group, 1), [H |
-    h]; taken: (D, D + 1, data set, group, n), what is to be subtracted from it.
+    h]; taken: (D, D + 1, data set, group, n), to be subtracted from it.
     """
 
     value: Floats
@@ -158,7 +158,7 @@ def draw(
 def draw_common(
     away: Floats, sigma: Floats, surrogate: Surrogate, scales: Scales, for_mu: Floats
 ) -> Floats:
-    """Draw mu given how far each psi is away from it, from the surrogate posterior at sigma.
+    """Draw mu given psi - mu of each group, from the surrogate posterior at sigma.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def draw_sigma(surrogate: Surrogate, scales: Scales, normal: Floats, uniform: Fl
     return np.where(uniform[..., None] < 0.5, np.abs(normal) * scales.sd, fitted)
 
 
-def level(sigma: Floats, value: Floats, surrogate: Surrogate, scales: Scales) -> Floats:
-    """Log ratio of the surrogate posterior of sigma to its proposal, up to a constant.
+def log_importance(sigma: Floats, value: Floats, surrogate: Surrogate, scales: Scales) -> Floats:
+    """Log importance weight of sigma: surrogate posterior over proposal, up to a constant.
 
     sigma (data set, n, S) and `value`, its log marginal likelihood (data set, n).
     """
@@ -230,23 +230,26 @@ def quadratic(psi: Floats, surrogate: Surrogate) -> Floats:
 
 
 def walk_shape(surrogate: Surrogate, scales: Scales) -> Floats:
-    """Shape of a walk in psi: a root of (H + S^-2)^-1 at the centre of sigma, (.., group, D, D)."""
+    """Shape of the random walk of psi, (data set, group, D, D), at the centre of sigma."""
     spread = scales.spread(np.exp(surrogate.centre))[:, None]
-    scaled = spread[..., :, None] * surrogate.curvature * spread[..., None, :]
-    factor = np.linalg.cholesky(scaled + np.eye(len(scales.own)))
-    return np.asarray(spread[..., :, None] * np.swapaxes(np.linalg.inv(factor), -1, -2))
+    return covariance_root(surrogate.curvature, spread)
 
 
-def shift_shape(surrogate: Surrogate, scales: Scales) -> Floats:
-    """Shape of a walk of mu and all psi together: a root of the inverse precision of mu.
+def translation_shape(surrogate: Surrogate, scales: Scales) -> Floats:
+    """Shape of the random walk of mu and all psi together, (data set, D, D).
 
-    With xi = (psi - mu) / spread held, that precision is the sum of the curvatures plus the
+    With xi = (psi - mu) / spread fixed, the precision of mu is the sum of the curvatures plus the
     prior's, at the centre of sigma.
     """
     location = scales.location(np.exp(surrogate.centre))
-    scaled = location[..., :, None] * surrogate.curvature.sum(axis=1) * location[..., None, :]
-    factor = np.linalg.cholesky(scaled + np.eye(len(scales.own)))
-    return np.asarray(location[..., :, None] * np.swapaxes(np.linalg.inv(factor), -1, -2))
+    return covariance_root(surrogate.curvature.sum(axis=1), location)
+
+
+def covariance_root(curvature: Floats, sd: Floats) -> Floats:
+    """Root of (H + diag(sd)^-2)^-1: H (..., D, D), sd (..., D) -> (..., D, D)."""
+    scaled = sd[..., :, None] * curvature * sd[..., None, :]
+    factor = np.linalg.cholesky(scaled + np.eye(sd.shape[-1]))
+    return np.asarray(sd[..., :, None] * np.swapaxes(np.linalg.inv(factor), -1, -2))
 
 
 def expand(
@@ -254,10 +257,10 @@ def expand(
 ) -> Surrogate:
     """Expand the log likelihood to second order at the joint mode, sigma at its prior median.
 
-    mode: finds the most probable psi, (data set, group, D), under a surrogate; None for the prior
+    mode: returns the most probable psi, (data set, group, D), under a surrogate; None for the prior
     of `marginal`. The curvature is the observed one where that is positive semi-definite, else
-    Fisher's. The mode is found by scoring, with steps of at most 1; where it has not settled after
-    50 the expansion is a little worse, and the refits repair it.
+    Fisher's. The mode is found by scoring, with steps of at most 1; if it has not converged after
+    50 the expansion is slightly worse, and the refits repair it.
     """
     groups = data.groups
     segments = len(data.start) - 1
@@ -300,20 +303,20 @@ def refit(surrogate: Surrogate, psi: Floats, sigma: Floats, loglik: Floats) -> S
     Parameters
     ----------
     surrogate
-        Kept where the draws of a group have not moved, where states are too few for a fit, and
-        where a fit to half of the states is no better than it on the other half.
+        Kept where the draws of a group have not moved, where there are too few states for a fit,
+        and where a fit to half of the states is not better on the other half.
     psi, sigma, loglik
-        float64 (data set, n, group, D), (data set, n, S) and (data set, n, group): states met and
-        their log likelihoods, chain by chain, so that halves are of different chains.
+        float64 (data set, n, group, D), (data set, n, S) and (data set, n, group): visited states
+        and their log likelihoods, chain by chain, so that halves are of different chains.
 
     Notes
     -----
     Least squares minimises the variance of the log acceptance ratio. Negative curvature is set
     to 0, so that the surrogate posterior is proper at every sigma. A small ridge, in units of the
-    spread of the draws, keeps directions flat that the chains have not explored. With fewer states
-    than `ENOUGH` times the coefficients (9 with 3 coordinates, 54 with 9) a fit is worse than none;
-    with 100,000 labels one to states that are not yet where the posterior is can be worse, too,
-    than the expansion, which is all but exact there.
+    spread of the draws, keeps unexplored directions flat. With fewer states
+    than `ENOUGH` times the coefficients (9 with 3 coordinates, 54 with 9) a fit is worse than none.
+    With 100,000 labels a fit to states far from the posterior mode can also be worse than the
+    expansion, which is nearly exact there.
     """
     low, centre, high = np.quantile(np.log(sigma), [0.16, 0.5, 0.84], axis=1)
     width = np.maximum(0.5 * (high - low), 0.1)

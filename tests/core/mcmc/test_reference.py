@@ -1,4 +1,4 @@
-"""Posterior summaries against long NUTS runs of three other programs (tests/fixtures).
+"""Posterior summaries against long NUTS runs of three other programs (tests/core/fixtures).
 
 Tolerances are 4 standard errors, ours and theirs together. The NUTS runs have 50 to 100 times more
 effective draws, so the errors are mostly ours.
@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lightfair import ScoreTable, score_table
+from lightfair.core.data.binning import score_table
 from lightfair.core.data.logit import logit_of
 from lightfair.core.data.nodes import CELL_WIDTH, Cells
 from lightfair.core.data.rows import score_data
+from lightfair.core.data.table import ScoreTable
 from lightfair.core.fit import draw_posterior
 from lightfair.core.mcmc.convergence import diagnose, gate, mcse_mean
 from lightfair.core.mcmc.sampler import take_draws, warm_up
@@ -27,8 +28,8 @@ from lightfair.core.model.likelihood import labeled_nodes
 from lightfair.core.model.scales import curve_scales
 from lightfair.core.settings import Settings
 
-FIXTURES = Path(__file__).parent / "fixtures"
-SHARED = Path(__file__).parents[2] / "shared" / "reference"
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+SHARED = Path(__file__).parents[4] / "shared" / "reference"
 LABELS = [10, 100, 1000]
 PROBS = {"q2.5": 0.025, "q50": 0.5, "q97.5": 0.975}
 ERRORS = 4.0

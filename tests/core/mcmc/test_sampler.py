@@ -20,7 +20,7 @@ from lightfair.core.mcmc.convergence import mcse_mean
 from lightfair.core.mcmc.jit import available, compiles
 from lightfair.core.mcmc.moves import make_noise, pack, propose, sweep, unpack
 from lightfair.core.mcmc.sampler import take_draws, warm_up
-from lightfair.core.mcmc.surrogate import expand, level, marginal
+from lightfair.core.mcmc.surrogate import expand, log_importance, marginal
 from lightfair.core.model.curve import FAMILIES, features
 from lightfair.core.model.likelihood import labeled_nodes, loglik
 from lightfair.core.model.regions import no_regions
@@ -185,7 +185,7 @@ def test_proposals_carry_their_weight(scales):
         proposal -= 0.5 * np.linalg.slogdet(covariance)[1]
         # level is log prior less log mixture
         proposal -= 0.5 * ((sigma / scales.sd) ** 2).sum()
-        proposal -= naive.level(sigma, 0.0, surrogate.centre[0], surrogate.width[0], scales)
+        proposal -= naive.importance(sigma, 0.0, surrogate.centre[0], surrogate.width[0], scales)
         wanted[k] = naive.log_posterior([[first], others], psi, mu, sigma, scales) - proposal
     got = made.weight[0] - made.weight[0, 0, 0]
     np.testing.assert_allclose(got, wanted - wanted[0, 0], rtol=0, atol=1e-8)
@@ -221,8 +221,8 @@ def test_states_keep_their_own_books(monkeypatch, form, scales):
     state = unpack(now.packed, 3, scales)
     np.testing.assert_allclose(state.loglik, loglik(state.psi, seen), rtol=1e-9)
     value = marginal(state.sigma, now.surrogate, scales).value
-    wanted = level(state.sigma, value, now.surrogate, scales)
-    np.testing.assert_allclose(state.level, wanted, rtol=1e-9, atol=1e-9)
+    wanted = log_importance(state.sigma, value, now.surrogate, scales)
+    np.testing.assert_allclose(state.importance, wanted, rtol=1e-9, atol=1e-9)
 
 
 # Runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
-from cases import CURVE, place
+from cases import CURVE, place, random_sigma, random_surrogate
 
 from lightfair.core.data.logit import logit_of
 from lightfair.core.mcmc.surrogate import (
@@ -13,32 +13,15 @@ from lightfair.core.mcmc.surrogate import (
     draw,
     draw_sigma,
     expand,
-    level,
+    log_importance,
     marginal,
     quadratic,
     refit,
-    shift_shape,
+    translation_shape,
     walk_shape,
 )
 from lightfair.core.model.curve import features
 from lightfair.core.model.likelihood import labeled_nodes, loglik
-
-
-def random_surrogate(seed, scales=CURVE, sets=2, groups=3):
-    """Curvatures of full rank, but for one group that has none."""
-    rng = np.random.default_rng(seed)
-    size = len(scales.own)
-    root = rng.normal(0.0, 2.0, (sets, groups, size, size))
-    linear = rng.normal(0.0, 3.0, (sets, groups, size))
-    root[0, 1] = linear[0, 1] = 0.0
-    centre = np.log(scales.sd) + rng.normal(0.0, 0.3, (sets, len(scales.sd)))
-    width = rng.uniform(0.3, 1.0, (sets, len(scales.sd)))
-    return Surrogate(root @ np.swapaxes(root, -1, -2), linear, centre, width)
-
-
-def random_sigma(seed, scales=CURVE, sets=2, n=4):
-    noise = np.random.default_rng(seed).normal(0.0, 1.0, (sets, n, len(scales.sd)))
-    return scales.sd * np.exp(noise)
 
 
 def labeled(scales, seed, count, sets=2, groups=2):
@@ -116,7 +99,7 @@ def test_sigma_near_zero_pools_the_groups(scales):
     gone = scales.common_of < len(scales.sd)  # a location in units of sigma goes to nought
     np.testing.assert_allclose(mean[..., gone], 0.0, atol=1e-7)
     assert np.isfinite(at.value).all()
-    assert np.isfinite(level(sigma, at.value, surrogate, scales)).all()
+    assert np.isfinite(log_importance(sigma, at.value, surrogate, scales)).all()
     if len(scales.own) == 3:
         for r in range(2):
             pooled = surrogate.curvature[r].sum(0) + np.diag(scales.common**-2)
@@ -134,10 +117,10 @@ def test_without_likelihood_sigma_is_free(scales):
 def test_level_equals_naive(scales):
     surrogate, sigma = random_surrogate(10, scales), random_sigma(11, scales)
     value = np.random.default_rng(12).normal(size=(2, 4))
-    got = level(sigma, value, surrogate, scales)
+    got = log_importance(sigma, value, surrogate, scales)
     for r in range(2):
         for i in range(4):
-            wanted = naive.level(
+            wanted = naive.importance(
                 sigma[r, i], value[r, i], surrogate.centre[r], surrogate.width[r], scales
             )
             np.testing.assert_allclose(got[r, i], wanted, rtol=1e-12)
@@ -150,7 +133,7 @@ def test_sigma_is_proposed_from_the_density_in_level(scales):
     n = 200_000
     normal = rng.standard_normal((1, n, len(scales.sd)))
     sigma = draw_sigma(surrogate, scales, normal, rng.random((1, n)))
-    ratio = 2.0 * np.exp(level(sigma, np.zeros((1, n)), surrogate, scales))[0]
+    ratio = 2.0 * np.exp(log_importance(sigma, np.zeros((1, n)), surrogate, scales))[0]
     parts = ratio[:, None] * np.column_stack([np.ones(n), sigma[0]])
     wanted = np.append(1.0, scales.sd * np.sqrt(2.0 / np.pi))
     error = parts.std(axis=0) / np.sqrt(n)
@@ -178,7 +161,7 @@ def test_walk_shape_is_a_root_of_the_covariance_given_mu(scales):
 
 def test_shift_shape_is_a_root_of_the_covariance_of_a_common_shift(scales):
     surrogate = random_surrogate(18, scales)
-    root = shift_shape(surrogate, scales)
+    root = translation_shape(surrogate, scales)
     for r in range(2):
         _, location = naive.sds(np.exp(surrogate.centre[r]), scales)
         precision = surrogate.curvature[r].sum(0) + np.diag(np.power(location, -2.0))
