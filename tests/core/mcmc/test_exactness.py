@@ -199,10 +199,13 @@ def numpy_form(monkeypatch):
 # right kernels; the surrogate of other labels is poor, and leaves more to moves 2 to 5
 
 
-@pytest.mark.parametrize("options", [{}, {"sweeps": 4}, {"away": 2}])
 @pytest.mark.parametrize(
-    "name",
-    ["plain curve", "plain trusted", "nested curve", pytest.param("nested trusted", marks=slow)],
+    "name, options",
+    [
+        pytest.param(name, options, marks=slow if name.startswith("nested") and options else ())
+        for name in ("plain curve", "plain trusted", "nested curve", "nested trusted")
+        for options in ({}, {"sweeps": 4}, {"away": 2})
+    ],
 )
 def test_right_kernel_passes(name, options):
     assert found(model(name), **options) == []
@@ -239,7 +242,12 @@ def test_right_kernel_passes_elsewhere(case, groups, options):
 
 @pytest.mark.parametrize(
     "name, astray",
-    [("plain curve", 1), ("plain curve", 2), ("nested curve", 1), ("nested curve", 4)],
+    [
+        ("plain curve", 1),
+        ("plain curve", 2),
+        ("nested curve", 1),
+        pytest.param("nested curve", 4, marks=slow),
+    ],
 )
 def test_rejects_labels_of_another_group_or_data_set(name, astray):
     names = found(model(name), astray=astray)
@@ -325,15 +333,16 @@ def flat_scales(right):
 
 
 FLAT = NEST._replace(ratio=9.0 * NEST.ratio)
+LONG = {"sweeps": 8}
 POOR = {"away": 2, "sweeps": 4}
 WRONG = [
     (moves, "sigma_target", no_jacobian, {}, "sigma"),
-    (moves, "log_importance", lambda right: lambda sigma, value, *rest: value, {}, "sigma"),
-    (moves, "quadratic", zero_quadratic, {}, "log likelihood 0"),
-    (moves, "draw_common", wide(1), POOR, ""),
+    (moves, "log_importance", lambda right: lambda sigma, value, *rest: value, LONG, "sigma"),
+    (moves, "quadratic", zero_quadratic, LONG, "log likelihood"),
+    (moves, "draw_common", wide(1), {"away": 2, "sweeps": 8}, ""),
     (moves, "draw_own", wide(1), POOR, ""),
     (moves, "_scale_all", flat_scales, POOR, "sigma"),
-    (nested_moves, "sigma_target", no_jacobian, {}, "sigma"),
+    (nested_moves, "sigma_target", no_jacobian, {"away": 2, "sweeps": 7}, "sigma"),
     (nested_moves, "quadratic", zero_quadratic, {}, "log likelihood"),
     (nested_moves, "draw_effects", wide(1), POOR, ""),
     (nested_moves, "draw_own", wide(1), POOR, ""),
@@ -345,7 +354,14 @@ WRONG = [
 
 @pytest.mark.parametrize(
     "module, function, wrong, options, reveals",
-    [pytest.param(*case, id=f"{case[0].__name__.split('.')[-1]}.{case[1]}") for case in WRONG],
+    [
+        pytest.param(
+            *case,
+            id=f"{case[0].__name__.split('.')[-1]}.{case[1]}",
+            marks=slow if case[0] is nested_moves and case[1].startswith(("draw", "quad")) else (),
+        )
+        for case in WRONG
+    ],
 )
 def test_rejects_a_wrong_move(monkeypatch, module, function, wrong, options, reveals):
     made = model("plain curve" if module is moves else "nested curve")

@@ -339,7 +339,7 @@ def test_two_data_sets_side_by_side():
 
 @pytest.mark.parametrize("value", ["Nested", 1, None, "yes"])
 def test_hierarchical_is_one_of_three(value):
-    with pytest.raises(ValueError, match=r'hierarchical must be True, False or "nested"; got'):
+    with pytest.raises(ValueError, match="hierarchical must be"):
         Settings(hierarchical=value)
 
 

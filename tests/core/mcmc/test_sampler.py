@@ -185,7 +185,7 @@ def test_proposals_carry_their_weight(scales):
         proposal -= 0.5 * np.linalg.slogdet(covariance)[1]
         # level is log prior less log mixture
         proposal -= 0.5 * ((sigma / scales.sd) ** 2).sum()
-        proposal -= naive.importance(sigma, 0.0, surrogate.centre[0], surrogate.width[0], scales)
+        proposal -= naive.log_importance(sigma, 0.0, surrogate.centre[0], surrogate.width[0], scales)
         wanted[k] = naive.log_posterior([[first], others], psi, mu, sigma, scales) - proposal
     got = made.weight[0] - made.weight[0, 0, 0]
     np.testing.assert_allclose(got, wanted - wanted[0, 0], rtol=0, atol=1e-8)
@@ -197,7 +197,7 @@ def one_sweep(seed, scales):
     noise = make_noise(np.random.default_rng(10), (2, 3), 1, 2, scales)
     noise = noise._replace(walk=0.3 * noise.walk)
     made = propose(noise, seen, start.surrogate, scales)
-    return start, (start.packed, made, noise, seen, scales, start.surrogate, start.step)
+    return start, (start.packed, made, noise, seen, start.surrogate, scales, start.step)
 
 
 def test_sweep_is_a_function(scales):
