@@ -185,7 +185,9 @@ def test_proposals_carry_their_weight(scales):
         proposal -= 0.5 * np.linalg.slogdet(covariance)[1]
         # level is log prior less log mixture
         proposal -= 0.5 * ((sigma / scales.sd) ** 2).sum()
-        proposal -= naive.log_importance(sigma, 0.0, surrogate.centre[0], surrogate.width[0], scales)
+        proposal -= naive.log_importance(
+            sigma, 0.0, surrogate.centre[0], surrogate.width[0], scales
+        )
         wanted[k] = naive.log_posterior([[first], others], psi, mu, sigma, scales) - proposal
     got = made.weight[0] - made.weight[0, 0, 0]
     np.testing.assert_allclose(got, wanted - wanted[0, 0], rtol=0, atol=1e-8)
