@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..core.data.columns import is_missing, number_of
 from ..core.data.logit import Floats, logit_of
@@ -28,7 +28,7 @@ from ..core.data.nodes import (
     clip_bounds,
     settled,
 )
-from ..core.data.rows import WEIGHTS, score_data
+from ..core.data.rows import WEIGHTS, ScoreData, score_data
 from ..core.data.table import ScoreTable
 from .sql import Terms
 
@@ -83,19 +83,16 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         )
     counts = Counts(missing_as_group=missing_rows)
     if terms.missing == "drop":
-        counts = Counts(dropped=missing_rows)
-        columns, count = _subset(columns, ~missing), count[~missing]
-    weight = weight_sq = count
-    if terms.weighted:
-        weight, weight_sq = (_numbers(columns, f"weight_{name}") for name in ("sum", "sq_sum"))
+        counts, count = Counts(dropped=missing_rows), count[~missing]
+        kept = np.flatnonzero(~missing)
+        columns = {name: [values[at] for at in kept] for name, values in columns.items()}
+    weight, weight_sq = (_numbers(columns, name) for name in ("weight_sum", "weight_sq_sum"))
     decided = terms.threshold is None
     data = score_data(
         columns["label"],
         # any score that is on the right side of the threshold
         np.zeros(len(count)) if decided else columns["predicted"],
-        sensitive_features={
-            name: columns[level] for name, level in zip(terms.attributes, levels, strict=True)
-        },
+        sensitive_features=dict(zip(terms.attributes, map(columns.get, levels), strict=True)),
         y_pred=columns["predicted"] if decided else None,
         threshold=0.5 if decided else terms.threshold,
         sample_weight=weight if terms.weighted else None,
@@ -104,18 +101,12 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         missing=terms.missing,
     )
     if not decided:
-        _check_thresholds(columns["threshold"], data.group, data.groups, data.threshold)
-        counts += Counts(ties=int(_numbers(columns, "ties", 0, count, whole=True).sum()))
+        _check_thresholds(columns["threshold"], data)
+    ties = _numbers(columns, "ties", 0, count, whole=True)
     label = np.where(data.label < 0, UNLABELED, data.label)
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + label
-    is_point = np.array([not is_missing(value) for value in columns["point"]])
-    sums = [stratum, count, weight, weight_sq]
-    points, cells = settled(
-        len(data.groups),
-        terms.clip,
-        _points(_subset(columns, is_point), [values[is_point] for values in sums], terms),
-        _cells(_subset(columns, ~is_point), [values[~is_point] for values in sums], terms),
-    )
+    points, cells = _points_and_cells(columns, terms.clip, stratum, count, weight, weight_sq)
+    points, cells = settled(len(data.groups), terms.clip, points, cells)
     return ScoreTable(
         data.groups,
         terms.clip,
@@ -126,7 +117,7 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         parts=data.parts,
         threshold=data.threshold,
         weighted=bool(terms.weighted),
-        counts=counts + Counts(merged_levels=data.counts.merged_levels),
+        counts=replace(counts, ties=int(ties.sum()), merged_levels=data.counts.merged_levels),
     )
 
 
@@ -145,39 +136,40 @@ def _check_totals(columns: Columns, count: Floats) -> None:
             raise ValueError(message.format(invalid))
 
 
-def _check_thresholds(
-    values: list[Any], group: npt.NDArray[np.int32], groups: tuple[str, ...], threshold: Any
-) -> None:
-    for code, value in zip(group, values, strict=True):
-        cut = threshold[groups[code]] if isinstance(threshold, dict) else threshold
+def _check_thresholds(values: list[Any], data: ScoreData) -> None:
+    for code, value in zip(data.group, values, strict=True):
+        group, cut = data.groups[code], data.threshold
+        cut = cut[group] if isinstance(cut, dict) else cut
         if number_of(value) != cut:
             raise ValueError(
-                f"threshold of {show(groups[code])} must be {cut}; got {show(value)}; if the "
-                "database writes the levels of groups in another way, cast them to text in a view"
+                f"threshold of {show(group)} must be {cut}; got {show(value)}; if the database "
+                "writes the levels of groups in another way, cast them to text in a view"
             )
 
 
-def _points(columns: Columns, sums: list[Any], terms: Terms) -> Points:
-    """Points, with NumPy's logit, so that they are those of a table of arrays to the last digit."""
-    score = _numbers(columns, "point", 0, 1)
-    check_edges(score, terms.clip)
-    return Points(sums[0], logit_of(score, terms.clip), *sums[1:])
+def _points_and_cells(
+    columns: Columns, clip: float, stratum: Any, count: Floats, weight: Floats, weight_sq: Floats
+) -> tuple[Points, Cells]:
+    """Rows of the result as points or cells.
 
-
-def _cells(columns: Columns, sums: list[Any], terms: Terms) -> Cells:
-    stratum, count, weight, _ = sums
-    low, high = clip_bounds(terms.clip) / CELL_WIDTH
-    cell = _numbers(columns, "cell", low - 2, high + 1, whole=True)
-
-    def powers(name: str, mass: Floats) -> list[Floats]:
-        limits = [mass * (0.5 * CELL_WIDTH) ** j + ROUNDING * (mass + 1.0) for j in (1, 2, 3)]
-        return [_numbers(columns, f"{name}{j}", -b, b) for j, b in enumerate(limits, 1)]
-
-    sums_of_powers = powers("power", count)
-    if terms.weighted:
-        pairs = zip(sums_of_powers, powers("weight_power", weight), strict=True)
-        sums_of_powers = [np.where(stratum % 3 != UNLABELED, *pair) for pair in pairs]
-    return Cells(stratum, cell.astype(np.int64), *sums[1:], *sums_of_powers)
+    The logit of a point is NumPy's, so that it is that of a table of arrays to the last digit.
+    """
+    is_point = np.array([not is_missing(value) for value in columns["point"]])
+    score = _numbers(columns, "point", 0, 1, where=is_point)
+    check_edges(score[is_point], clip)
+    low, high = clip_bounds(clip) / CELL_WIDTH
+    cell = _numbers(columns, "cell", low - 2, high + 1, whole=True, where=~is_point)
+    powers = []
+    for j in (1, 2, 3):
+        for name, mass in (("power", count), ("weight_power", weight)):
+            most = mass * (0.5 * CELL_WIDTH) ** j + ROUNDING * (mass + 1.0)
+            powers.append(_numbers(columns, f"{name}{j}", -most, most, where=~is_point))
+    labeled = stratum % 3 != UNLABELED
+    powers = [np.where(labeled, *pair) for pair in zip(powers[::2], powers[1::2], strict=True)]
+    sums = (count, weight, weight_sq)
+    points = (stratum, logit_of(np.where(is_point, score, 0.5), clip), *sums)
+    cells = (stratum, cell.astype(np.int64), *sums, *powers)
+    return Points(*(v[is_point] for v in points)), Cells(*(v[~is_point] for v in cells))
 
 
 def _records(rows: Iterable[Any]) -> list[dict[str, Any]]:
@@ -222,20 +214,22 @@ def _terms(records: list[dict[str, Any]]) -> Terms:
 
 
 def _numbers(
-    columns: Columns, name: str, low: Any = 0, high: Any = math.inf, *, whole: bool = False
+    columns: Columns,
+    name: str,
+    low: Any = 0,
+    high: Any = math.inf,
+    *,
+    whole: bool = False,
+    where: Any = True,
 ) -> Floats:
-    """A column as float64; ValueError unless all are finite and within bounds."""
+    """A column as float64, 0 elsewhere than `where`; ValueError unless finite and within bounds."""
     values = [number_of(value) for value in columns[name]]
     array = np.array([math.nan if value is None else value for value in values], np.float64)
     good = (array >= low) & (array <= high) & np.isfinite(array)
     if whole:
         good &= (array == np.floor(array)) & (array <= 2**53)
+    good |= ~np.array(where)
     if not good.all():
         value, kind = columns[name][int(np.argmin(good))], "whole numbers" if whole else "numbers"
         raise ValueError(f"{name} must hold {kind} in its range; got {show(value)}; {WHOLE_RESULT}")
-    return array
-
-
-def _subset(columns: Columns, mask: npt.NDArray[np.bool_]) -> Columns:
-    kept = np.flatnonzero(mask)
-    return {name: [values[at] for at in kept] for name, values in columns.items()}
+    return np.where(where, array, 0.0)

@@ -47,7 +47,7 @@ class Dialect(NamedTuple):
     """Differences between databases.
 
     double, text: names of types. quote: of identifiers. backslash: whether it escapes characters in
-    text. is_nan, is_float4: tests of a column; the latter None if there are no four-byte floats.
+    text. is_nan, is_float4: tests of a column for NaN and for four-byte floats.
     """
 
     double: str
@@ -55,24 +55,17 @@ class Dialect(NamedTuple):
     quote: str
     backslash: bool
     is_nan: str
-    is_float4: str | None
+    is_float4: str
 
+
+POSTGRES_FLOAT4 = "CAST(PG_TYPEOF({}) AS TEXT) = 'real'"
 
 DIALECTS = {
     "duckdb": Dialect("DOUBLE", "VARCHAR", '"', False, "ISNAN({})", "TYPEOF({}) = 'FLOAT'"),
     "spark": Dialect("DOUBLE", "STRING", "`", True, "ISNAN({})", "TYPEOF({}) = 'float'"),
-    "postgres": Dialect(
-        "DOUBLE PRECISION",
-        "TEXT",
-        '"',
-        False,
-        "{} = 'NaN'",
-        "CAST(PG_TYPEOF({}) AS TEXT) = 'real'",
-    ),
-    "bigquery": Dialect("FLOAT64", "STRING", "`", True, "IS_NAN({})", None),
+    "postgres": Dialect("DOUBLE PRECISION", "TEXT", '"', False, "{} = 'NaN'", POSTGRES_FLOAT4),
+    "bigquery": Dialect("FLOAT64", "STRING", "`", True, "IS_NAN({})", "FALSE"),
 }
-
-FAULTS = ("score_missing", "score_outside", "weight_invalid")
 
 
 @dataclass(frozen=True)
@@ -92,23 +85,12 @@ class Terms:
 
     def to_json(self) -> str:
         """Return the terms as JSON; non-ASCII names are not escaped."""
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-    @property
-    def strata(self) -> list[str]:
-        """Columns that define a stratum."""
-        levels = [f"level_{j + 1}" for j in range(len(self.attributes))]
-        return ["predicted", *["threshold"] * (self.threshold is not None), "label", *levels]
-
-    @property
-    def columns(self) -> list[str]:
-        """All columns of a result but `terms`."""
-        names = ["point", "cell", "row_count", "power1", "power2", "power3"]
-        if self.weighted:
-            names += ["weight_sum", "weight_sq_sum"]
-            names += ["weight_power1", "weight_power2", "weight_power3"]
-        ties = ["ties"] * (self.threshold is not None)
-        return [*self.strata, *names, "clipped", *ties, "row_total", *FAULTS]
+        try:
+            return json.dumps(asdict(self), ensure_ascii=False, default=lambda value: value.item())
+        except AttributeError:
+            raise ValueError(
+                "positive_label and unlabeled must be numbers, text or bools in a query"
+            ) from None
 
 
 def sql_query(
@@ -184,16 +166,13 @@ def sql_query(
     check_clip(clip)
     if clip > 0.0 and 1.0 - clip == 1.0:
         raise ValueError(f"clip must be 0, or so large that 1 - clip is below 1; got {clip!r}")
+    features = sensitive_features
     terms = Terms(
         clip=float(clip),
         threshold=None if y_pred is not None else reader.cuts,
-        attributes=(sensitive_features,)
-        if isinstance(sensitive_features, str)
-        else tuple(sensitive_features),
-        positive_label=_plain("positive_label", positive_label),
-        unlabeled=None
-        if unlabeled is None
-        else [_plain("unlabeled", value) for value in reader.labels.unlabeled],
+        attributes=(features,) if isinstance(features, str) else tuple(features),
+        positive_label=positive_label,
+        unlabeled=None if unlabeled is None else reader.labels.unlabeled,
         missing=missing,
         weighted=sample_weight is not None,
     )
@@ -210,168 +189,124 @@ def sql_query(
     levels, score = [_name(sql, name) for name in terms.attributes], _name(sql, y_score)
     columns = [f"{name} AS level_{j}" for j, name in enumerate(levels, 1)]
     columns += [f"{_name(sql, y_true)} AS label", f"CAST({score} AS {sql.double}) AS score"]
-    if y_pred is not None:
-        columns.append(f"{_name(sql, y_pred)} AS predicted")
+    if y_pred is None:  # a four-byte score ties with a threshold of four bytes, so that 0.7 does
+        cut, single = (_threshold(sql, threshold, kind, levels) for kind in (float, np.float32))
+        float4 = sql.is_float4.format(score)
+        columns += [
+            f"{cut} AS threshold",
+            f"CASE WHEN {float4} THEN {single} ELSE {cut} END AS cut",
+        ]
     else:
-        columns += _thresholds(sql, threshold, terms, levels, score)
-    if sample_weight is not None:
-        columns.append(f"CAST({_name(sql, sample_weight)} AS {sql.double}) AS weight")
+        columns += [f"CAST(NULL AS {sql.double}) AS {name}" for name in ("threshold", "cut")]
+        columns.append(f"{_name(sql, y_pred)} AS decision")
+    weight = "1" if sample_weight is None else _name(sql, sample_weight)
+    columns.append(f"CAST({weight} AS {sql.double}) AS weight")
     return _statement(sql, ".".join(_name(sql, part) for part in path), columns, terms)
 
 
 def _statement(sql: Dialect, source: str, columns: list[str], terms: Terms) -> str:
     """The statement, given the columns of its first CTE and where they come from."""
     low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(CELL_WIDTH)
-    strata = ", ".join(terms.strata)
-    decision = "CASE WHEN score >= cut THEN 1 ELSE 0 END AS predicted,\n    "
-    cut, weights, weight_fault = ", cut", "", ""
-    if terms.threshold is None:
-        decision = cut = ""
-    if terms.weighted:
-        least, most = map(_number, WEIGHTS)
-        weights = ", SUM(weight) AS weight_sum, SUM(weight * weight) AS weight_sq_sum"
-        valid = f"weight = 0 OR weight >= {least} AND weight <= {most}"
-        fault = f"weight IS NULL OR {sql.is_nan.format('weight')} OR NOT ({valid})"
-        weight_fault = f"WHEN {fault} THEN 'weight_invalid'\n      "
+    least, most = map(_number, WEIGHTS)
+    levels = ", ".join(f"level_{j}" for j, _ in enumerate(terms.attributes, 1))
+    decision = "CASE WHEN score >= cut THEN 1 ELSE 0 END" if terms.threshold else "decision"
+    selected = ",\n    ".join(columns)
+    strata = f"predicted, threshold, label, {levels}"
     return f"""\
 WITH lightfair_rows AS (
   SELECT
-    {_listed(columns, "    ")}
+    {selected}
   FROM {source}
 ), lightfair_checked AS (
   SELECT
     *,
-    {decision}CASE
-      WHEN score IS NULL OR {sql.is_nan.format("score")} THEN 'score_missing'
-      WHEN score < 0 OR score > 1 THEN 'score_outside'
-      {weight_fault}WHEN score <= {low} OR score >= {high} THEN 'bound'
+    {decision} AS predicted,
+    CASE
+      WHEN score IS NULL OR {sql.is_nan.format("score")} THEN 'score missing'
+      WHEN score < 0 OR score > 1 THEN 'score outside'
+      WHEN weight IS NULL OR {sql.is_nan.format("weight")} THEN 'weight invalid'
+      WHEN weight <> 0 AND (weight < {least} OR weight > {most}) THEN 'weight invalid'
+      WHEN score <= {low} OR score >= {high} THEN 'bound'
       ELSE 'inside'
     END AS place
   FROM lightfair_rows
 ), lightfair_scores AS (
   SELECT
-    {strata}{cut}, place, score,
-    COUNT(*) AS row_count{weights}
+    {strata}, cut, place, score,
+    COUNT(*) AS n, SUM(weight) AS w, SUM(weight * weight) AS w2
   FROM lightfair_checked
-  GROUP BY {strata}{cut}, place, score
+  GROUP BY {strata}, cut, place, score
 ), lightfair_counted AS (
   SELECT
     *,
-    SUM(CASE WHEN place = 'inside' THEN 1 ELSE 0 END)
-      OVER (PARTITION BY {strata}) AS distinct_scores
+    SUM(CASE WHEN place = 'inside' THEN 1 ELSE 0 END) OVER (PARTITION BY {strata}) AS scores
   FROM lightfair_scores
 ), lightfair_placed AS (
   SELECT
     *,
     CASE
       WHEN place = 'bound' THEN CASE WHEN score <= {low} THEN {low} ELSE {high} END
-      WHEN place = 'inside' AND distinct_scores <= {EXACT_LIMIT} THEN score
+      WHEN place = 'inside' AND scores <= {EXACT_LIMIT} THEN score
     END AS point,
     CASE
-      WHEN place = 'inside' AND distinct_scores > {EXACT_LIMIT} THEN LN(score) - LN(1 - score)
+      WHEN place = 'inside' AND scores > {EXACT_LIMIT} THEN LN(score) - LN(1 - score)
     END AS logit
   FROM lightfair_counted
 ), lightfair_cells AS (
   SELECT
     *,
     FLOOR(logit / {width}) AS cell,
-    logit - (FLOOR(logit / {width}) + 0.5e0) * {width} AS away
+    logit - (FLOOR(logit / {width}) + 0.5e0) * {width} AS d
   FROM lightfair_placed
 )
 SELECT
   {_text(sql, terms.to_json())} AS terms,
   {strata}, point, cell,
-  {_listed(_sums(terms, low, high), "  ")}
+  SUM(n) AS row_count,
+  SUM(n * d) AS power1, SUM(n * d * d) AS power2, SUM(n * d * d * d) AS power3,
+  SUM(w) AS weight_sum, SUM(w2) AS weight_sq_sum,
+  SUM(w * d) AS weight_power1, SUM(w * d * d) AS weight_power2, SUM(w * d * d * d) AS weight_power3,
+  SUM(CASE WHEN score < {low} OR score > {high} THEN n ELSE 0 END) AS clipped,
+  SUM(CASE WHEN score = cut THEN n ELSE 0 END) AS ties,
+  SUM(SUM(n)) OVER () AS row_total,
+  SUM(SUM(CASE WHEN place = 'score missing' THEN n ELSE 0 END)) OVER () AS score_missing,
+  SUM(SUM(CASE WHEN place = 'score outside' THEN n ELSE 0 END)) OVER () AS score_outside,
+  SUM(SUM(CASE WHEN place = 'weight invalid' THEN n ELSE 0 END)) OVER () AS weight_invalid
 FROM lightfair_cells
 GROUP BY {strata}, point, cell"""
 
 
-def _sums(terms: Terms, low: str, high: str) -> list[str]:
-    """Aggregates of a point or a cell, and totals of the whole result."""
-    powers = ["away", "away * away", "away * away * away"]
-    sums = ["SUM(row_count) AS row_count"]
-    sums += [f"SUM(row_count * {power}) AS power{j}" for j, power in enumerate(powers, 1)]
-    if terms.weighted:
-        sums += [f"SUM({name}) AS {name}" for name in ("weight_sum", "weight_sq_sum")]
-        sums += [f"SUM(weight_sum * {p}) AS weight_power{j}" for j, p in enumerate(powers, 1)]
-
-    def rows(condition: str) -> str:
-        return f"SUM(CASE WHEN {condition} THEN row_count ELSE 0 END)"
-
-    sums.append(f"{rows(f'score < {low} OR score > {high}')} AS clipped")
-    if terms.threshold is not None:
-        sums.append(f"{rows('score = cut')} AS ties")
-    sums.append("SUM(SUM(row_count)) OVER () AS row_total")
-    return sums + [f"""SUM({rows(f"place = '{fault}'")}) OVER () AS {fault}""" for fault in FAULTS]
-
-
-def _listed(columns: list[str], indent: str) -> str:
-    return f",\n{indent}".join(columns)
-
-
-def _thresholds(
-    sql: Dialect, threshold: Any, terms: Terms, levels: list[str], score: str
-) -> list[str]:
-    """Columns `threshold`, and `cut`: in four bytes if the scores are, so that 0.7 ties."""
-    cuts = terms.threshold
-    values = list(cuts.values()) if isinstance(cuts, dict) else [cuts or 0.0]
-    tests = _group_tests(sql, threshold, terms, levels) if isinstance(cuts, dict) else []
-
-    def expression(values: list[float]) -> str:
-        if not isinstance(cuts, dict):
-            return _number(values[0])
-        cases = (f"WHEN {t} THEN {_number(v)}" for t, v in zip(tests, values, strict=True))
-        return "\n      ".join(["CASE", *cases]) + "\n    END"
-
-    plain = cut = expression(values)
-    single = [float(np.float32(value)) for value in values]
-    if sql.is_float4 is not None and single != values:
-        cut = f"CASE WHEN {sql.is_float4.format(score)} THEN {expression(single)} ELSE {plain} END"
-    return [f"{plain} AS threshold", f"{cut} AS cut"]
-
-
-def _group_tests(
-    sql: Dialect, threshold: Mapping[Any, float], terms: Terms, levels: list[str]
-) -> list[str]:
-    """A condition for each group of a mapping: its levels as text, as databases may write them."""
+def _threshold(sql: Dialect, threshold: Any, kind: Any, levels: list[str]) -> str:
+    """The threshold of a row as an expression, rounded to a kind of float."""
+    if not isinstance(threshold, Mapping):
+        return _number(kind(threshold))
     if not threshold:
         raise ValueError("threshold must name every group; got an empty mapping")
-    tests = []
-    for key in threshold:
-        joined = level_name(key)
-        names = [level_name(part) for part in key] if isinstance(key, tuple) else [joined]
-        if len(levels) > 1 and not isinstance(key, tuple):
-            names = joined.split(", ")
+    cases = []
+    for key, value in threshold.items():
+        name = level_name(key)
+        names = [name] if len(levels) == 1 else name.split(", ")
+        if isinstance(key, tuple):
+            names = [level_name(part) for part in key]
         if len(names) != len(levels):
             raise ValueError(
-                f"threshold of {show(joined)} must name a level of each of the {len(levels)} "
+                f"threshold of {show(name)} must name a level of each of the {len(levels)} "
                 f"sensitive_features; got {len(names)}; pass the levels as a tuple"
             )
-        parts = []
-        for column, name in zip(levels, names, strict=True):
-            missing = name == MISSING_LEVEL and terms.missing == "group"
-            texts = [*_spellings(name), *["", "NaN", "nan"] * missing]
-            listed = ", ".join(_text(sql, text) for text in texts)
-            test = f"CAST({column} AS {sql.text}) IN ({listed})"
-            parts.append(f"({test} OR {column} IS NULL)" if missing else test)
-        tests.append(" AND ".join(parts))
-    return tests
+        pairs = zip(levels, names, strict=True)
+        test = " AND ".join(_is_level(sql, column, level) for column, level in pairs)
+        cases.append(f"WHEN {test} THEN {_number(kind(value))}")
+    return "\n      ".join(["CASE", *cases]) + "\n    END"
 
 
-def _spellings(level: str) -> list[str]:
-    """A level as Python names it, and how a database may write it instead."""
-    if level in ("True", "False"):
-        return [level, level.lower()]
-    return [level, *[f"{level}.0"] * level.removeprefix("-").isdecimal()]
-
-
-def _plain(where: str, value: Any) -> bool | int | float | str | None:
-    """A label as a JSON value."""
-    value = value.item() if isinstance(value, np.generic) else value
-    if value is not None and not isinstance(value, (bool, int, float, str)):
-        kind = type(value).__name__
-        raise ValueError(f"{where} must be a number, text or bool in a query; got {kind}")
-    return value
+def _is_level(sql: Dialect, column: str, level: str) -> str:
+    """A test for a level, in the ways in which databases write it as text."""
+    texts = [level, *[f"{level}.0"] * level.removeprefix("-").isdecimal()]
+    texts += {"True": ["true"], "False": ["false"], MISSING_LEVEL: ["", "NaN", "nan"]}.get(
+        level, []
+    )
+    listed = ", ".join(_text(sql, text) for text in texts)
+    return f"COALESCE(CAST({column} AS {sql.text}), '{MISSING_LEVEL}') IN ({listed})"
 
 
 def _name(sql: Dialect, name: Any) -> str:
