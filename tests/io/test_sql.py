@@ -468,7 +468,7 @@ BAD_QUERIES = [
     ({"missing": "ignore"}, 'missing must be "raise", "drop" or "group"; got \'ignore\''),
     ({"clip": 0.5}, r"clip must lie in \[0, 0.5\); got 0.5"),
     ({"clip": 1e-18}, "clip must be 0, or so large that 1 - clip is below 1; got 1e-18"),
-    ({"positive_label": b"x"}, "positive_label and unlabeled must be numbers, text or bools in a qu"),
+    ({"positive_label": b"x"}, "positive_label and unlabeled must be numbers, text or bools in"),
     ({"positive_label": 1, "unlabeled": [1]}, "positive_label and unlabeled must differ; got 1"),
     ({"table": "a..b"}, "a name of a table or column must be text that is not empty; got ''"),
     ({"table": []}, "table must be the name of a table; got none"),
