@@ -1,145 +1,418 @@
-"""Metrics by hand, and what binds them."""
+"""Metrics by hand, by loops, by identities; user-defined metrics; bad input."""
 
 from __future__ import annotations
 
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from asking import ask, ask_quickly
 
+import lightfair.core as lf
 from lightfair.core.metrics.definitions import (
+    BUILT_IN,
     COUNT_METRICS,
     DEFAULT_METRICS,
+    ECE_BINS,
     METRICS,
     OTHER_WORDS,
+    SCORE_METRICS,
     SHARES,
     Metric,
     as_metric,
+    cost,
     resolve_metrics,
     successes_failures,
     theta,
 )
+from lightfair.core.metrics.imputation import TARGETS, confusion, score_slots, slot_theta
+from lightfair.core.settings import Settings
 
 COUNTS = [[50, 10], [5, 30]]  # tn, fn; fp, tp
-BY_HAND = {
-    "accuracy": 80 / 95,
-    "tpr": 30 / 40,
-    "fpr": 5 / 55,
-    "tnr": 50 / 55,
-    "fnr": 10 / 40,
-    "ppv": 30 / 35,
-    "npv": 50 / 60,
-    "false_discovery_rate": 5 / 35,
-    "false_omission_rate": 10 / 60,
-    "selection_rate": 35 / 95,
-    "base_rate": 40 / 95,
-    "f1": 60 / 75,
-    "balanced_accuracy": (30 / 40 + 50 / 55) / 2,
-    "treatment_equality": 10 / 5,
+OF_COUNTS = {  # by hand; counts tn, fn, fp, tp that leave the metric 0 / 0
+    "accuracy": (80 / 95, (0, 0, 0, 0)),
+    "tpr": (30 / 40, (3, 0, 2, 0)),
+    "fpr": (5 / 55, (0, 3, 0, 2)),
+    "tnr": (50 / 55, (0, 3, 0, 2)),
+    "fnr": (10 / 40, (3, 0, 2, 0)),
+    "ppv": (30 / 35, (3, 2, 0, 0)),
+    "npv": (50 / 60, (0, 0, 3, 2)),
+    "false_discovery_rate": (5 / 35, (3, 2, 0, 0)),
+    "false_omission_rate": (10 / 60, (0, 0, 3, 2)),
+    "selection_rate": (35 / 95, (0, 0, 0, 0)),
+    "base_rate": (40 / 95, (0, 0, 0, 0)),
+    "f1": (60 / 75, (4, 0, 0, 0)),
+    "balanced_accuracy": ((30 / 40 + 50 / 55) / 2, (0, 3, 0, 2)),
+    "treatment_equality": (10 / 5, (3, 2, 0, 2)),
 }
-UNDEFINED = {  # counts tn, fn, fp, tp that leave the metric 0 / 0
-    "accuracy": (0, 0, 0, 0),
-    "tpr": (3, 0, 2, 0),
-    "fpr": (0, 3, 0, 2),
-    "tnr": (0, 3, 0, 2),
-    "fnr": (3, 0, 2, 0),
-    "ppv": (3, 2, 0, 0),
-    "npv": (0, 0, 3, 2),
-    "false_discovery_rate": (3, 2, 0, 0),
-    "false_omission_rate": (0, 0, 3, 2),
-    "selection_rate": (0, 0, 0, 0),
-    "base_rate": (0, 0, 0, 0),
-    "f1": (4, 0, 0, 0),
-    "balanced_accuracy": (0, 3, 0, 2),
-    "treatment_equality": (3, 2, 0, 2),
+# five bins: scores, weights, positive shares
+BINS = ([0.1, 0.3, 0.3, 0.8, 1.0], [4.0, 2.0, 1.0, 3.0, 2.0], [0.25, 0.5, 0.0, 2 / 3, 1.0])
+# positives 1, 1, 0, 2, 2 of 6; negatives 3, 1, 1, 1, 0 of 6
+OF_SCORES = {
+    # below + half of ties: at 0.1 1.5, at 0.3 3 + 1, at 0.8 5.5, at 1 6
+    "auc": (1 * 1.5 + 1 * 4 + 2 * 5.5 + 2 * 6) / 36,
+    "brier": (0.81 + 3 * 0.01 + 0.49 + 2 * 0.09 + 2 * 0.04 + 0.64) / 12,
+    # bins of 0.1 (1 - 0.4), of 0.3 (1 - 0.9), of 0.8 (2 - 2.4), of 1 (2 - 2)
+    "ece": (0.6 + 0.1 + 0.4 + 0.0) / 12,
+    "calibration_in_the_large": 6 / 12 - (0.4 + 0.6 + 0.3 + 2.4 + 2.0) / 12,
+    "balance_positive": (0.1 + 0.3 + 1.6 + 2.0) / 6,
+    "balance_negative": (0.3 + 0.3 + 0.3 + 0.8) / 6,
+    "average_score": 5.7 / 12,
 }
 
 
-def some_counts():
+def random_counts():
     return np.random.default_rng(0).gamma(2.0, 3.0, (5, 4, 3, 2, 2))
 
 
-def test_every_metric_has_a_hand_count():
-    assert set(BY_HAND) == set(UNDEFINED) == set(COUNT_METRICS)
-    assert set(DEFAULT_METRICS) <= set(METRICS)
+def random_bins(count=40, draws=3):
+    """Scores with ties, weights and shares of several draws."""
+    rng = np.random.default_rng(0)
+    score = np.sort(rng.integers(1, 25, count) / 25.0)
+    return score, rng.gamma(2.0, 1.0, (draws, count)), rng.random((draws, count))
+
+
+def at(metric, score, weight, label):
+    score, weight, label = (np.array(x, dtype=float) for x in (score, weight, label))
+    return slot_theta(as_metric(metric), score, np.atleast_2d(weight), np.atleast_2d(label))
+
+
+# metrics of counts
+
+
+def test_every_metric_is_listed():
+    assert tuple(OF_COUNTS) == tuple(COUNT_METRICS) and tuple(OF_SCORES) == tuple(SCORE_METRICS)
+    assert (*OF_COUNTS, *OF_SCORES) == METRICS and set(DEFAULT_METRICS) <= set(METRICS)
 
 
 @pytest.mark.parametrize("name", COUNT_METRICS)
-def test_by_hand(name):
-    assert float(theta(name, COUNTS)) == pytest.approx(BY_HAND[name], rel=1e-15)
-
-
-@pytest.mark.parametrize("name", COUNT_METRICS)
-def test_undefined_is_nan(name):
-    cells = np.array(UNDEFINED[name], dtype=float).reshape(2, 2)
-    assert math.isnan(theta(name, cells))
+def test_counts_by_hand(name):
+    expected, undefined = OF_COUNTS[name]
+    cells = np.array(undefined, dtype=float).reshape(2, 2)
+    assert float(theta(name, COUNTS)) == pytest.approx(expected, rel=1e-15)
     both = theta(name, np.stack([cells, COUNTS]))
-    assert math.isnan(both[0]) and both[1] == pytest.approx(BY_HAND[name])
+    assert math.isnan(both[0]) and both[1] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("name", COUNT_METRICS)
 def test_shape_and_range(name):
-    values = theta(name, some_counts())
+    values = theta(name, random_counts())
     assert (values.shape, values.dtype) == ((5, 4, 3), np.float64)
     low, high = COUNT_METRICS[name].bounds
     assert ((values >= low) & (values <= high)).all()
-
-
-@pytest.mark.parametrize(
-    "one, other",
-    [
-        ("tpr", "fnr"),
-        ("fpr", "tnr"),
-        ("ppv", "false_discovery_rate"),
-        ("npv", "false_omission_rate"),
-    ],
-)
-def test_pairs_add_up_to_one(one, other):
-    counts = some_counts()
-    np.testing.assert_allclose(theta(one, counts) + theta(other, counts), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(theta(name, 3.7 * random_counts()), values, rtol=1e-12)
 
 
 def test_identities():
-    counts = some_counts()
-    at = {name: theta(name, counts) for name in COUNT_METRICS}
-    harmonic = 2.0 / (1.0 / at["tpr"] + 1.0 / at["ppv"])
-    np.testing.assert_allclose(at["f1"], harmonic, rtol=1e-12)
-    total = at["base_rate"] * at["tpr"] + (1.0 - at["base_rate"]) * at["tnr"]
-    np.testing.assert_allclose(at["accuracy"], total, rtol=1e-12)
-    total = at["base_rate"] * at["tpr"] + (1.0 - at["base_rate"]) * at["fpr"]
-    np.testing.assert_allclose(at["selection_rate"], total, rtol=1e-12)
-    np.testing.assert_allclose(at["balanced_accuracy"], (at["tpr"] + at["tnr"]) / 2, rtol=1e-12)
+    counts = random_counts()
+    of = {name: theta(name, counts) for name in COUNT_METRICS}
+    turned = {name: theta(name, counts[..., ::-1, ::-1]) for name in COUNT_METRICS}
+    rate = of["base_rate"]
+    for one, other in (
+        (of["tpr"], 1.0 - of["fnr"]),
+        (of["fpr"], 1.0 - of["tnr"]),
+        (of["ppv"], 1.0 - of["false_discovery_rate"]),
+        (of["npv"], 1.0 - of["false_omission_rate"]),
+        (of["f1"], 2.0 / (1.0 / of["tpr"] + 1.0 / of["ppv"])),
+        (of["accuracy"], rate * of["tpr"] + (1.0 - rate) * of["tnr"]),
+        (of["selection_rate"], rate * of["tpr"] + (1.0 - rate) * of["fpr"]),
+        (of["balanced_accuracy"], (of["tpr"] + of["tnr"]) / 2),
+        (turned["tpr"], of["tnr"]),
+        (turned["fpr"], of["fnr"]),
+        (turned["ppv"], of["npv"]),
+        (turned["accuracy"], of["accuracy"]),
+    ):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "one, other",
-    [("tpr", "tnr"), ("fpr", "fnr"), ("ppv", "npv"), ("accuracy", "accuracy")],
-)
-def test_swapping_classes(one, other):
-    counts = some_counts()
-    np.testing.assert_allclose(
-        theta(one, counts[..., ::-1, ::-1]), theta(other, counts), rtol=1e-12
-    )
-
-
-@pytest.mark.parametrize("name", COUNT_METRICS)
-def test_a_factor_on_all_counts_is_free(name):
-    counts = some_counts()
-    np.testing.assert_allclose(theta(name, 3.7 * counts), theta(name, counts), rtol=1e-12)
-
-
-def test_successes_and_failures_by_hand():
+def test_successes_and_failures():
     assert [float(x) for x in successes_failures("accuracy", COUNTS)] == [80, 15]
     assert [float(x) for x in successes_failures("fpr", COUNTS)] == [5, 50]
     assert [float(x) for x in successes_failures("f1", COUNTS)] == [30, 15]
+    for name in set(SHARES) - {"f1"}:
+        success, failure = successes_failures(name, random_counts())
+        expected = theta(name, random_counts())
+        np.testing.assert_allclose(success / (success + failure), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(set(SHARES) - {"f1"}))
-def test_successes_over_both_is_the_metric(name):
-    success, failure = successes_failures(name, some_counts())
-    np.testing.assert_allclose(
-        success / (success + failure), theta(name, some_counts()), rtol=1e-12
-    )
+def test_lack_names_what_is_missing():
+    assert as_metric("tpr").lack == as_metric("fnr").lack == "positive labels"
+    assert as_metric("fpr").lack == "negative labels"
+    assert as_metric("ppv").lack == "rows predicted positive"
+    assert as_metric("balanced_accuracy").lack == "both labels"
+
+
+def test_costs():
+    assert float(theta(cost(fp=1, fn=5), COUNTS)) == pytest.approx((5 + 50) / 95)
+    assert float(theta("cost(fp=0, fn=2.5)", COUNTS)) == pytest.approx(25 / 95)
+    one = cost(fp=1.0, fn=np.float64(0.1))
+    assert one.name == "cost(fp=1,fn=0.1)" and as_metric(one.name) == one
+    assert one.bounds == (0.0, 1.0)
+    accuracy = float(theta("accuracy", COUNTS))
+    assert float(theta(cost(fp=1, fn=1), COUNTS)) == pytest.approx(1.0 - accuracy)
+
+
+# metrics of scores
+
+
+def loop(name, score, weight, label):
+    """One draw of a metric, by loops over bins and pairs of them."""
+    n = range(len(score))
+    positive = [weight[i] * label[i] for i in n]
+    negative = [weight[i] * (1.0 - label[i]) for i in n]
+    total = sum(weight)
+    if name == "auc":
+        wins = 0.0
+        for i in n:
+            for j in n:
+                wins += positive[i] * negative[j] * (score[i] > score[j])
+                wins += 0.5 * positive[i] * negative[j] * (score[i] == score[j])
+        return wins / (sum(positive) * sum(negative))
+    if name == "ece":
+        away = [0.0] * ECE_BINS
+        for i in n:
+            away[min(math.floor(score[i] * 10 + 1e-9), 9)] += positive[i] - weight[i] * score[i]
+        return sum(map(abs, away)) / total
+    squares = sum(positive[i] * (1 - score[i]) ** 2 + negative[i] * score[i] ** 2 for i in n)
+    mean = sum(weight[i] * score[i] for i in n) / total
+    return {
+        "brier": squares / total,
+        "calibration_in_the_large": sum(positive) / total - mean,
+        "balance_positive": sum(positive[i] * score[i] for i in n) / sum(positive),
+        "balance_negative": sum(negative[i] * score[i] for i in n) / sum(negative),
+        "average_score": mean,
+    }[name]
+
+
+@pytest.mark.parametrize("name", SCORE_METRICS)
+def test_scores_by_hand_and_by_loops(name):
+    assert at(name, *BINS)[0] == pytest.approx(OF_SCORES[name], rel=1e-14)
+    score, weight, label = random_bins()
+    one = at(name, score, weight, label)
+    expected = [loop(name, score, *draw) for draw in zip(weight, label, strict=True)]
+    np.testing.assert_allclose(one, expected, rtol=1e-12)
+    np.testing.assert_allclose(at(name, score, 3.7 * weight, label), one, rtol=1e-12)
+    halves = (np.repeat(x, 2, axis=-1) for x in (score, 0.5 * weight, label))
+    np.testing.assert_allclose(at(name, *halves), one, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "one, other, sign, shift",
+    [
+        ("auc", "auc", 1, 0),
+        ("brier", "brier", 1, 0),
+        ("calibration_in_the_large", "calibration_in_the_large", -1, 0),
+        ("balance_positive", "balance_negative", -1, 1),
+    ],
+)
+def test_swapping_classes(one, other, sign, shift):
+    score, weight, label = random_bins()
+    got = at(one, 1.0 - score[::-1], weight[:, ::-1], 1.0 - label[:, ::-1])
+    np.testing.assert_allclose(got, shift + sign * at(other, score, weight, label), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "score, same", [([0.3, 0.35], True), ([0.25, 0.3], False), ([0.95, 1.0], True)]
+)
+def test_an_edge_belongs_to_the_bin_above_it_despite_rounding(score, same):
+    away = [1.0 - score[0], -score[1]]
+    expected = abs(sum(away)) if same else sum(map(abs, away))
+    for shift in (0.0, -1e-16, 1e-16) if max(score) < 1 else (0.0,):
+        got = at("ece", np.array(score) + shift, [1.0, 1.0], [1.0, 0.0])
+        assert got[0] == pytest.approx(expected / 2)
+
+
+@pytest.mark.parametrize("label", [0.0, 1.0])
+def test_one_class_leaves_auc_and_a_balance_undefined(label):
+    score, weight, _ = random_bins()
+    labels = np.full(weight.shape, label)
+    undefined = {name: np.isnan(at(name, score, weight, labels)).all() for name in SCORE_METRICS}
+    lacking = "balance_negative" if label else "balance_positive"
+    assert {name for name, value in undefined.items() if value} == {"auc", lacking}
+
+
+def test_separable_scores_have_an_auc_of_1():
+    assert at("auc", [0.2, 0.4, 0.6], [1, 1, 1], [0, 0, 1])[0] == 1.0
+    assert at("auc", [0.2, 0.4, 0.6], [1, 1, 1], [1, 0, 0])[0] == 0.0
+    assert at("auc", [0.5], [3], [0.4])[0] == 0.5
+
+
+# through an assessment
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_metric_with_every_target(rows, target):
+    """Counts, metrics of counts and metrics of scores are of the same labels."""
+    own = Metric("own", lambda s, w, p: (w * p * s * s).sum(-1) / w.sum(-1), of="nodes")
+    result = ask_quickly(rows, metrics=[*METRICS, own, cost(fp=1, fn=5)], target=target)
+    for name in result.settings.metrics:
+        draws = result.draws(name)
+        assert draws.shape == result.posterior.phi.shape[:3]
+        low, high = result.settings.metric(name).bounds
+        assert ((draws >= low) & (draws <= high)).all()
+    values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert list(values["metrics"]) == [*METRICS, "own", "cost(fp=1,fn=5)"]
+    assert (result.metric("average_score", "A").sd == 0.0) == (target != "population")
+    for index, bins in enumerate(score_slots(result.fine)):
+        drawn = result.imputed(result.groups[index])
+        counts = result.counts[:, :, index].reshape(-1, 2, 2)
+        np.testing.assert_array_equal(confusion(drawn, bins), counts)
+        auc = slot_theta(as_metric("auc"), bins.score, *drawn)
+        np.testing.assert_array_equal(auc, result.draws("auc")[..., index].ravel())
+    np.testing.assert_array_equal(theta("tpr", result.counts), result.draws("tpr"))
+
+
+def test_a_metric_of_scores_beside_another_changes_it_little(rows):
+    plain, also = (ask(rows, metrics=names, draws=100) for names in (["tpr"], ["tpr", "auc"]))
+    one, two = plain.metric("tpr", "A"), also.metric("tpr", "A")
+    assert abs(one.mean - two.mean) < 0.35 * one.sd
+    assert one.sd == pytest.approx(two.sd, rel=0.25)
+
+
+@pytest.mark.slow
+def test_the_truth_is_covered():
+    rows = lf.simulate(20_000, 400, rng=8)
+    result = ask(rows, metrics=SCORE_METRICS, draws=300)
+    full = ask(rows, y_true=rows.y_all, metrics=SCORE_METRICS)
+    for name in SCORE_METRICS:
+        for group in "AB":
+            got, truth = result.metric(name, group), full.metric(name, group).mean
+            assert abs(got.mean - truth) < 4.0 * got.sd + 1e-9
+            assert got.sd < 0.05
+
+
+@pytest.mark.parametrize("kind", ["float32", "integer", "separable", "one_score"])
+def test_extreme_scores_have_an_auc(rows, kind):
+    """S25."""
+    score, label = rows.y_score, rows.y_all
+    if kind == "float32":
+        score = score.astype(np.float32)
+    elif kind == "integer":
+        score = (score > 0.5).astype(int)
+    elif kind == "separable":
+        label = (score > 0.5).astype(int)
+    else:
+        score = np.full(len(score), 0.5)
+    known = np.where(np.random.default_rng(3).random(len(score)) < 0.3, label, -1)
+    result = ask_quickly(rows, y_true=known, y_score=score, metrics=["auc", "ece"])
+    auc = result.draws("auc")
+    auc = auc[~np.isnan(auc)]
+    assert len(auc) > 70 and ((auc >= 0.0) & (auc <= 1.0)).all()
+    if kind == "one_score":
+        np.testing.assert_allclose(auc, 0.5, rtol=1e-12)
+    if kind == "separable":
+        assert result.metric("auc", "A").mean > 0.9
+        assert "all draws agree" in result.labels["auc"].reason[0]
+
+
+def test_clipping_moves_a_mean_score_by_at_most_the_clip(rows):
+    score = np.random.default_rng(0).choice([0.0, 0.4, 0.6, 1.0], 400)
+    own = score[rows.group == "A"]
+    for clip in (0.01, 1e-6):
+        result = ask_quickly(rows, y_score=score, metrics="average_score", clip=clip)
+        away = abs(result.metric("average_score", "A").mean - own.mean())
+        assert away <= clip * np.isin(own, [0.0, 1.0]).mean()
+
+
+# user-defined metrics
+
+
+def test_a_user_defined_metric_is_as_good_as_a_built_in_one(rows):
+    def mean_positive(score, weight, label):
+        return (weight * label * score).sum(axis=-1) / (weight * label).sum(axis=-1)
+
+    own = Metric("own", lambda tp, fp, fn, tn: tp / (tp + fn), lack="positive labels")
+    scores = Metric("scores", mean_positive, "nodes", "positive labels", bounds=(0, 1))
+    result = ask(rows, metrics=["tpr", own, "balance_positive", scores])
+    np.testing.assert_allclose(result.draws("own"), result.draws("tpr"), rtol=1e-12)
+    np.testing.assert_allclose(result.draws("scores"), result.draws("balance_positive"), rtol=1e-12)
+    reason = "not estimated for a metric that is no share of counts"
+    assert result.prediction_powered["own"].reason[0] == reason
+    # Dirichlet(1, 1, 1, 1) has the same tpr as Beta(1, 1) of its two cells
+    one, two = result.labels["own"], result.labels["tpr"]
+    np.testing.assert_allclose(one.mean, two.mean, atol=0.01)
+    np.testing.assert_allclose([one.low, one.high], [two.low, two.high], atol=0.03)
+
+
+def test_a_user_defined_metric_may_need_no_labels(rows):
+    counts = Metric("counts", lambda tp, fp, fn, tn: (tp + fp) / (tp + fp + fn + tn))
+    nodes = Metric("nodes", lambda s, w, p: (w * (s > 0.5)).sum(-1) / w.sum(-1), "nodes")
+    free = [replace(metric, label_free=True) for metric in (counts, nodes)]
+    result = ask_quickly(rows, metrics=["selection_rate", *free])
+    for name in ("counts", "nodes"):
+        for group in result.groups:
+            got = result.metric(name, group)
+            assert got.exact and got.sd == 0.0
+            assert got.mean == pytest.approx(result.metric("selection_rate", group).mean, rel=1e-12)
+
+
+def test_a_user_defined_metric_may_be_a_count(rows):
+    """Labels-only estimates are scaled to the rows of the group, as the draws are."""
+    metric = Metric("false_positives", lambda tp, fp, fn, tn: fp)
+    result = ask(rows, metrics=[metric])
+    predicted = ((rows.group == "A") & (rows.y_score >= 0.5)).sum()
+    estimate, labels = result.metric("false_positives", "A"), result.labels["false_positives"]
+    assert 0 < estimate.mean < predicted
+    assert labels.low[0] < estimate.mean < labels.high[0]
+    assert result.difference("false_positives", "B", "A").prob_within(300.0) == 1.0
+
+
+def test_undefined_draws_of_a_user_defined_metric(rows):
+    metric = Metric("own", lambda tp, fp, fn, tn: tp / (0.0 * tp), lack="sense")
+    result = ask_quickly(rows, metrics=[metric])
+    assert result.metric("own", "A").reason == "there are no sense"
+    assert result.labels["own"].reason[0] == "no sense in 100% of the draws"
+    masked = Metric("own", lambda tp, fp, fn, tn: np.ma.masked_equal(tp.astype(int), 0))
+    counts = [COUNTS, [[50.0, 10.0], [0.0, 0.0]]]
+    np.testing.assert_array_equal(theta(masked, counts), [30.0, np.nan])
+
+
+def raising(*arrays):
+    raise RuntimeError("not today")
+
+
+def changing(tp, fp, fn, tn):
+    tp += 1.0
+    return tp
+
+
+@pytest.mark.parametrize(
+    "function, options, message",
+    [
+        (raising, {}, "metric 'own' raised RuntimeError: not today; .*tp, fp, fn, tn"),
+        (lambda tp: tp, {}, "metric 'own' raised TypeError.*tp, fp, fn, tn"),
+        (lambda *x: 0.5, {}, r"metric 'own' returned shape \(\); .*of shape"),
+        (lambda *x: 1j * x[0], {}, "metric 'own' returned values of type complex128"),
+        (lambda *x: "high", {}, "metric 'own' returned values of type <U4"),
+        (lambda *x: None, {}, "metric 'own' returned values of type object"),
+        (changing, {}, "metric 'own' raised ValueError: .*read-only"),
+        (lambda *x: 2 + x[0], {"bounds": (0, 1)}, r"must lie in its bounds \[0, 1\]; got"),
+        (
+            lambda s, w, p: s,
+            {"of": "nodes"},
+            r"metric 'own' returned shape .*score \(slot,\), weight and label \(draw, slot\)",
+        ),
+        (raising, {"of": "nodes"}, "metric 'own' raised RuntimeError: not today"),
+        (
+            lambda tp, fp, fn, tn: tp,
+            {"label_free": True},
+            "metric 'own' has label_free=True but depends on labels: it is 0 where",
+        ),
+        (
+            lambda s, w, p: (w * p).sum(-1),
+            {"of": "nodes", "label_free": True},
+            "metric 'own' has label_free=True but depends on labels: it is 0 where",
+        ),
+    ],
+)
+def test_a_function_that_fails_is_named(rows, function, options, message):
+    with pytest.raises(ValueError, match=message):
+        ask_quickly(rows, metrics=["tpr", Metric("own", function, **options)])
+
+
+# names
 
 
 def names_of(metrics):
@@ -148,32 +421,13 @@ def names_of(metrics):
 
 def test_metrics_by_name():
     assert names_of("tpr") == ("tpr",)
-    assert names_of(["tpr", "fpr", "tpr"]) == ("tpr", "fpr")
-    with pytest.raises(ValueError, match="unknown metric 'recall' .*; known: accuracy, tpr, fpr"):
-        names_of(["tpr", "recall"])
-    with pytest.raises(ValueError, match="unknown metric .*balanced_accuracy"):
-        names_of("TPR")
-    with pytest.raises(ValueError, match="at least one metric; known: accuracy"):
-        names_of([])
-
-
-def test_lack_says_what_is_missing():
-    assert as_metric("tpr").lack == as_metric("fnr").lack == "positive labels"
-    assert as_metric("fpr").lack == "negative labels"
-    assert as_metric("ppv").lack == "rows predicted positive"
-    assert as_metric("balanced_accuracy").lack == "both labels"
-
-
-def test_what_a_function_masks_is_undefined():
-    counts = [[[50.0, 10.0], [5.0, 30.0]], [[50.0, 10.0], [0.0, 0.0]]]
-    by_mask = Metric("mine", lambda tp, fp, fn, tn: np.ma.masked_equal(tp, 0.0) / 2)
-    np.testing.assert_array_equal(theta(by_mask, counts), [15.0, np.nan])
-    whole = Metric("mine", lambda tp, fp, fn, tn: np.ma.masked_equal(tp.astype(int), 0))
-    np.testing.assert_array_equal(theta(whole, counts), [30.0, np.nan])
-
-
-def test_an_array_of_names_names_metrics():
-    assert names_of(np.array(["tpr", "fpr", "tpr"])) == ("tpr", "fpr")
+    assert names_of(["tpr", "fpr", "tpr"]) == names_of(np.array(["tpr", "fpr"])) == ("tpr", "fpr")
+    assert names_of([cost(fp=1, fn=5), "cost(fp=1, fn=5.0)"]) == ("cost(fp=1,fn=5)",)
+    assert all(as_metric(name) is BUILT_IN[name] for name in METRICS)
+    own = Metric("own", raising)
+    settings = replace(Settings(metrics=["tpr", own], epsilon=2.0), prob=0.9)
+    assert settings.metrics == ("tpr", "own") and settings.metric("own") is own
+    assert json.loads(json.dumps(settings.to_dict()))["metrics"] == ["tpr", "own"]
 
 
 def test_metrics_are_suggested_for_other_words():
@@ -182,3 +436,54 @@ def test_metrics_are_suggested_for_other_words():
     for word, name in OTHER_WORDS.items():
         with pytest.raises(ValueError, match=rf"unknown metric '{word}' \(did you mean '{name}'"):
             as_metric(word)
+
+
+@pytest.mark.parametrize(
+    "metrics, message",
+    [
+        (lambda tp, fp, fn, tn: tp, r'function <lambda>; wrap it: lightfair.Metric\("name"'),
+        (["tpr", len], "got the function len; wrap it"),
+        ([Metric("tpr", raising)], "must not have the name of a built-in one; got 'tpr'"),
+        ([Metric("auc", raising)], "must not have the name of a built-in one; got 'auc'"),
+        ([Metric("cost(fp=1,fn=5)", raising)], "must not have the name of a built-in one"),
+        ([Metric("x", raising), Metric("x", changing)], "two metrics have the name 'x'"),
+        (["tpr", "recall"], r"unknown metric 'recall' .*'tpr'.*; known: accuracy, .*cost\(fp"),
+        ("TPR", "unknown metric .*balanced_accuracy"),
+        ([], "at least one metric; known: accuracy"),
+        (3, "metrics must be names; got 3"),
+        ([3], "unknown metric 3; known"),
+        ("cost(fp=1)", r"unknown metric 'cost\(fp=1\)'"),
+        ("cost(fp=x,fn=1)", r"costs must be numbers, as in cost\(fp=1,fn=5\)"),
+        ("cost(fp=-1,fn=1)", "cost fp must be a finite number of at least 0; got -1.0"),
+        ("cost(fp=1,fn=inf)", "cost fn must be a finite number of at least 0; got inf"),
+        ("cost(fp=1,fn=nan)", "cost fn must be a finite number of at least 0; got nan"),
+        ("cost(fp=0,fn=0)", "must not both be 0"),
+    ],
+)
+def test_not_a_metric(metrics, message):
+    with pytest.raises(ValueError, match=message):
+        resolve_metrics(metrics)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"name": ""}, "Metric.name of '' must be printable text"),
+        ({"name": "a\nb"}, "Metric.name of .* must be printable text"),
+        ({"function": 3}, "Metric.function of 'x' must be callable; got 3"),
+        ({"of": "rows"}, 'must be "counts" or "nodes"; got \'rows\''),
+        ({"lack": None}, "Metric.lack of 'x' must be text"),
+        ({"label_free": 1}, "Metric.label_free of 'x' must be True or False; got 1"),
+        ({"bounds": (1, 0)}, "Metric.bounds of 'x' must be two numbers, the lower first"),
+        ({"bounds": 3}, "Metric.bounds of 'x' must be two numbers"),
+        ({"bounds": (0, math.nan)}, "Metric.bounds of 'x' must be two numbers"),
+    ],
+)
+def test_a_metric_is_validated(options, message):
+    with pytest.raises(ValueError, match=message):
+        Metric(**{"name": "x", "function": raising, **options})
+
+
+def test_counts_have_no_metric_of_nodes():
+    with pytest.raises(ValueError, match="auc is a metric of nodes and has no value for counts"):
+        theta("auc", [[1, 2], [3, 4]])
