@@ -215,3 +215,20 @@ def test_truth_criteria_marginals_and_simultaneous_intervals(rows):
     assert "truth: computed from the labels of all these rows" in flat(known)
     assert table(sections["tpr"], "group")[reference][-1] == "0.250"
     assert table(sections["fpr"], "group")[reference][-1] == "-"
+
+
+@pytest.mark.parametrize(
+    "share, start",
+    [
+        (0.56, "tpr for B against A: no clear direction, P(higher) 0.560: "),
+        (0.97, "tpr for B against A: no clear direction, P(higher) 0.970: "),
+        (0.98, "tpr is higher for B than for A with probability 0.980: "),
+        (0.03, "tpr for B against A: no clear direction, P(higher) 0.030: "),
+        (0.02, "tpr is lower for B than for A with probability 0.980: "),
+    ],
+)
+def test_a_direction_is_clear_if_the_interval_excludes_0(result, share, start):
+    """F34, F17."""
+    draws = np.full((1, 100, 2), 0.5)
+    draws[0, :, 1] = np.where(np.arange(100) < round(100 * share), 0.6, 0.4)
+    assert sentence(replace(result, theta={"tpr": draws}), "tpr", "B", "A").startswith(start)

@@ -1,120 +1,113 @@
-"""Marginals: by hand, by loops over rows, and in the report and its values."""
+"""Pooled metrics of levels and of all rows: by hand, and by loops over rows."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from asking import ask_quickly, assess_rows
 
 import lightfair.core as lf
 from lightfair.core.metrics.definitions import theta
-from lightfair.core.simulation import simulate
 
+METRICS = ["tpr", "base_rate", "selection_rate", "auc"]
 SMALL = {"chains": 2, "draws": 20, "warmup": 10, "rng": 1}
 
 
 @pytest.fixture(scope="module")
-def columns():
-    """400 rows of two attributes, 120 labeled; nobody is both B and Z."""
-    rows = simulate(400, 120, 5)
-    race = np.random.default_rng(6).choice(list("XYZ"), 400)
-    race[(rows.group == "B") & (race == "Z")] = "X"
-    return rows, {"sex": rows.group, "race": race}
+def rows():
+    return lf.simulate(400, 120, 5)
 
 
 @pytest.fixture(scope="module")
-def result(columns):
-    rows, features = columns
-    metrics = ["tpr", "base_rate", "selection_rate", "auc"]
-    return lf.assess(
-        rows.y_true, rows.y_score, sensitive_features=features, metrics=metrics, **SMALL
-    )
+def features(rows):
+    """Two attributes; no row is both B and Z."""
+    race = np.random.default_rng(6).choice(list("XYZ"), 400)
+    race[(rows.group == "B") & (race == "Z")] = "X"
+    return {"sex": rows.group, "race": race}
+
+
+@pytest.fixture(scope="module")
+def result(rows, features):
+    return assess_rows(rows, group=features, metrics=METRICS, **SMALL)
 
 
 def test_a_marginal_is_of_the_pooled_counts(result):
     at = [i for i, part in enumerate(result.table.parts) if part[0] == "B"]
-    assert len(at) == 2
-    by_hand = theta("tpr", result.counts[:, :, at].sum(axis=2))
-    np.testing.assert_array_equal(result.marginal("tpr", "sex", "B").draws, by_hand)
     others = [i for i in range(len(result.groups)) if i not in at]
-    other = theta("tpr", result.counts[:, :, others].sum(axis=2))
+    assert len(at) == 2
+    one, two = (theta("tpr", result.counts[:, :, part].sum(axis=2)) for part in (at, others))
+    np.testing.assert_array_equal(result.marginal("tpr", "sex", "B").draws, one)
     delta = result.marginal_difference("tpr", "sex", "B", "A").draws
-    np.testing.assert_allclose(delta, by_hand - other, atol=1e-15)
+    np.testing.assert_allclose(delta, one - two, atol=1e-15)
 
 
-def test_a_level_of_one_group_is_that_group(result):
+def test_a_level_of_one_group_is_that_group(result, rows):
     for name in ("tpr", "base_rate", "auc"):
         one, two = result.marginal(name, "race", "Z"), result.metric(name, "A, Z")
         np.testing.assert_allclose(one.draws, two.draws, rtol=1e-12)
+    alone = ask_quickly(rows, group=["all"] * 400, metrics=["tpr", "auc", "average_score"])
+    for name in alone.settings.metrics:
+        draws = alone.draws(name)[..., 0]
+        np.testing.assert_allclose(alone.overall(name).draws, draws, rtol=1e-9)
 
 
-def test_with_all_labels_a_marginal_is_the_metric_of_the_rows(columns):
-    rows, features = columns
-    full = lf.assess(
-        rows.y_all,
-        rows.y_score,
-        sensitive_features=features,
-        metrics=["tpr", "fpr", "auc"],
-        **SMALL,
-    )
-    for attribute, values in features.items():
-        alone = lf.assess(
-            rows.y_all,
-            rows.y_score,
-            sensitive_features=values,
-            metrics=["tpr", "fpr", "auc"],
-            **SMALL,
-        )
-        for level in np.unique(values):
-            for name in ("tpr", "fpr", "auc"):
-                ours, theirs = full.marginal(name, attribute, level), alone.metric(name, level)
-                assert ours.exact
-                assert ours.mean == pytest.approx(theirs.mean, rel=1e-12)
-                mine = values == level
-                if name == "tpr":
-                    y, s = rows.y_all[mine], rows.y_score[mine]
-                    assert ours.mean == pytest.approx(((s >= 0.5) & (y == 1)).sum() / y.sum())
+@pytest.mark.parametrize("count, levels", [(200, None), (12_000, None), (400, 20)])
+def test_with_all_labels_it_is_the_metric_of_the_rows(count, levels):
+    """Of distinct scores, of cells and of scores shared by groups, as in a table without groups."""
+    limit = 1e-12 if count < 1000 else 1e-7
+    rows = lf.simulate(count, count, 5)
+    score = rows.y_score if levels is None else np.rint(rows.y_score * levels + 0.5) / (levels + 1)
+    group = {"sex": rows.group, "half": np.arange(count) % 2}
+    metrics = ["tpr", "fpr", "auc", "brier"]
+    full = assess_rows(rows, y_score=score, group=group, metrics=metrics, **SMALL)
+    alone = assess_rows(rows, y_score=score, metrics=metrics, **SMALL)
+    every = assess_rows(rows, y_score=score, group=["all"] * count, metrics=metrics, **SMALL)
+    for name in metrics:
+        overall = full.overall(name)
+        assert overall.exact
+        assert overall.mean == pytest.approx(every.metric(name, "all").mean, rel=limit)
+        for level in "AB":
+            one = full.marginal(name, "sex", level)
+            assert one.exact
+            assert one.mean == pytest.approx(alone.metric(name, level).mean, rel=limit)
+    y, at = rows.y_all, rows.group == "A"
+    by_hand = ((score >= 0.5) & (y == 1))[at].sum() / y[at].sum()
+    assert full.marginal("tpr", "sex", "A").mean == pytest.approx(by_hand)
+    up, down = (score[y == label] for label in (1, 0))
+    by_hand = (up[:, None] > down).mean() + 0.5 * (up[:, None] == down).mean()
+    assert full.overall("auc").mean == pytest.approx(by_hand, rel=1e-12 if count < 1000 else 2e-4)
 
 
-def test_selection_rates_are_known(result, columns):
-    rows, features = columns
-    estimate = result.marginal("selection_rate", "race", "Y")
-    assert estimate.exact
-    assert estimate.mean == pytest.approx((rows.y_score[features["race"] == "Y"] >= 0.5).mean())
+def test_overall_is_the_metric_of_the_pooled_counts(result, rows, features):
+    pooled = theta("tpr", result.counts.sum(axis=2))
+    np.testing.assert_array_equal(result.overall("tpr").draws, pooled)
+    delta = result.against_overall("tpr", result.groups[1]).draws
+    np.testing.assert_allclose(delta, result.draws("tpr")[..., 1] - pooled, atol=1e-12)
+    overall, decided = result.overall("selection_rate"), rows.y_score >= 0.5
+    assert overall.exact and overall.mean == pytest.approx(decided.mean(), rel=1e-12)
+    one = result.marginal("selection_rate", "race", "Y")
+    assert one.exact and one.mean == pytest.approx(decided[features["race"] == "Y"].mean())
     assert result.marginal_difference("selection_rate", "race", "Y").exact
+    assert result.against_overall("selection_rate", result.groups[1]).sd == 0.0
 
 
-def test_weights_count_in_a_marginal(columns):
-    rows, features = columns
+def test_weights_count_in_a_marginal(rows, features):
     weight = np.where(features["race"] == "X", 3.0, 1.0)
-    found = lf.assess(
-        rows.y_all,
-        rows.y_score,
-        sensitive_features=features,
-        sample_weight=weight,
-        metrics="tpr",
-        **SMALL,
-    ).marginal("tpr", "sex", "A")
-    mine = (features["sex"] == "A") & (rows.y_all == 1)
-    by_hand = np.average(rows.y_score[mine] >= 0.5, weights=weight[mine])
-    assert found.mean == pytest.approx(by_hand)
+    options = {"y_true": rows.y_all, "group": features, "sample_weight": weight, "metrics": "tpr"}
+    found = assess_rows(rows, **options, **SMALL).marginal("tpr", "sex", "A")
+    at = (features["sex"] == "A") & (rows.y_all == 1)
+    assert found.mean == pytest.approx(np.average(rows.y_score[at] >= 0.5, weights=weight[at]))
 
 
 @pytest.mark.parametrize("target", ["expected", "population"])
-def test_other_targets(columns, target):
-    rows, features = columns
-    found = lf.assess(
-        rows.y_true,
-        rows.y_score,
-        sensitive_features=features,
-        target=target,
-        metrics=["tpr", "selection_rate", "auc"],
-        **SMALL,
-    )
+def test_other_targets(rows, features, target):
+    found = assess_rows(rows, group=features, target=target, metrics=METRICS, **SMALL)
     assert not found.marginal("tpr", "sex", "A").exact
     assert found.marginal("selection_rate", "sex", "A").exact == (target == "expected")
-    for name in ("tpr", "auc"):
-        groups = [found.metric(name, g).mean for g in found.groups if g.startswith("A")]
-        assert min(groups) < found.marginal(name, "sex", "A").mean < max(groups) or name == "auc"
+    groups = [found.metric("tpr", g).mean for g in found.groups if g.startswith("A")]
+    assert min(groups) < found.marginal("tpr", "sex", "A").mean < max(groups)
+    low, high = found.overall("auc").interval(0.99)
+    assert 0.5 < low < high < 1.0
 
 
 def test_values_have_levels_and_differences(result):
@@ -123,12 +116,15 @@ def test_values_have_levels_and_differences(result):
     sex, race = values["metrics"]["tpr"]["marginals"]
     assert (sex["attribute"], race["attribute"]) == ("sex", "race")
     assert [level["name"] for level in race["levels"]] == ["X", "Y", "Z"]
-    groups = values["data"]["groups"]
     for margin in (sex, race):
         for level in margin["levels"]:
-            mine = [g for g in groups if g["parts"][margin["attribute"]] == level["name"]]
+            groups = [
+                group
+                for group in values["data"]["groups"]
+                if group["parts"][margin["attribute"]] == level["name"]
+            ]
             for key in ("rows", "labeled", "positives"):
-                assert level[key] == sum(g[key] for g in mine)
+                assert level[key] == sum(group[key] for group in groups)
             estimate = result.marginal("tpr", margin["attribute"], level["name"])
             assert level["mean"] == estimate.mean
             assert level["interval"] == list(estimate.interval(0.95))
@@ -140,72 +136,44 @@ def test_values_have_levels_and_differences(result):
         assert entry["prob_within"] == delta.prob_within(0.05)
 
 
-def test_text_has_a_line_for_each_level(result):
-    text = str(result)
-    part = text[text.index("base_rate") : text.index("selection_rate")]
-    lines = [line.split()[:2] for line in part[part.index("  all of") :].splitlines()[1:6]]
-    assert lines == [["sex", "A"], ["sex", "B"], ["race", "X"], ["race", "Y"], ["race", "Z"]]
-    assert part.count("reference") == 2
-    assert "groups without rows, not assessed: B, Z" in text
-
-
-def test_an_undefined_marginal_says_why():
+def test_an_undefined_marginal_has_a_reason():
     score = [0.1, 0.2, 0.8, 0.9] * 3
     label = [0, 0, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1]
     columns = {"one": list("aaaabbbbbbbb"), "two": list("xxxxxxxxyyyy")}
     found = lf.assess(label, score, sensitive_features=columns, metrics="tpr", **SMALL)
-    estimate = found.marginal("tpr", "one", "a")
-    assert estimate.reason == "there are no positive labels"
+    assert found.marginal("tpr", "one", "a").reason == "there are no positive labels"
     (one, _) = found.to_dict()["metrics"]["tpr"]["marginals"]
     assert one["levels"][0]["mean"] is None
     assert one["levels"][0]["reason"] == "there are no positive labels"
     assert one["differences"][0]["interval"] is None
-    assert "\n  [1] there are no positive labels\n" in str(found)
 
 
-def test_one_attribute_has_none():
-    rows = simulate(200, 60, 1)
-    found = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, **SMALL)
+def test_one_attribute_has_no_marginals(rows):
+    found = ask_quickly(rows)
     assert found.to_dict()["metrics"]["tpr"]["marginals"] == []
-    assert "all of" not in str(found)
     same = found.marginal("tpr", "group", "A").draws
     np.testing.assert_array_equal(same, found.draws("tpr")[..., 0])
 
 
 @pytest.mark.parametrize(
-    "asked, message",
+    "arguments, message",
     [
         (("fnr", "sex", "A"), "metric 'fnr' was not assessed"),
         (("tpr", "age", "A"), "no attribute 'age'; there are sex, race"),
         (("tpr", "sex", "C"), "no level 'C' of sex; there are A, B"),
     ],
 )
-def test_what_is_not_there_is_an_error(result, asked, message):
+def test_unknown_names(result, arguments, message):
     with pytest.raises(ValueError, match=message):
-        result.marginal(*asked)
+        result.marginal(*arguments)
 
 
-def test_levels_are_taken_as_they_are_in_the_data():
-    rows = simulate(200, 60, 1)
-    age = np.where(np.arange(200) % 2, 30, 40)
-    found = lf.assess(
-        rows.y_true, rows.y_score, sensitive_features={"sex": rows.group, "age": age}, **SMALL
-    )
+def test_levels_are_given_as_in_the_data(rows):
+    """And with several thresholds a marginal is of the first."""
+    age = np.where(np.arange(400) % 2, 30, 40)
+    options = {"y_true": rows.y_all, "metrics": "tpr", "threshold": [0.5, 0.3], **SMALL}
+    found = assess_rows(rows, group={"sex": rows.group, "age": age}, **options)
     assert found.marginal("tpr", "age", 30.0).mean == found.marginal("tpr", "age", "30").mean
-
-
-def test_several_thresholds_have_marginals_of_the_first(columns):
-    rows, features = columns
-    found = lf.assess(
-        rows.y_all,
-        rows.y_score,
-        sensitive_features=features,
-        metrics="tpr",
-        threshold=[0.5, 0.3],
-        **SMALL,
-    )
-    assert set(found.margins["tpr"]) == {"sex", "race"}
-    mine = (features["sex"] == "A") & (rows.y_all == 1)
-    assert found.marginal("tpr", "sex", "A").mean == pytest.approx(
-        (rows.y_score[mine] >= 0.5).mean()
-    )
+    at = (age == 30) & (rows.y_all == 1)
+    expected = (rows.y_score[at] >= 0.5).mean()
+    assert found.marginal("tpr", "age", 30).mean == pytest.approx(expected)
