@@ -1,7 +1,7 @@
-"""Assessment: the result of `assess`, and the comparisons and verdicts that can be asked of it.
+"""Assessment: the result of `assess`, with its comparisons and verdicts.
 
-It is frozen. Printing it gives the report, `to_dict` what `lightfair assess --json` prints. The
-numbers come from modules of their own; here they are given draws, names and what is known.
+It is frozen. `to_dict` returns what `lightfair assess --json` prints. The methods look up draws and
+names; the numbers are computed in `metrics` and `comparison`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """The result: posterior draws of every metric of every group, and how far to trust them.
+    """Posterior draws of every metric of every group, with diagnostics and warnings.
 
     Attributes
     ----------
@@ -50,27 +50,27 @@ class Assessment:
     theta : dict of str to float64 array, shape (chain, draw, group)
         Draws of each metric.
     labels : dict of str to LabelsOnly
-        What labels alone say of each metric.
+        Labels-only estimates of each metric.
     prediction_powered : dict of str to PredictionPowered
-        What labels say with the help of scores, without a model.
+        Prediction-powered estimates of each metric: labels and scores, no model.
     misfit : Misfit
-        Labels held against what the model predicts, by group and region of scores.
+        Posterior predictive check, by group and region of the scores.
     gate : Gate
-        Whether the chains have converged.
+        Result of the convergence check.
     warnings : tuple of Note
-        What a reader must know before believing a number.
+        Reasons to distrust the numbers, with codes.
     counts : float64 array, shape (chain, draw, group, predicted, label)
-        Draws of the confusion counts, of which `theta` is made.
+        Draws of the confusion counts, from which `theta` is computed.
     label_seed : int
-        Seed of the labels that are imputed score by score; see `imputed`.
+        Seed of the imputation by score bin; see `imputed`.
     fine : ScoreTable
-        The table with scores cut at several thresholds; `table` where there is one.
+        The table with strata divided at several thresholds; `table` if there is one.
     truth : dict of str to float64 array, shape (group,), or None
-        Frequencies from labels that the assessment was not shown.
+        Frequencies from labels that the assessment did not use.
 
     Examples
     --------
-    The methods go on from these three lines.
+    The examples of the methods continue from here.
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
@@ -122,7 +122,7 @@ class Assessment:
         >>> tpr = result.metric("tpr", "B")
         >>> print(f"{tpr.mean:.2f}, {tpr.interval(0.95)[0]:.2f} to {tpr.interval(0.95)[1]:.2f}")
         0.75, 0.66 to 0.84
-        >>> result.metric("selection_rate", "B").exact  # a fact of the rows
+        >>> result.metric("selection_rate", "B").exact  # known without labels
         True
         """
         at = self._index(group)
@@ -147,7 +147,7 @@ class Assessment:
         return difference(self.draws(metric), at, base, lack, exact=self._known(metric, at, base))
 
     def imputed(self, group: Any) -> Imputed:
-        """Return the labels of every row of a group by draw, score by score.
+        """Return the labels of every row of a group in each draw, by score bin.
 
         weight and label are float64 (chain * draw, slot); the slots are `slots.score_slots(fine)`.
         The same labels in every call; metrics of scores are made of them.
@@ -200,7 +200,7 @@ class Assessment:
 
     @cached_property
     def margins(self) -> dict[str, dict[str, Margin]]:
-        """Margins of every metric, by metric and attribute; see `marginals`."""
+        """Margins of every metric, by metric and attribute; see `comparison.pooled`."""
         from .comparison.pooled import margins
 
         return margins(self._drawn, tuple(map(self.settings.metric, self.settings.metrics)))
@@ -213,9 +213,9 @@ class Assessment:
         return self.margins[metric][name]
 
     def by_group(self, metric: str | Metric) -> ByGroup:
-        """Return the draws of a metric with what comparisons need to know of them.
+        """Return the draws of a metric, with the names and flags that comparisons need.
 
-        A metric of counts that was not assessed is made of the same counts.
+        A metric of counts that was not assessed is computed from the same counts.
 
         Examples
         --------
@@ -278,7 +278,7 @@ class Assessment:
         return ratio(by.draws, at, base, by.lack, exact=exact)
 
     def pairs(self, metric: str) -> tuple[Pair, ...]:
-        """Return the differences of all pairs of groups, each with P(it is the largest gap).
+        """Return the differences of all pairs, each with the probability that it is the largest.
 
         The reference is subtracted in its pairs, the earlier group in others.
 
@@ -291,11 +291,11 @@ class Assessment:
         return comparisons.pairs(self.by_group(metric), self._base)
 
     def largest_gap(self, metric: str) -> Gap:
-        """Return the highest minus the lowest metric of all groups; see `comparisons`.
+        """Return the highest minus the lowest metric of all groups; see `comparison.gaps`.
 
         Examples
         --------
-        It is positive between equal groups, too: ask how small it is.
+        It is positive even if all groups are equal: ask how small it is.
 
         >>> gap = result.largest_gap("tpr")
         >>> print(f"{gap.prob_within(0.2):.2f} {gap.upper(0.95):.2f}", gap.which)
@@ -305,7 +305,7 @@ class Assessment:
         return comparisons.largest_gap(self.by_group(metric))
 
     def between_group_sd(self, metric: str) -> Gap:
-        """Return the standard deviation of a metric between groups; see `between`.
+        """Return the standard deviation of a metric between groups.
 
         Examples
         --------
@@ -319,7 +319,7 @@ class Assessment:
         return between_group_sd(self.by_group(metric))
 
     def against_rest(self, metric: str, group: Any) -> Estimate:
-        """Return the metric in `group` minus the mean of the other groups' by weight of rows.
+        """Return the metric in `group` minus the weighted mean of the other groups.
 
         Examples
         --------
@@ -331,7 +331,7 @@ class Assessment:
         return comparisons.against_rest(self.by_group(metric), self._index(group), weight)
 
     def against_overall(self, metric: str, group: Any) -> Estimate:
-        """Return the metric in `group` minus the metric of all rows; see `overall`.
+        """Return the metric in `group` minus the metric of all rows.
 
         Examples
         --------
@@ -343,7 +343,7 @@ class Assessment:
         return comparisons.against_overall(by, at, self.overall(metric).draws)
 
     def overall(self, metric: str) -> Estimate:
-        """Return the estimate of a metric of all rows, whatever their group.
+        """Return the estimate of a metric of all rows together.
 
         Examples
         --------
@@ -357,7 +357,7 @@ class Assessment:
         return Estimate(draws, of.lack, bool(by.known.all()))
 
     def criterion(self, name: str, group: Any, reference: Any) -> Estimate | Gap:
-        """Return how far two groups are from a criterion of fairness.
+        """Return how far two groups are from a fairness criterion.
 
         Parameters
         ----------
@@ -386,7 +386,7 @@ class Assessment:
         return larger_gap(found) if len(found) > 1 else found[metrics[0]]
 
     def simultaneous(self, metrics: Any = None, prob: float | None = None) -> Simultaneous:
-        """Return intervals of all groups' differences from the reference that hold at once.
+        """Return simultaneous intervals of all differences from the reference.
 
         Parameters
         ----------
@@ -430,7 +430,7 @@ class Assessment:
         reference: Any = None,
         relation: str = "difference",
     ) -> Verdict:
-        """Judge whether gaps between groups are within a limit.
+        """Judge whether the gaps between groups are within a limit.
 
         Parameters
         ----------
@@ -496,11 +496,11 @@ class Assessment:
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment as plain values, ready for JSON; this is what `--json` prints.
 
-        An undefined number is null with a `reason` (`effective_reason` for worth in labels), never
-        0 or -1. The keys:
+        An undefined number is null with a `reason` (`effective_reason` for effective labels),
+        never 0 or -1. The keys:
 
         version, settings
-            What was run, defaults included.
+            The version and all options, defaults included.
         data
             rows, labeled, unlabeled, clipped, weighted, attributes, groups (name, rows, labeled,
             positives, parts), empty_groups.
@@ -508,23 +508,23 @@ class Assessment:
             Per metric: groups (name, mean, sd, interval, exact, effective_labels, width_ratio,
             labels_only, prediction_powered), differences (group, reference, mean, sd, interval,
             exact, prob_positive, prob_within, labels_only, prediction_powered), ratios, pairs,
-            largest_gap, between_group_sd, against_rest, against_overall, marginals; truth where it
-            is known.
+            largest_gap, between_group_sd, against_rest, against_overall, marginals; truth if it is
+            known.
         criteria
             Per criterion: its metrics and differences.
         checks
-            Per check: status, prob, prob_within, reason, more_labels (more_labels_reason where it
-            is null), pairs (group, reference, prob_within, reason,
-            gap); beyond (metric, higher, lower, prob, gap) where it fails.
+            Per check: status, prob, prob_within, reason, more_labels (more_labels_reason if it
+            is null), pairs (group, reference, prob_within, reason, gap); beyond (metric, higher,
+            lower, prob, gap) if it fails.
         simultaneous, thresholds
-            Where they are asked for: intervals that hold at once; per threshold the metrics.
+            If requested: simultaneous intervals; the metrics at each threshold.
         calibration
-            omega, tau, worth (median, interval): how far the curve is trusted; regions: labels
-            against what the model expects, by group and range of scores.
+            omega, tau, worth (median, interval): scales of the discrepancy prior, and their worth in
+            labels; regions: labels against predictions, by group and range of scores.
         diagnostics
             rhat_max, ess_bulk_min, ess_tail_min, ok, reason, draws, extended.
         warnings
-            code and message of each; see `warn` for the codes.
+            code and message of each; see `diagnostics.warnings` for the codes.
 
         Examples
         --------
@@ -560,7 +560,7 @@ class Assessment:
         return GroupDraws(self.counts, imputed, self.table, self.fine, finite)
 
     def _known(self, metric: str | Metric, *groups: int) -> bool:
-        """Whether a metric is a fact of the rows: free of labels, or of groups with all labels."""
+        """Return whether a metric is known exactly: without labels, or with all rows labeled."""
         if self.settings.target == "population":
             return False
         of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
@@ -574,7 +574,7 @@ class Assessment:
         return None if reference is None else self.groups.index(reference)
 
     def _several(self) -> None:
-        """Raise ValueError where there is nothing to compare."""
+        """Raise ValueError if there is only one group."""
         if len(self.groups) < 2:
             raise ValueError(only_one(self.groups))
 

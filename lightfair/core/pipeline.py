@@ -82,35 +82,35 @@ def assess(
         The rows. Unlabeled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
         ScoreTable, and no other argument about rows.
     y_pred, threshold, sample_weight, label_prob, positive_label, unlabeled, missing
-        How to read the rows; see `score_data`. The default threshold is 0.5. Of a list of
-        thresholds the first is the one that the report is about, and all are compared at its end.
-        "all" compares a grid of at most 64, whatever the table.
+        How to read the rows; see `score_data`. The default threshold is 0.5. With a list of
+        thresholds, the report is about the first and compares all of them at its end; "all"
+        compares a grid of at most 64.
     metrics : str, Metric, or sequence of them
-        Names in `lightfair.METRICS`, costs as `lightfair.cost` or "cost(fp=1,fn=5)", and metrics of
-        your own as `lightfair.Metric`.
+        Names in `METRICS`, costs as `cost(...)` or "cost(fp=1,fn=5)", and user-defined metrics as
+        `Metric`.
     reference
-        The group that differences are taken against. Default: the group with most rows.
+        The group that is subtracted in differences. Default: the group with most rows.
     family : {"beta", "llo", "temperature"}
-        The calibration curve; see `model`.
+        The calibration curve; see `model.curve`.
     hierarchical : bool or "nested"
-        False gives each group a prior of its own, and shares nothing between groups. "nested" gives
-        crossed groups what their levels have in common: effects of each attribute, and interactions
-        (`nested`). With one attribute it is the same as True.
+        False gives each group an independent prior. "nested" gives crossed groups effects of each
+        attribute, and interactions; with one attribute it is the same as True.
     prior : Prior, optional
         The six scales. `Prior().scaled(alpha)` is the paper's sensitivity analysis.
     trust : bool or Trust
-        True lets the rate of positives deviate from the curve, region by region of the scores, as
-        far as the labels ask for (`trust`). False is the paper's model: the curve alone. A Trust
-        sets the scales.
+        True adds the discrepancy prior: the rate of positives may deviate from the curve in each
+        region of the scores, as far as the labels require (`model.regions`). False is the paper's
+        model: the curve alone. A Trust sets the scales.
     target : {"sample", "expected", "population"}
-        What is estimated: the metric that these rows would show if all were labeled; its expected
-        value given the curves; or the metric of the population that the rows were drawn from.
+        The estimand: the metric that these rows would show if all were labeled; its expected value
+        given the curves; or the metric of the population that the rows were drawn from.
     prob : float
-        Mass of credible intervals, in (0, 1).
+        Credible level of the intervals, in (0, 1).
     epsilon : float
-        A difference below it, in absolute value, counts as small; in (0, 1).
+        Half width of the region of practical equivalence: a difference within it counts as small;
+        in (0, 1).
     simultaneous : bool
-        Whether to add intervals of all differences that hold at once.
+        Whether to add simultaneous intervals of all differences.
     checks : str or sequence of str
         Limits to judge, such as "tpr<=0.05" or "selection_rate ratio>=0.8"; see
         `Assessment.check`. Their metrics are assessed, too.
@@ -120,12 +120,12 @@ def assess(
     log_odds_cap : float, optional
         Upper bound on the calibrated log odds; the paper's authors use 15. Default: none.
     labels_only_prior : (float, float)
-        Beta prior of the labels-only answer.
+        Beta prior of the labels-only estimate.
     chains, draws, warmup : int, optional
         Chains, kept draws of each, and sweeps of warm-up. Default: 16 chains of 200 draws after 80
-        sweeps where a fit is small, else 4 of 800 after 200; 3,200 draws in all for any other
-        number of chains. The nested prior has 16 chains, and 120 sweeps of warm-up. Where R-hat or
-        the effective sample size misses its gate, drawing goes on to at most 8 times `draws`.
+        sweeps for a small fit, else 4 of 800 after 200; 3,200 draws in all for any other
+        number of chains. The nested prior has 16 chains, and 120 sweeps of warm-up. If the
+        convergence check fails, drawing continues up to 8 times `draws`.
     rng : int or numpy.random.Generator, optional
         Seed. The same seed gives the same numbers.
     progress : callable, optional
@@ -192,7 +192,7 @@ def assess_data(
     truth: ScoreData | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
-    """Assess rows that `score_data` has checked: their table, see `assess_table`."""
+    """Assess rows checked by `score_data`; see `assess_table`."""
     settings = Settings() if settings is None else settings
     table = score_table(data, clip=settings.clip)
     full = None if truth is None else score_table(truth, clip=settings.clip)
@@ -216,7 +216,7 @@ def assess_table(
     settings
         Its clip must be that of the table. Default: the defaults, with the clip of the table.
     truth
-        Table of the same rows with labels that are to be compared with, not learned from.
+        Table of the same rows with labels to compare with, which are not used for learning.
     """
     settings = Settings(clip=table.clip) if settings is None else settings
     if settings.clip != table.clip:
@@ -290,6 +290,6 @@ def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Flo
 
 
 def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
-    """Independent generators: sampler, imputation, labels-only simulation, misfit, labels."""
+    """Independent generators: sampler, imputation, labels-only, predictive check, score bins."""
     source = check_rng(rng)
     return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=5)]
