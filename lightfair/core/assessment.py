@@ -519,7 +519,7 @@ class Assessment:
         simultaneous, thresholds
             If requested: simultaneous intervals; the metrics at each threshold.
         calibration
-            omega, tau, worth (median, interval): scales of the discrepancy prior, and their worth in
+            omega, tau, worth (median, interval): scales of the discrepancy prior, their worth in
             labels; regions: labels against predictions, by group and range of scores.
         diagnostics
             rhat_max, ess_bulk_min, ess_tail_min, ok, reason, draws, extended.
