@@ -1,18 +1,18 @@
 """Two to four models on the same rows: is one fairer, or more accurate, than another?
 
-Two assessments, one of each model, cannot say: they impute the same labels twice, independently,
-and the difference of their answers has the uncertainty of both. Where the models decide alike,
-though, a row adds to neither side, whatever its label. So the labels are imputed once for all
-models. Each group is crossed with the joint decision of the models, and these cells are fitted as
-groups are: a cell has a calibration curve of its own, and shares the nested prior with the others:
-effects of the attributes, of the joint decision, and the cell's own. So the groups tell each other
-which model is right where the models disagree. What the curves are of is one score, the mean of the
-models' log odds (each score clipped as in `assess`)::
+Two separate assessments cannot tell: they impute the same labels twice, independently, and the
+difference of their results has the uncertainty of both. Where the models make the same decision,
+though, a row contributes equally to both, whatever its label. So the labels are imputed once for
+all models. Each group is crossed with the joint decision of the models, and these cells are fitted
+as groups are: a cell has its own calibration curve and shares the nested prior with the others,
+with effects of the attributes, of the joint decision, and of the cell. So groups inform each other
+about which model is right when they disagree. The curves are functions of one score, the mean of
+the models' log odds (each score clipped as in `assess`)::
 
     y_i ~ Bernoulli(f(s_i)),   logit s_i = mean over models of logit s_im,   f of the row's cell
 
-In a cell every model has made one decision, so that the labels of the cells give the confusion
-counts of each model by summation, exactly, draw by draw::
+In a cell every model has made one decision, so the confusion counts of each model are exact sums
+over cells, draw by draw::
 
     count_m(group, predicted, label) = sum of count(cell, label), cells where m decides `predicted`
 
@@ -21,8 +21,8 @@ Then delta = theta_group - theta_reference of each model, and
     P(B fairer than A) = P(|delta_B| < |delta_A|)
     P(B more accurate than A) = P(accuracy_B > accuracy_A)
 
-of the same draws. A metric of scores, such as the area under the curve, would need the joint
-distribution of both scores, which is not kept; so the metrics here are those of decisions.
+from the same draws. A metric of scores, such as the area under the curve, would need the joint
+distribution of all scores, which is not kept; so the metrics are those of decisions.
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
@@ -30,36 +30,15 @@ distribution of both scores, which is not kept; so the metrics here are those of
     >>> found = lf.compare_models(
     ...     scores, rows.y_true, sensitive_features=rows.group, metrics="tpr", rng=1
     ... )
-    >>> print(found)
-    lightfair 0.1.0
-    <BLANKLINE>
-    rows
-      models old and new on the same rows: 2,000 rows, 100 labeled, 1,900 unlabeled;
-        2 groups by group; threshold 0.5
-      target sample: the metric these rows would show if all were labeled
-      old and new decide differently in 137 rows, 5 of them labeled
-      95 % credible intervals
-      group          rows  labeled  positive
-      A             1,311       59        38
-      B               689       41        15
-    <BLANKLINE>
-    tpr
-      group                       old                   new            new minus old
-      all rows   0.675 [0.606, 0.747]  0.594 [0.532, 0.663]  -0.081 [-0.105, -0.050]
-      A          0.646 [0.571, 0.728]  0.559 [0.489, 0.637]  -0.088 [-0.115, -0.051]
-      B          0.742 [0.647, 0.837]  0.676 [0.581, 0.777]  -0.065 [-0.097, -0.031]
-      minus A                       old                   new          new minus old
-      B           0.095 [-0.013, 0.204]  0.118 [0.010, 0.226]  0.022 [-0.018, 0.057]
-      tpr of B minus A: neither old nor new is clearly closer to 0, P(new fairer)
-        0.127.
-    <BLANKLINE>
-    which is more accurate
-      neither old nor new is clearly more accurate, P(old more accurate) 0.888:
-        0.020 [-0.017, 0.049]; by group: A 0.908, B 0.623.
-    <BLANKLINE>
-    diagnostics
-      converged; 16 chains of 200 draws, largest R-hat 1.006, smallest bulk ESS
-        1,964, smallest tail ESS 1,738
+    >>> for model in found.models:
+    ...     tpr = found.metric(model, "tpr")
+    ...     print(f"{model} {tpr.mean:.3f}, {found.gap(model, 'tpr', 'B').mean:.3f}")
+    old 0.675, 0.095
+    new 0.594, 0.118
+    >>> print(f"{found.prob_fairer('tpr', 'new', 'old', 'B'):.3f}")
+    0.127
+    >>> print(f"{found.prob_more_accurate('old', 'new'):.3f}")
+    0.888
 
 On the command line::
 
@@ -69,7 +48,7 @@ On the command line::
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,28 +61,30 @@ from .core.data.binning import score_table
 from .core.data.columns import check_indexes, frame_columns
 from .core.data.groups import group_names
 from .core.data.logit import Floats, logit_of, sigmoid
-from .core.data.messages import Note, hint, level_name, show
+from .core.data.messages import Note, hint, level_name, one_line, show
 from .core.data.nodes import UNLABELED, check_edges
 from .core.data.rows import ScoreData, is_several, score_data
 from .core.data.table import ScoreTable
 from .core.diagnostics.warnings import FEW, coarse_interval, data_warnings, result_warnings
 from .core.fit import Progress
 from .core.metrics.definitions import DEFAULT_METRICS, theta
-from .core.metrics.estimate import Estimate
+from .core.metrics.estimate import Estimate, rounded
 from .core.model.curve import Prior
 from .core.model.regions import Trust
 from .core.pipeline import assess_data
 from .core.settings import Settings
 from .core.values import diagnostics_values, plain, summary, warning_values
 
-MODELS = (2, 4)  # fewest and most models
+LEAST, MOST = 2, 4  # models
 
 DECISIONS = "decisions"  # the attribute that cells add to those of the groups
+
+Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class ModelComparison:
-    """Draws of each metric of each model, paired: of the same labels in every draw.
+    """Paired draws of each metric of each model: from the same labels in every draw.
 
     Attributes
     ----------
@@ -111,15 +92,15 @@ class ModelComparison:
         In the order given.
     groups : tuple of str
     settings : Settings
-        Of the comparison; `threshold` holds that of each model.
+        Of the comparison; `threshold` has that of each model.
     theta : dict of str to dict of str to float64 array, shape (chain, draw, group)
         Model, metric; NaN where the metric is undefined.
     overall : dict of str to dict of str to float64 array, shape (chain, draw)
-        The same of all rows together.
+        The same for all rows.
     cells : Assessment
         The fit: its groups are the groups crossed with the joint decision.
     decisions : bool array, shape (cell, model)
-        What each model decides in each cell.
+        The decision of each model in each cell.
     cell_group : int64 array, shape (cell,)
         Index into `groups`.
     warnings : tuple of Note
@@ -144,12 +125,12 @@ class ModelComparison:
     theta: dict[str, dict[str, Floats]]
     overall: dict[str, dict[str, Floats]]
     cells: Assessment
-    decisions: npt.NDArray[np.bool_]
+    decisions: Bools
     cell_group: npt.NDArray[np.int64]
     warnings: tuple[Note, ...]
 
     def metric(self, model: Any, metric: str, group: Any = None) -> Estimate:
-        """Return the estimate of a metric of a model in a group; None: of all rows together.
+        """Return the estimate of a metric of a model in a group, or without a group in all rows.
 
         Examples
         --------
@@ -157,8 +138,7 @@ class ModelComparison:
         >>> print(f"{old:.2f} {new:.2f}")
         0.74 0.68
         """
-        draws = self._theta(model, metric, group)
-        return Estimate(draws, self.settings.metric(metric).lack, self._known(metric, group))
+        return self._estimate(metric, self._draws(model, metric, group), [group])
 
     def metric_difference(
         self, metric: str, first: Any, second: Any, group: Any = None
@@ -171,15 +151,13 @@ class ModelComparison:
         >>> print(f"{lost.mean:.2f} {lost.prob_greater(0):.2f}")
         -0.07 0.00
         """
-        _check_two(first, second)
-        delta = self._theta(first, metric, group) - self._theta(second, metric, group)
-        exact = self._known(metric, group) or not self._apart(first, second, group)
-        return Estimate(_zeroed(delta), self.settings.metric(metric).lack, exact)
+        delta = self._draws(first, metric, group) - self._draws(second, metric, group)
+        return self._estimate(metric, delta, [group], (first, second))
 
     def gap(self, model: Any, metric: str, group: Any = None, reference: Any = None) -> Estimate:
         """Return the estimate of delta, theta_group - theta_reference, of a model.
 
-        Without a group: of the largest gap, the largest theta minus the smallest.
+        Without a group it is the largest gap, the largest theta minus the smallest.
 
         Examples
         --------
@@ -187,13 +165,8 @@ class ModelComparison:
         >>> print(f"{gap.mean:.2f}")
         0.10
         """
-        group, reference = self._pair(group, reference)
-        known = [self._known(metric, name) for name in (group, reference)]
-        return Estimate(
-            self._gap(model, metric, group, reference),
-            self.settings.metric(metric).lack,
-            all(known),
-        )
+        pair = self._pair(group, reference)
+        return self._estimate(metric, self._gap(model, metric, *pair), pair)
 
     def gap_difference(
         self, metric: str, first: Any, second: Any, group: Any = None, reference: Any = None
@@ -206,23 +179,17 @@ class ModelComparison:
         >>> print(f"{change.mean:.2f}")
         0.02
         """
-        group, reference = self._pair(group, reference)
-        _check_two(first, second)
-        delta = self._gap(first, metric, group, reference)
-        delta = delta - self._gap(second, metric, group, reference)
-        return Estimate(
-            _zeroed(delta),
-            self.settings.metric(metric).lack,
-            self._exact_pair(metric, first, second, group, reference),
-        )
+        pair = self._pair(group, reference)
+        delta = self._gap(first, metric, *pair) - self._gap(second, metric, *pair)
+        return self._estimate(metric, delta, pair, (first, second))
 
     def fairer(
         self, metric: str, model: Any, than: Any, group: Any = None, reference: Any = None
     ) -> Estimate:
         """Return the estimate of how much smaller the gap of `model` is: |delta_than| - |delta|.
 
-        Its `prob_greater(0)` is the probability that `model` is fairer. Without a group: of the
-        largest gap over all groups.
+        Its `prob_greater(0)` is the probability that `model` is fairer. Without a group it is about
+        the largest gap over all groups.
 
         Examples
         --------
@@ -230,20 +197,14 @@ class ModelComparison:
         >>> print(f"{less.mean:.2f}")
         -0.02
         """
-        group, reference = self._pair(group, reference)
-        _check_two(model, than)
-        less = np.abs(self._gap(than, metric, group, reference))
-        less = less - np.abs(self._gap(model, metric, group, reference))
-        return Estimate(
-            _zeroed(less),
-            self.settings.metric(metric).lack,
-            self._exact_pair(metric, model, than, group, reference),
-        )
+        pair = self._pair(group, reference)
+        gaps = [np.abs(self._gap(one, metric, *pair)) for one in (than, model)]
+        return self._estimate(metric, gaps[0] - gaps[1], pair, (model, than))
 
     def prob_fairer(
         self, metric: str, model: Any, than: Any, group: Any = None, reference: Any = None
     ) -> float:
-        """Return P(|delta of `model`| < |delta of `than`|); NaN where it is undefined.
+        """Return P(|delta of `model`| < |delta of `than`|); NaN if it is undefined.
 
         Examples
         --------
@@ -253,7 +214,7 @@ class ModelComparison:
         return self.fairer(metric, model, than, group, reference).prob_greater(0.0)
 
     def prob_more_accurate(self, model: Any, than: Any, group: Any = None) -> float:
-        """Return P(accuracy of `model` > accuracy of `than`), in a group or of all rows.
+        """Return P(accuracy of `model` > accuracy of `than`), in a group or in all rows.
 
         Examples
         --------
@@ -265,23 +226,50 @@ class ModelComparison:
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain values, ready for JSON.
 
+        Keys: version, settings, data (rows, labeled, unlabeled, models, groups, disagreements),
+        metrics (each: models, pairs), accuracy, diagnostics, warnings. An undefined number is null
+        with a reason.
+
         Examples
         --------
         >>> list(found.to_dict()["metrics"])
         ['tpr']
         """
-
-        return to_dict(self)
+        return {
+            "version": __version__,
+            "settings": self.settings.to_dict(),
+            "data": data_values(self),
+            "metrics": {name: _metric_values(self, name) for name in self.settings.metrics},
+            "accuracy": [_accuracy_values(self, *pair) for pair in _pairs(self)],
+            "diagnostics": diagnostics_values(self.cells),
+            "warnings": warning_values(self.warnings),
+        }
 
     def __repr__(self) -> str:
-        from .core.data.messages import one_line
-
         return one_line(
             f"<ModelComparison: {', '.join(self.models)}; {len(self.groups):,} groups; "
             f"{', '.join(self.settings.metrics)}; print() shows the report>"
         )
 
-    def _theta(self, model: Any, metric: str, group: Any) -> Floats:
+    def _estimate(
+        self, metric: str, draws: Floats, groups: Sequence[Any], models: Sequence[Any] = ()
+    ) -> Estimate:
+        """An estimate of draws: exact without unknown labels, or if two models decide alike."""
+        names = [level_name(model) for model in models]
+        if len(set(names)) < len(names):
+            raise ValueError(f"a comparison is of two models; got {show(names[0])} twice")
+        cells = np.zeros(len(self.cell_group), dtype=np.bool_)
+        for group in groups:
+            cells |= True if group is None else self.cell_group == self._index(group)
+        unlabeled = self.cells.table.sums("rows")[cells, :, UNLABELED].any()
+        exact = metric in self.settings.label_free or not unlabeled
+        exact = exact and self.settings.target != "population"
+        if models:
+            first, second = (self.models.index(name) for name in names)
+            exact |= bool((self.decisions[cells, first] == self.decisions[cells, second]).all())
+        return Estimate(rounded(draws), self.settings.metric(metric).lack, exact)
+
+    def _draws(self, model: Any, metric: str, group: Any) -> Floats:
         name = level_name(model)
         if name not in self.models:
             raise ValueError(f"no model {name!r}; there are {', '.join(self.models)}")
@@ -295,50 +283,26 @@ class ModelComparison:
 
     def _gap(self, model: Any, metric: str, group: Any, reference: Any) -> Floats:
         if group is not None:
-            return self._theta(model, metric, group) - self._theta(model, metric, reference)
-        self._theta(model, metric, None)  # checks the names
-        values = self.theta[level_name(model)][metric]
-        return np.asarray(values.max(axis=-1) - values.min(axis=-1))
+            return self._draws(model, metric, group) - self._draws(model, metric, reference)
+        draws = np.stack([self._draws(model, metric, name) for name in self.groups])
+        return np.asarray(draws.max(axis=0) - draws.min(axis=0))
 
     def _pair(self, group: Any, reference: Any) -> tuple[Any, Any]:
         """The group and its reference; None and None for the largest gap."""
         if len(self.groups) == 1:
             raise ValueError(f"there is one group, {self.groups[0]}: it has no gap to another")
-        if group is None:
-            if reference is not None:
-                raise ValueError("the largest gap has no reference; name a group, too")
-            return None, None
-        return group, self.settings.reference if reference is None else reference
+        if group is not None:
+            return group, self.settings.reference if reference is None else reference
+        if reference is not None:
+            raise ValueError("the largest gap has no reference; name a group, too")
+        return None, None
 
     def _index(self, group: Any) -> int:
         name = level_name(group)
         if name not in self.groups:
-            known = ", ".join(self.groups)
-            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {known}")
+            names = ", ".join(self.groups)
+            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {names}")
         return self.groups.index(name)
-
-    def _cells_of(self, group: Any) -> npt.NDArray[np.bool_]:
-        every = np.ones(len(self.cell_group), dtype=np.bool_)
-        return every if group is None else self.cell_group == self._index(group)
-
-    def _known(self, metric: str, group: Any) -> bool:
-        """Whether a metric is a fact of the rows: free of labels, or of rows with all labels."""
-        if self.settings.target == "population":
-            return False
-        open_rows = self.cells.table.sums("rows")[self._cells_of(group), :, UNLABELED]
-        return metric in self.settings.label_free or not open_rows.any()
-
-    def _apart(self, first: Any, second: Any, group: Any) -> bool:
-        """Whether two models decide differently in some row."""
-        one, two = (self.models.index(level_name(model)) for model in (first, second))
-        mine = self.decisions[self._cells_of(group)]
-        return bool((mine[:, one] != mine[:, two]).any())
-
-    def _exact_pair(self, metric: str, first: Any, second: Any, group: Any, reference: Any) -> bool:
-        names = self.groups if group is None else (group, reference)
-        if all(self._known(metric, name) for name in names):
-            return True
-        return not any(self._apart(first, second, name) for name in names)
 
 
 def compare_models(
@@ -378,14 +342,14 @@ def compare_models(
     y_true, sensitive_features, sample_weight, label_prob, positive_label, unlabeled, missing
         The rows; see `score_data`.
     metrics : str, Metric or sequence of them
-        Metrics of decisions, that is of counts. Accuracy is compared whether it is named or not.
+        Metrics of decisions, that is of counts. Accuracy is always compared.
     threshold : float, or mapping of model to float
         In (0, 1). A value of the mapping may itself be a mapping of group to float.
     reference
         The group that gaps are taken against. Default: the group with most rows.
     hierarchical : {"nested", True, False}
-        Whether cells share a prior by group and joint decision, so that what sets two models apart
-        is learned from all groups; whether as equals; or none.
+        "nested": cells share a prior by group and joint decision, so that the differences between
+        models are learned from all groups. True: as equals. False: no shared prior.
     family, prior, trust, target, prob, epsilon, clip, log_odds_cap, chains, draws, warmup, rng, \
 progress
         As in `assess`.
@@ -397,15 +361,15 @@ progress
     Raises
     ------
     ValueError
-        If an argument breaks its rule; the message names the rule, the value and the way out.
+        If an argument breaks its rule.
 
     Notes
     -----
-    Pairing pays where the models decide alike in most rows: intervals of differences then have a
-    third to a half of the width that two assessments would give. Where two models have little in
-    common they are no narrower, up to a third wider with 100 labels: the two assessments lean on
-    the curve of each model's own score, the comparison does not. Measured in bench/PAIRED.md;
-    coverage on few runs.
+    Pairing pays if the models make the same decision in most rows: intervals of differences then
+    have a third to a half of the width that two assessments would give. If two models have little
+    in common they are not narrower, and with 100 labels up to a third wider: the two assessments
+    use the curve of each model's own score, the comparison does not. Measured in bench/PAIRED.md;
+    coverage on a small number of runs.
 
     Examples
     --------
@@ -435,26 +399,30 @@ progress
         warmup=warmup,
     )
     check_compared(settings)
-    columns = _models(scores)
+    columns = _columns(scores)
     cuts = _thresholds(threshold, tuple(columns))
-    rows = {
-        "sensitive_features": sensitive_features,
-        "sample_weight": sample_weight,
-        "label_prob": label_prob,
-        "positive_label": positive_label,
-        "unlabeled": unlabeled,
-        "missing": missing,
-    }
-    checked = {
-        model: _checked(model, y_true, column, cuts[model], rows)
-        for model, column in columns.items()
-    }
+    checked = {}
+    for model, column in columns.items():
+        try:
+            checked[model] = score_data(
+                y_true,
+                column,
+                threshold=cuts[model],
+                sensitive_features=sensitive_features,
+                sample_weight=sample_weight,
+                label_prob=label_prob,
+                positive_label=positive_label,
+                unlabeled=unlabeled,
+                missing=missing,
+            )
+        except ValueError as error:
+            raise ValueError(str(error).replace("y_score", f"scores[{model!r}]")) from None
     check_indexes([(f"scores[{model!r}]", column) for model, column in columns.items()])
     return compare_data(checked, settings, rng, progress)
 
 
 def check_compared(settings: Settings) -> None:
-    """Raise ValueError where a metric is not of decisions."""
+    """Raise ValueError if a metric is not one of decisions."""
     scored = [name for name in settings.metrics if settings.metric(name).of != "counts"]
     if scored:
         raise ValueError(
@@ -464,13 +432,11 @@ def check_compared(settings: Settings) -> None:
 
 
 def check_models(names: Sequence[str]) -> None:
-    """Raise ValueError where models are too few or too many, or one comes twice."""
-    fewest, most = MODELS
-    if not fewest <= len(names) <= most or len(set(names)) < len(names):
-        also = "; to assess one model use assess" if len(names) < fewest else ""
-        also = "; compare them in turns" if len(names) > most else also
+    """Raise ValueError if there are too few or too many models, or a name comes twice."""
+    if not LEAST <= len(names) <= MOST or len(set(names)) < len(names):
+        also = "; to assess one model use assess" if len(names) < LEAST else ""
         raise ValueError(
-            f"scores must hold {fewest} to {most} models of different names; got {len(names)}: "
+            f"scores must hold {LEAST} to {MOST} models of different names; got {len(names)}: "
             f"{', '.join(names) or 'none'}{also}"
         )
 
@@ -481,72 +447,69 @@ def compare_data(
     rng: int | np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> ModelComparison:
-    """Compare models on checked rows, which are the same for all but for scores and decisions.
+    """Compare models on checked rows, the same ones with the scores and decisions of each model.
 
     The cells are fitted, their labels imputed once, and summed up for each model.
     """
     tables = {model: score_table(data, clip=settings.clip) for model, data in checked.items()}
-    plain = next(iter(tables.values()))
+    table = next(iter(tables.values()))
     seed: Any = rng
     if rng is None or isinstance(rng, np.random.Generator):
         seed = int(np.random.default_rng(rng).integers(2**63))
-    asked = settings.resolved(plain, rng)
     data, decisions, cell_group = _crossed(checked, settings.clip)
-    fit = assess_data(
-        data,
-        replace(settings, metrics=("base_rate",), reference=None),
-        rng=seed,
-        progress=progress,
-    )
-    labels = fit.counts.sum(axis=3)  # in a cell all rows are decided alike
-    metrics = [asked.metric(name) for name in dict.fromkeys((*asked.metrics, "accuracy"))]
-    of_models: dict[str, dict[str, Floats]] = {}
-    overall: dict[str, dict[str, Floats]] = {}
+    of_cells = replace(settings, metrics=("base_rate",), reference=None)
+    cells = assess_data(data, of_cells, rng=seed, progress=progress)
+    settings = settings.resolved(table, rng)
+    labels = cells.counts.sum(axis=3)  # in a cell all rows have one decision of each model
+    metrics = [settings.metric(name) for name in dict.fromkeys((*settings.metrics, "accuracy"))]
+    by_group: dict[str, dict[str, Floats]] = {model: {} for model in checked}
+    overall: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     for place, model in enumerate(checked):
-        counts = _counts(labels, decisions[:, place], cell_group)
-        of_models[model] = {metric.name: theta(metric, counts) for metric in metrics}
-        overall[model] = {metric.name: theta(metric, counts.sum(axis=2)) for metric in metrics}
-        known = tables[model].sums("weight").sum(-1)[..., None] * [1.0, 0.0]
-        for name in asked.label_free:  # one number in every draw, not one up to rounding
-            for values, sums in ((of_models, known), (overall, known.sum(axis=0))):
-                values[model][name] = np.broadcast_to(
-                    theta(asked.metric(name), sums), values[model][name].shape
-                )
-    shape = fit.posterior.phi.shape[:2]
+        counts = np.zeros((*labels.shape[:2], len(table.groups), 2, 2))
+        for cell, (group, side) in enumerate(zip(cell_group, decisions[:, place], strict=True)):
+            counts[:, :, group, int(side)] += labels[:, :, cell]
+        fixed = tables[model].sums("weight").sum(axis=-1)[..., None] * [1.0, 0.0]
+        for metric in metrics:
+            # without labels one number in every draw, not one up to rounding
+            known = metric.name in settings.label_free
+            sums = np.broadcast_to(fixed, counts.shape) if known else counts
+            by_group[model][metric.name] = theta(metric, sums)
+            overall[model][metric.name] = theta(metric, sums.sum(axis=2))
+    shape = cells.posterior.phi.shape[:2]
     drawn = {
-        f"{name} of model {model}": of_models[model][name]
+        f"{name} of model {model}": by_group[model][name]
         for model in checked
-        for name in asked.metrics
+        for name in settings.metrics
     }
-    chains, kept, warmup = fit.settings.run
+    chains, draws, warmup = cells.settings.run
     return ModelComparison(
         models=tuple(checked),
-        groups=plain.groups,
+        groups=table.groups,
         settings=replace(
-            asked,
-            hierarchical=fit.settings.hierarchical,
-            threshold={model: table.threshold for model, table in tables.items()},  # type: ignore[misc]
+            settings,
+            hierarchical=cells.settings.hierarchical,
+            threshold={model: one.threshold for model, one in tables.items()},  # type: ignore[misc]
             chains=chains,
-            draws=kept,
+            draws=draws,
             warmup=warmup,
         ),
-        theta=of_models,
+        theta=by_group,
         overall=overall,
-        cells=fit,
+        cells=cells,
         decisions=decisions,
         cell_group=cell_group,
         warnings=(
-            *_notes(tables),
-            *_disagreements(fit.table, decisions, tuple(checked)),
-            *coarse_interval(asked.prob, shape),
-            *(note for note in fit.warnings if note.code == "misfit"),
-            *result_warnings(drawn, plain.groups, fit.gate, shape),
+            *_row_warnings(tables),
+            *_disagreements(cells.table, decisions, tuple(checked)),
+            *coarse_interval(settings.prob, shape),
+            *(note for note in cells.warnings if note.code == "misfit"),
+            *result_warnings(drawn, table.groups, cells.gate, shape),
         ),
     )
 
 
-def _models(scores: Any) -> dict[str, Any]:
-    """Names of models and their columns, in the order given."""
+def _columns(scores: Any) -> dict[str, Any]:
+    """Columns of scores by model, in the order given."""
     pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
     if pairs is None:
         raise ValueError(
@@ -558,76 +521,54 @@ def _models(scores: Any) -> dict[str, Any]:
 
 
 def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(threshold, Mapping):
-        return dict.fromkeys(models, threshold)
-    cuts = {level_name(name): cut for name, cut in threshold.items()}
+    """Threshold of each model."""
+    cuts = dict.fromkeys(models, threshold)
+    if isinstance(threshold, Mapping):
+        cuts = {level_name(name): cut for name, cut in threshold.items()}
     if set(cuts) != set(models):
         raise ValueError(
             f"threshold must be a number, or one for each of the models {', '.join(models)}; got "
             f"{', '.join(cuts) or 'none'}; thresholds of groups go inside: "
             f"{{{models[0]!r}: {{group: number}}}}"
         )
+    for model, cut in cuts.items():
+        if is_several(cut) or isinstance(cut, str):
+            raise ValueError(
+                f"threshold must be one for each model; got {show(cut)} for {show(model)}; compare "
+                "the models at each threshold in turn"
+            )
     return cuts
-
-
-def _checked(
-    model: str, y_true: Any, column: Any, threshold: Any, rows: dict[str, Any]
-) -> ScoreData:
-    """Check the rows with the scores of one model; its name is in what is said of them."""
-    grid = isinstance(threshold, str) and threshold == "all"
-    if grid or is_several(threshold):
-        raise ValueError(
-            f"threshold must be one for each model, not a {'grid' if grid else 'list'}; got "
-            f"{show(threshold)} for {show(model)}; compare the models at each threshold in turn"
-        )
-    try:
-        return score_data(y_true, column, threshold=threshold, **rows)
-    except ValueError as error:
-        said = str(error)
-        raise ValueError(said.replace("y_score", f"scores[{model!r}]")) from None
-
-
-def _check_two(first: Any, second: Any) -> None:
-    """Raise ValueError where a model is to be compared with itself."""
-    if level_name(first) == level_name(second):
-        raise ValueError(f"a comparison is of two models; got {show(first)} twice")
 
 
 def _crossed(
     checked: dict[str, ScoreData], clip: float
-) -> tuple[ScoreData, npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+) -> tuple[ScoreData, Bools, npt.NDArray[np.int64]]:
     """Rows in cells, each a group crossed with a joint decision, with the combined score.
 
-    Returns also decisions (cell, model) and the group of each cell. Cells whose rows all weigh 0
-    count in no metric, and are left out.
+    Also returns decisions (cell, model) and the group of each cell. Cells without weight count in
+    no metric, and are left out.
     """
-    models = list(checked)
-    first = checked[models[0]]
+    first = next(iter(checked.values()))
     for data in checked.values():
         check_edges(data.score, clip)
-    predicted = np.stack([data.predicted for data in checked.values()], axis=1)
     odds = np.mean([logit_of(data.score, clip) for data in checked.values()], axis=0)
-    code = first.group.astype(np.int64)
-    for column in predicted.T:
-        code = 2 * code + column
-    weight = np.ones(len(code)) if first.weight is None else first.weight
-    kept = np.bincount(code, weight)[code] > 0.0
-    used, cell = np.unique(code[kept], return_inverse=True)
-    powers = 2 ** np.arange(len(models))[::-1]
-    decisions = used[:, None] // powers % 2 == 1
-    group = used // 2 ** len(models)
-    said = [
-        " ".join(f"{m} {int(d)}" for m, d in zip(models, row, strict=True)) for row in decisions
-    ]
-    parts = [(*first.parts[g], level) for g, level in zip(group, said, strict=True)]
+    columns = [first.group, *(data.predicted for data in checked.values())]
+    key = np.stack([column.astype(np.int64) for column in columns], axis=1)
+    weight = np.ones(len(key)) if first.weight is None else first.weight
+    _, cell = np.unique(key, axis=0, return_inverse=True)
+    kept = np.bincount(cell.reshape(-1), weight)[cell.reshape(-1)] > 0.0
+    cells, cell = np.unique(key[kept], axis=0, return_inverse=True)
+    parts = []
+    for group, *decisions in cells.tolist():
+        words = [f"{model} {side}" for model, side in zip(checked, decisions, strict=True)]
+        parts.append((*first.parts[group], " ".join(words)))
     names = group_names(parts)
     order = sorted(range(len(names)), key=names.__getitem__)
-    rank = np.argsort(order)
     data = replace(
         first,
         label=first.label[kept],
         score=sigmoid(odds[kept]),
-        group=rank[cell].astype(np.int32),
+        group=np.argsort(order)[cell.reshape(-1)].astype(np.int32),
         predicted=first.predicted[kept],
         weight=None if first.weight is None else first.weight[kept],
         label_prob=None if first.label_prob is None else first.label_prob[kept],
@@ -637,208 +578,132 @@ def _crossed(
         empty_groups=(),
         threshold=None,
     )
-    return data, decisions[order], group[order]
+    return data, cells[order, 1:] == 1, cells[order, 0]
 
 
-def _counts(
-    labels: Floats, decided: npt.NDArray[np.bool_], cell_group: npt.NDArray[np.int64]
-) -> Floats:
-    """Confusion counts of a model, (chain, draw, group, predicted, label)."""
-    shape = (*labels.shape[:2], int(cell_group.max()) + 1, 2, 2)
-    counts = np.zeros(shape)
-    for cell, (group, side) in enumerate(zip(cell_group, decided, strict=True)):
-        counts[:, :, group, int(side)] += labels[:, :, cell]
-    return counts
-
-
-def _notes(tables: dict[str, ScoreTable]) -> list[Note]:
-    """What is to be said of the rows, once; what is of one model's scores, with its name."""
-    found = {model: [*table.notes, *data_warnings(table)] for model, table in tables.items()}
-    lists = list(found.values())
-    common = [note for note in lists[0] if all(note in notes for notes in lists[1:])]
+def _row_warnings(tables: dict[str, ScoreTable]) -> list[Note]:
+    """Warnings on the rows, once; those on the scores of one model with its name."""
+    notes = {model: [*table.notes, *data_warnings(table)] for model, table in tables.items()}
+    first, *others = notes.values()
+    common = [note for note in first if all(note in other for other in others)]
     own = [
         Note(note.code, f"model {model}: {note.message}")
-        for model, notes in found.items()
-        for note in notes
+        for model, found in notes.items()
+        for note in found
         if note not in common
     ]
     return common + own
 
 
-def _disagreements(
-    cells: ScoreTable, decisions: npt.NDArray[np.bool_], models: tuple[str, ...]
-) -> list[Note]:
-    """Say which models disagree in rows of which few have labels: a note, or none."""
+def _disagreements(cells: ScoreTable, decisions: Bools, models: tuple[str, ...]) -> list[Note]:
+    """Warn if models disagree in rows of which fewer than 5 are labeled."""
     rows = cells.sums("rows").sum(axis=1)
     places = []
     for one, two in itertools.combinations(range(len(models)), 2):
         apart = rows[decisions[:, one] != decisions[:, two]].sum(axis=0)
-        known = int(apart[:UNLABELED].sum())
-        if apart[UNLABELED] and known < FEW:
-            places.append(
-                f"{models[one]} and {models[two]} in {int(apart.sum()):,}, {known} of them labeled"
-            )
-    if not places:
-        return []
+        labeled = int(apart[:UNLABELED].sum())
+        if apart[UNLABELED] and labeled < FEW:
+            pair = f"{models[one]} and {models[two]}"
+            places.append(f"{pair} in {int(apart.sum()):,}, {labeled} of them labeled")
     message = (
-        f"few labels where the models decide differently: {'; '.join(places)}; what sets them "
-        "apart rests on the prior; label rows on which they differ"
+        f"few labels where the models decide differently: {'; '.join(places)}; the difference "
+        "between them is prior-driven; label rows on which they differ"
     )
-    return [Note("few_disagreements", message)]
+    return [Note("few_disagreements", message)] if places else []
 
 
-def _zeroed(values: Floats) -> Floats:
-    """Rates that differ by rounding alone do not differ."""
-    return np.where(np.abs(values) < 1e-14, 0.0, values)
-
-
-def to_dict(result: ModelComparison) -> dict[str, Any]:
-    """Return the comparison as plain values.
-
-    Keys: version, settings, data (rows, labeled, unlabeled, groups, models), metrics (each: models,
-    groups, pairs), diagnostics, warnings. An undefined number is null with a reason.
-    """
+def data_values(result: ModelComparison) -> dict[str, Any]:
+    """Return numbers of rows: in all, by group, and where two models decide differently."""
+    rows = result.cells.table.sums("rows").sum(axis=1)  # by cell and label
+    groups = enumerate(result.groups)
+    of_group = {name: rows[result.cell_group == at].sum(axis=0) for at, name in groups}
+    apart = []
+    for one, two in _pairs(result):
+        first, second = (result.decisions[:, result.models.index(name)] for name in (one, two))
+        counts = rows[first != second].sum(axis=0)
+        apart.append({"models": [one, two], **_counts(counts)})
     return {
-        "version": __version__,
-        "settings": result.settings.to_dict(),
-        "data": _data(result),
-        "metrics": {name: _metric(result, name) for name in result.settings.metrics},
-        "accuracy": [
-            {
-                "model": second,
-                "than": first,
-                **_chances(result, result.metric_difference("accuracy", second, first), "accurate"),
-                "groups": [
-                    {
-                        "name": group,
-                        **_chances(
-                            result,
-                            result.metric_difference("accuracy", second, first, group),
-                            "accurate",
-                        ),
-                    }
-                    for group in result.groups
-                ],
-            }
-            for first, second in itertools.combinations(result.models, 2)
-        ],
-        "diagnostics": diagnostics_values(result.cells),
-        "warnings": warning_values(result.warnings),
-    }
-
-
-def _data(result: ModelComparison) -> dict[str, Any]:
-    rows = _rows(result)
-    apart = {}
-    for first, second in itertools.combinations(range(len(result.models)), 2):
-        differ = result.decisions[:, first] != result.decisions[:, second]
-        apart[first, second] = rows[differ].sum(axis=0)
-    of_group = np.array(
-        [rows[result.cell_group == index].sum(axis=0) for index in range(len(result.groups))]
-    )
-    return {
-        "rows": int(rows.sum()),
-        "labeled": int(rows[:, :UNLABELED].sum()),
+        **_counts(rows.sum(axis=0)),
         "unlabeled": int(rows[:, UNLABELED].sum()),
         "models": list(result.models),
         "groups": [
-            {
-                "name": name,
-                "rows": int(counts.sum()),
-                "labeled": int(counts[:UNLABELED].sum()),
-                "positives": int(counts[1]),
-            }
-            for name, counts in zip(result.groups, of_group, strict=True)
+            {"name": name, **_counts(counts), "positives": int(counts[1])}
+            for name, counts in of_group.items()
         ],
-        "disagreements": [
-            {
-                "models": [result.models[first], result.models[second]],
-                "rows": int(counts.sum()),
-                "labeled": int(counts[:UNLABELED].sum()),
-            }
-            for (first, second), counts in apart.items()
-        ],
+        "disagreements": apart,
     }
 
 
-def _rows(result: ModelComparison) -> Any:
-    """Rows of each cell by label: 0, 1, unlabeled."""
-    return result.cells.table.sums("rows").sum(axis=1)
+def _counts(rows: Floats) -> dict[str, int]:
+    return {"rows": int(rows.sum()), "labeled": int(rows[:UNLABELED].sum())}
 
 
-def _metric(result: ModelComparison, name: str) -> dict[str, Any]:
-    prob = result.settings.prob
-    others = [g for g in result.groups if g != result.settings.reference]
-    paired = len(result.groups) > 1
-    return {
-        "models": [
-            {
-                "model": model,
-                "overall": summary(result.metric(model, name), prob),
-                "groups": [
-                    {"name": group, **summary(result.metric(model, name, group), prob)}
-                    for group in result.groups
-                ],
-                "differences": [
-                    {
-                        "group": group,
-                        "reference": result.settings.reference,
-                        **summary(result.gap(model, name, group), prob),
-                    }
-                    for group in (others if paired else ())
-                ],
-                **({"largest_gap": summary(result.gap(model, name), prob)} if paired else {}),
-            }
-            for model in result.models
-        ],
-        "pairs": [_pair(result, name, *pair) for pair in itertools.combinations(result.models, 2)],
-    }
+def _pairs(result: ModelComparison) -> list[tuple[str, str]]:
+    return list(itertools.combinations(result.models, 2))
 
 
-def _pair(result: ModelComparison, name: str, first: str, second: str) -> dict[str, Any]:
-    """What two models differ in: `model` minus `than`."""
-    prob = result.settings.prob
-    values: dict[str, Any] = {
-        "model": second,
-        "than": first,
-        "overall": summary(result.metric_difference(name, second, first), prob),
-        "groups": [
-            {"name": g, **summary(result.metric_difference(name, second, first, g), prob)}
-            for g in result.groups
-        ],
-        "differences": [],
-    }
-    if len(result.groups) == 1:
-        return values
-    for group in result.groups:
-        if group == result.settings.reference:
-            continue
-        gap = result.gap_difference(name, second, first, group)
-        gain = result.fairer(name, second, first, group)
-        values["differences"].append(
-            {
-                "group": group,
-                "reference": result.settings.reference,
-                **summary(gap, prob),
-                **_fairer(gain),
-            }
+def _metric_values(result: ModelComparison, name: str) -> dict[str, Any]:
+    """Values of a metric: of each model, and of each pair of them."""
+    models = []
+    for model in result.models:
+        values = _by_group(
+            result,
+            lambda *group, model=model: result.metric(model, name, *group),
+            lambda *pair, model=model: summary(
+                result.gap(model, name, *pair), result.settings.prob
+            ),
         )
-    gain = result.fairer(name, second, first)
-    gap = result.gap_difference(name, second, first)
-    values["largest_gap"] = {**summary(gap, prob), **_fairer(gain)}
-    return values
+        models.append({"model": model, **values})
+    pairs = []
+    for than, model in _pairs(result):
+
+        def gap(*group: str, model: str = model, than: str = than) -> dict[str, Any]:
+            delta = result.gap_difference(name, model, than, *group)
+            gain = result.fairer(name, model, than, *group)
+            return {
+                **summary(delta, result.settings.prob),
+                "prob_fairer": plain(gain.prob_greater(0.0)),
+                "prob_as_fair": plain(gain.prob_equal()),
+            }
+
+        values = _by_group(
+            result,
+            lambda *group, model=model, than=than: result.metric_difference(
+                name, model, than, *group
+            ),
+            gap,
+        )
+        pairs.append({"model": model, "than": than, **values})
+    return {"models": models, "pairs": pairs}
 
 
-def _fairer(gain: Estimate) -> dict[str, Any]:
+def _by_group(
+    result: ModelComparison,
+    estimate: Callable[..., Estimate],
+    gap: Callable[..., dict[str, Any]],
+) -> dict[str, Any]:
+    """Values overall, by group, of the gaps to the reference and of the largest gap."""
+    prob, reference = result.settings.prob, result.settings.reference
+    several = len(result.groups) > 1
+    others = [group for group in result.groups if several and group != reference]
     return {
-        "prob_fairer": plain(gain.prob_greater(0.0)),
-        "prob_as_fair": plain(gain.prob_equal()),
+        "overall": summary(estimate(), prob),
+        "groups": [{"name": one, **summary(estimate(one), prob)} for one in result.groups],
+        "differences": [{"group": one, "reference": reference, **gap(one)} for one in others],
+        **({"largest_gap": gap()} if several else {}),
     }
 
 
-def _chances(result: ModelComparison, delta: Estimate, word: str) -> dict[str, Any]:
-    return {
-        **summary(delta, result.settings.prob),
-        f"prob_more_{word}": plain(delta.prob_greater(0.0)),
-        f"prob_as_{word}": plain(delta.prob_equal()),
-    }
+def _accuracy_values(result: ModelComparison, than: str, model: str) -> dict[str, Any]:
+    """How much more accurate one model is than another, in all rows and by group."""
+
+    def values(group: str | None) -> dict[str, Any]:
+        delta = result.metric_difference("accuracy", model, than, group)
+        return {
+            **summary(delta, result.settings.prob),
+            "prob_more_accurate": plain(delta.prob_greater(0.0)),
+            "prob_as_accurate": plain(delta.prob_equal()),
+        }
+
+    groups = [{"name": group, **values(group)} for group in result.groups]
+    return {"model": model, "than": than, **values(None), "groups": groups}

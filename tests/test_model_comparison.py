@@ -1,9 +1,8 @@
-"""Two models on the same rows: one imputation of labels, exact sums, and what follows from them."""
+"""Models on the same rows: one imputation of labels, exact sums, and what follows from them."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,9 +10,10 @@ import pytest
 
 import lightfair as lf
 from lightfair.core.data.logit import sigmoid
-from lightfair.report.models import accuracy_sentence, sentence
 
-QUICK = {"chains": 4, "draws": 30, "warmup": 40, "rng": 1, "hierarchical": True}
+QUICK = {"chains": 4, "draws": 20, "warmup": 30, "rng": 1, "hierarchical": True}
+
+MISSED = lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
 
 
 def make(seed=0, rows=400, labeled=60, groups=2):
@@ -45,30 +45,47 @@ def result(data):
     return ask(data, metrics=lf.METRICS[:13])
 
 
-def test_counts_of_all_models_are_of_one_set_of_labels(result):
-    """Positives and negatives do not depend on the model: base rates agree in every draw."""
-    one, two = (result.theta[m]["base_rate"] for m in ("old", "new"))
+def other(result):
+    """The group that is not the reference."""
+    return next(g for g in result.groups if g != result.settings.reference)
+
+
+@pytest.fixture(scope="module")
+def full(data):
+    return ask(data, y=data.every, metrics=["accuracy", "tpr", "fpr", "cost(fp=1,fn=5)", MISSED])
+
+
+def test_all_models_have_one_set_of_labels(result):
+    """Base rates do not depend on the model: they agree in every draw."""
+    one, two = (result.theta[model]["base_rate"] for model in ("old", "new"))
     np.testing.assert_array_equal(one, two)
 
 
-def test_fully_labeled_rows_give_the_facts(data):
-    result = ask(data, y=data.every, metrics=["accuracy", "tpr", "fpr"])
-    for model, score in (("old", data.old), ("new", data.new)):
-        for group in "ab":
-            mine = data.group == group
-            label, chosen = data.every[mine], score[mine] >= 0.5
-            want = {
-                "accuracy": (label == chosen).mean(),
-                "tpr": chosen[label == 1].mean(),
-                "fpr": chosen[label == 0].mean(),
-            }
-            for name, value in want.items():
-                got = result.metric(model, name, group)
-                assert got.exact and got.sd == 0.0
-                assert got.mean == pytest.approx(value, rel=1e-12)
-    overall = (data.every == (data.new >= 0.5)).mean()
-    assert result.metric("new", "accuracy").mean == pytest.approx(overall, rel=1e-12)
-    assert result.metric_difference("accuracy", "new", "old").exact
+@pytest.mark.parametrize("model", ["old", "new"])
+@pytest.mark.parametrize("group", ["a", "b"])
+def test_fully_labeled_rows_give_exact_values(data, full, model, group):
+    mine = data.group == group
+    label, chosen = data.every[mine], getattr(data, model)[mine] >= 0.5
+    expected = {
+        "accuracy": (label == chosen).mean(),
+        "tpr": chosen[label == 1].mean(),
+        "fpr": chosen[label == 0].mean(),
+        "cost(fp=1,fn=5)": (chosen & (label == 0)).mean() + 5 * (~chosen & (label == 1)).mean(),
+        "missed": (~chosen & (label == 1)).mean(),
+    }
+    for name, value in expected.items():
+        got = full.metric(model, name, group)
+        assert got.exact and got.sd == 0.0
+        assert got.mean == pytest.approx(value, rel=1e-12)
+
+
+def test_overall_is_of_all_rows(data, full, result):
+    expected = (data.every == (data.new >= 0.5)).mean()
+    assert full.metric("new", "accuracy").mean == pytest.approx(expected, rel=1e-12)
+    assert full.metric_difference("accuracy", "new", "old").exact
+    share = np.array([(data.group == g).mean() for g in result.groups])
+    accuracy = result.theta["new"]["accuracy"]
+    np.testing.assert_allclose(accuracy @ share, result.overall["new"]["accuracy"], rtol=1e-12)
 
 
 def test_the_same_model_twice_differs_in_nothing(data):
@@ -82,16 +99,13 @@ def test_the_same_model_twice_differs_in_nothing(data):
         assert result.prob_fairer(metric, "one", "two", "b", "a") == 0.0
         assert result.fairer(metric, "one", "two").prob_equal() == 1.0
     assert result.prob_more_accurate("one", "two") == 0.0
-    assert "one and two are equally accurate." in str(result)
-    assert "is the same for one and two" in str(result)
 
 
 def test_estimates_are_of_the_draws(result):
     one, two = (result.theta[m]["tpr"] for m in ("old", "new"))
-    base = result.groups.index(result.settings.reference)
-    other = 1 - base
-    name = result.groups[other]
-    deltas = [t[..., other] - t[..., base] for t in (one, two)]
+    name = other(result)
+    at = result.groups.index(name)
+    deltas = [draws[..., at] - draws[..., 1 - at] for draws in (one, two)]
     np.testing.assert_allclose(result.gap("old", "tpr", name).draws, deltas[0], atol=1e-15)
     np.testing.assert_allclose(
         result.gap_difference("tpr", "old", "new", name).draws, deltas[0] - deltas[1], atol=1e-13
@@ -103,19 +117,13 @@ def test_estimates_are_of_the_draws(result):
     assert result.prob_more_accurate("new", "old") == pytest.approx(more, abs=1e-12)
 
 
-def test_overall_is_the_mean_of_groups_by_rows(data, result):
-    share = np.array([(data.group == g).mean() for g in result.groups])
-    accuracy = result.theta["new"]["accuracy"]
-    np.testing.assert_allclose(accuracy @ share, result.overall["new"]["accuracy"], rtol=1e-12)
-
-
 def test_the_largest_gap_of_three_groups():
     data = make(3, groups=3)
     result = ask(data, metrics="tpr")
     theta = result.theta["old"]["tpr"]
     want = np.ptp(theta, axis=-1)
     np.testing.assert_allclose(result.gap("old", "tpr").draws, want)
-    assert "largest gap" in str(result)
+    assert result.to_dict()["metrics"]["tpr"]["models"][0]["largest_gap"]["mean"] > 0.0
 
 
 def test_selection_rates_need_no_labels(result):
@@ -149,7 +157,7 @@ def test_thresholds_of_models_and_groups(data):
         mine = data.group == group
         share = (getattr(data, model)[mine] >= cut).mean()
         assert one.metric(model, "selection_rate", group).mean == pytest.approx(share, rel=1e-12)
-    assert "thresholds old 0.4, new (a 0.6, b 0.3)" in str(one)
+    assert one.settings.threshold == {"old": 0.4, "new": {"a": 0.6, "b": 0.3}}
 
 
 def test_weights_count(data):
@@ -161,14 +169,6 @@ def test_weights_count(data):
     full = ask(data, y=data.every, sample_weight=weight, metrics="accuracy")
     want = np.average((data.new >= 0.5) == data.every, weights=weight)
     assert full.metric("new", "accuracy").mean == pytest.approx(want, rel=1e-12)
-
-
-def test_a_metric_of_ones_own(data):
-    own = lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
-    result = ask(data, y=data.every, metrics=[own, "cost(fp=1,fn=5)"])
-    wrong = (data.every == 1) & (data.new < 0.5)
-    assert result.metric("new", "missed").mean == pytest.approx(wrong.mean(), rel=1e-12)
-    assert "missed" in str(result) and "cost(fp=1,fn=5)" in result.to_dict()["metrics"]
 
 
 def test_probabilities_of_labeling_silence_the_drift():
@@ -190,8 +190,8 @@ def test_few_labels_where_the_models_differ(data, count, warned):
     found = [n for n in ask(data, y=shown, metrics="tpr").warnings if n.code == "few_disagreements"]
     assert len(found) == warned
     if warned:
-        said = f"old and new in {len(apart)}, {count} of them labeled; what sets them apart rests"
-        assert said in found[0].message
+        text = f"old and new in {len(apart)}, {count} of them labeled; the difference between them"
+        assert text in found[0].message
 
 
 def test_four_models_and_crossed_groups(data):
@@ -204,46 +204,44 @@ def test_four_models_and_crossed_groups(data):
     assert result.decisions.shape[1] == 4
 
 
-def test_same_seed_same_numbers(data):
-    one, two = (json.dumps(ask(data, rng=5).to_dict()) for _ in range(2))
-    assert one == two
-    assert json.dumps(ask(data, rng=6).to_dict()) != one
-    generator = (ask(data, rng=np.random.default_rng(7)) for _ in range(2))
-    assert len({json.dumps(r.to_dict()) for r in generator}) == 1
+def test_same_seed_same_numbers(data, result):
+    again = ask(data, metrics=lf.METRICS[:13]).to_dict()
+    assert json.dumps(again) == json.dumps(result.to_dict())
+    other = (ask(data, rng=np.random.default_rng(7), metrics="tpr").to_dict() for _ in range(2))
+    assert json.dumps(next(other)) == json.dumps(next(other))
 
 
-def test_values_are_plain_and_in_the_text(result):
+def test_values_are_plain(result):
     values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert list(values) == [
         "version", "settings", "data", "metrics", "accuracy", "diagnostics", "warnings"
     ]  # fmt: skip
-    pair = values["metrics"]["tpr"]["pairs"][0]
-    assert (pair["model"], pair["than"]) == ("new", "old")
-    assert {"prob_fairer", "mean", "interval"} <= set(pair["differences"][0])
-    text = str(result)
-    for entry in (pair["overall"], *pair["groups"], *pair["differences"]):
-        assert f"{entry['mean']:.3f}".replace("-0.000", "0.000") in text
-    apart = values["data"]["disagreements"][0]
-    said = f"old and new decide differently in {apart['rows']} rows"
-    assert said in " ".join(text.split())
-    assert values["data"]["labeled"] == 60
+    metric, (accuracy,) = values["metrics"]["tpr"], values["accuracy"]
+    for entry, model in zip(metric["models"], result.models, strict=True):
+        assert entry["overall"]["mean"] == result.metric(model, "tpr").mean
+        assert [one["name"] for one in entry["groups"]] == ["a", "b"]
+        assert entry["differences"][0]["mean"] == result.gap(model, "tpr", other(result)).mean
+    (pair,) = metric["pairs"]
+    assert (pair["model"], pair["than"]) == ("new", "old") == (accuracy["model"], accuracy["than"])
+    gap = pair["differences"][0]
+    assert (gap["group"], gap["reference"]) == (other(result), result.settings.reference)
+    assert gap["prob_fairer"] == result.prob_fairer("tpr", "new", "old", gap["group"])
+    assert gap["mean"] == result.gap_difference("tpr", "new", "old", gap["group"]).mean
+    assert accuracy["prob_more_accurate"] == result.prob_more_accurate("new", "old")
+    assert accuracy["groups"][1]["mean"] != accuracy["groups"][0]["mean"]
 
 
-def test_the_sentences_name_the_better_model(data, result):
-    name = next(g for g in result.groups if g != result.settings.reference)
-    chance = result.prob_fairer("tpr", "new", "old", name)
-    less = result.prob_fairer("tpr", "old", "new", name)
-    what = f"tpr of {name} minus {result.settings.reference}"
-    said = sentence(result, "tpr", "old", "new", name)
-    assert max(chance, less) < 0.95
-    assert said.startswith(f"{what}: neither old nor new is clearly closer to 0, P(new fairer) ")
-    loose = replace(result, settings=replace(result.settings, prob=0.2))
-    better, worse = ("new", "old") if chance >= less else ("old", "new")
-    said = sentence(loose, "tpr", "old", "new", name)
-    assert said.startswith(f"{what} is closer to 0 for {better} than for {worse} with probability ")
-    assert accuracy_sentence(loose, "old", "new").startswith("new is more accurate than old with")
-    tight = replace(result, settings=replace(result.settings, prob=0.99999))
-    assert accuracy_sentence(tight, "old", "new").startswith("neither old nor new is clearly more")
+def test_rows_are_counted(data, result):
+    values = result.to_dict()["data"]
+    assert (values["rows"], values["labeled"], values["unlabeled"]) == (400, 60, 340)
+    of_a = data.group == "a"
+    labeled, positive = ~np.isnan(data.y) & of_a, (data.y == 1.0) & of_a
+    expected = [int(mask.sum()) for mask in (of_a, labeled, positive)]
+    assert list(values["groups"][0].values()) == ["a", *expected]
+    apart = (data.old >= 0.5) != (data.new >= 0.5)
+    labeled = int((apart & ~np.isnan(data.y)).sum())
+    pair = {"models": ["old", "new"], "rows": int(apart.sum()), "labeled": labeled}
+    assert values["disagreements"] == [pair]
 
 
 def test_cells_share_the_nested_prior_by_default(data):
@@ -257,7 +255,6 @@ def test_cells_share_the_nested_prior_by_default(data):
 
 def test_one_group_has_no_gap(data):
     result = ask(data, group=["all"] * 400)
-    assert not any(line.startswith("  minus") for line in str(result).splitlines())
     assert result.to_dict()["metrics"]["tpr"]["pairs"][0]["differences"] == []
     with pytest.raises(ValueError, match="there is one group, all"):
         result.gap("old", "tpr")
@@ -268,7 +265,6 @@ def test_what_nobody_is_selected_for_is_undefined(data):
     entry = result.to_dict()["metrics"]["ppv"]["pairs"][0]["overall"]
     assert entry["mean"] is None and entry["reason"] == "there are no rows predicted positive"
     assert np.isnan(result.prob_fairer("ppv", "new", "old"))
-    assert "undefined, there are no rows predicted positive" in str(result)
 
 
 def test_no_labels_at_all(data):
@@ -288,7 +284,7 @@ def test_warnings_of_one_model_name_it(data):
     [
         ({"scores": {"A": [0.5] * 400}}, "2 to 4 models .* got 1: A; to assess one model use"),
         ({"scores": {}}, "got 0: none"),
-        ({"scores": {n: [0.5] * 400 for n in "ABCDE"}}, "got 5: A, B, C, D, E; compare them in"),
+        ({"scores": {n: [0.5] * 400 for n in "ABCDE"}}, "got 5: A, B, C, D, E"),
         ({"scores": [[0.5] * 400] * 2}, "must be a dict of model name to scores"),
         ({"scores": {1: [0.5] * 400, "1": [0.5] * 400}}, "of different names; got 2: 1, 1"),
         ({"scores": {"A": [0.5] * 400, "B": [0.5] * 399}}, r"scores\['B'\]"),
@@ -296,9 +292,9 @@ def test_warnings_of_one_model_name_it(data):
         ({"scores": {"A": [0.5] * 400, "B": [7.0] * 400}}, r"scores\['B'\] must lie in \[0, 1\]"),
         ({"threshold": {"old": 0.5}}, "one for each of the models old, new; got old"),
         ({"threshold": 1.5}, "threshold"),
-        ({"threshold": [0.3, 0.5]}, "must be one for each model, not a list; got"),
-        ({"threshold": "all"}, "must be one for each model, not a grid; got 'all' for 'old'"),
-        ({"threshold": {"old": [0.3], "new": 0.5}}, r"not a list; got \[0.3\] for 'old'"),
+        ({"threshold": [0.3, 0.5]}, "threshold must be one for each model; got"),
+        ({"threshold": "all"}, "must be one for each model; got 'all' for 'old'"),
+        ({"threshold": {"old": [0.3], "new": 0.5}}, r"one for each model; got \[0.3\] for 'old'"),
         ({"metrics": "nonsense"}, "unknown metric"),
         ({"metrics": ["tpr", "auc"]}, "must be of decisions.* got auc, .*; assess each model"),
         ({"reference": "z"}, "reference must be one of the groups"),
@@ -326,28 +322,28 @@ def test_a_model_is_not_compared_with_itself(result, call):
         call(result)
 
 
-@pytest.mark.parametrize("call", ["metric", "gap", "metric_difference"])
-def test_unknown_names(result, call):
-    with pytest.raises(ValueError, match="no model 'x'; there are old, new"):
-        if call == "metric_difference":
-            result.metric_difference("tpr", "x", "old")
-        else:
-            getattr(result, call)("x", "tpr")
-    with pytest.raises(ValueError, match="metric 'auc' was not compared"):
-        result.metric("old", "auc")
-    with pytest.raises(ValueError, match="no group 'q'; there are a, b"):
-        result.metric("old", "tpr", "q")
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda found: found.metric("x", "tpr"), "no model 'x'; there are old, new"),
+        (lambda found: found.gap("x", "tpr"), "no model 'x'; there are old, new"),
+        (lambda found: found.metric_difference("tpr", "x", "old"), "no model 'x'"),
+        (lambda found: found.metric("old", "auc"), "metric 'auc' was not compared"),
+        (lambda found: found.metric("old", "tpr", "q"), "no group 'q'; there are a, b"),
+        (lambda found: found.gap("old", "tpr", None, "a"), "the largest gap has no reference"),
+    ],
+)
+def test_unknown_names(result, call, message):
+    with pytest.raises(ValueError, match=message):
+        call(result)
 
 
-def test_scores_whose_indexes_differ_are_an_error(data):
-    """F12: pairing by position or by index gives two different answers."""
+def test_a_data_frame_of_scores_is_aligned(data, result):
+    """Pairing by position and by index would give two different answers."""
     pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"old": data.old, "new": data.new})
+    of_frame = ask(data, scores=frame, metrics=lf.METRICS[:13])
+    assert json.dumps(of_frame.to_dict()) == json.dumps(result.to_dict())
     moved = pd.Series(data.new, index=range(1, len(data.new) + 1))
     with pytest.raises(ValueError, match=r"scores\['old'\] and scores\['new'\] must have the same"):
         ask(data, scores={"old": pd.Series(data.old), "new": moved})
-
-
-def test_a_data_frame_of_scores(data):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"old": data.old, "new": data.new})
-    assert json.dumps(ask(data, scores=frame).to_dict()) == json.dumps(ask(data).to_dict())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..core import __version__
 from ..core.data.messages import counted, interval, number, probability
 from ..core.metrics.estimate import Estimate, direction_level
-from ..model_comparison import _data
+from ..model_comparison import data_values
 from .document import Cell, Document, Paragraph, Section, Table
 from .format import estimate_cell, target_line
 from .provenance import comparison_sections, definition
@@ -103,7 +103,7 @@ def _better(gain: Estimate, first: str, second: str) -> tuple[float, str, str]:
 
 def _rows(result: ModelComparison) -> Section:
     """The data, and on how many rows the decisions of two models differ."""
-    data, settings = _data(result), result.settings
+    data, settings = data_values(result), result.settings
     thresholds = settings.threshold if isinstance(settings.threshold, dict) else {}
     texts = {model: _threshold(value) for model, value in thresholds.items()}
     decisions = "thresholds " + ", ".join(f"{model} {text}" for model, text in texts.items())
