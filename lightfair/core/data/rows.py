@@ -64,8 +64,8 @@ RULES = {
     "y_score": (
         (0.0, 1.0),
         "lie in [0, 1]",
-        "pass decisions as y_pred=, convert text to float, transform log odds, margins or "
-        "percentages to probabilities first",
+        "transform log odds, margins or percentages to probabilities first; convert text to float; "
+        "pass decisions as y_pred=",
     ),
     "sample_weight": (
         WEIGHTS,
