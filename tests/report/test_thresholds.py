@@ -64,7 +64,7 @@ def test_a_search_begins_with_what_is_recommended(found):
     assert goal in texts(found, "thresholds")
     assert document(found, full=True).title == "Thresholds at which tpr is that of A"
     assert [one.key for one in document(found).sections] == ["thresholds", "warnings"]
-    assert flat(found).startswith(f"thresholds at which tpr is that of A at 0.5, {goal[34:-1]}")
+    assert flat(found).startswith(f"thresholds at which tpr is that of A at 0.5, {goal.split(": ")[1][:-1]}")
 
 
 def test_a_target_takes_the_place_of_a_reference(result):
