@@ -24,17 +24,10 @@ from ..core.values import (
     metric_values,
     ratio_values,
 )
+from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import probability_cell, value_cell, within_title
+from .format import Columns, probability_cell, probability_columns, table_of, value_cell
 from .provenance import definition, provenance_sections
-from .sections import (
-    Blocks,
-    capitalized,
-    diagnostics_section,
-    rows_section,
-    warning_summary,
-    warnings_section,
-)
 from .thresholds import threshold_section
 
 if TYPE_CHECKING:
@@ -44,7 +37,21 @@ if TYPE_CHECKING:
 
 SENTENCES = 6  # differences up to which the short form has a sentence for each
 
-LIKELY = ("prob_positive", "prob_within")
+DISAGREEMENT = (
+    "Disagreement between columns: if lightfair differs from the labels-only and the "
+    "prediction-powered estimate by more than their intervals, believe the labels."
+)
+
+DIRECTIONS = ("higher", "lower", "the same")
+
+UNCLEAR = "no clear direction"
+
+KEY, POWERED = "prediction_powered", "prediction-powered"
+
+METHODS: Columns = {
+    "lightfair": value_cell,
+    "labels only": lambda entry: value_cell(entry["labels_only"]),
+}
 
 
 def document(result: Assessment, *, full: bool = False, command: str | None = None) -> Document:
@@ -59,7 +66,7 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
         The command line that made the result, for the full form; None for a call from Python.
     """
     settings = result.settings
-    sections = [*_verdicts(result, full=full), rows_section(result)]
+    sections = [*_verdicts(result, full=full), shared.rows_section(result)]
     sections += [_metric(result, name, full=full) for name in settings.metrics]
     if settings.simultaneous:
         sections.append(_simultaneous(result))
@@ -67,33 +74,41 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
         sections.append(threshold_section(result))
     if full and len(result.groups) > 1:
         sections += _criteria(result)
-    sections += [diagnostics_section(result), *warnings_section(result.warnings)]
+    sections += [shared.diagnostics_section(result), *shared.warnings_section(result.warnings)]
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
-    sections += provenance_sections(result, command)
+    low, high = settings.labels_only_prior
+    texts = (
+        f"Differences below {settings.epsilon:g} in absolute value count as small.",
+        f"The labels-only estimate has a Beta({low:g}, {high:g}) prior in each group. The "
+        "prediction-powered estimate assumes no model.",
+    )
+    sections += provenance_sections(
+        settings, result.table, command, texts=texts, limits=[DISAGREEMENT]
+    )
     title = f"Fairness by {' and '.join(result.table.attributes)}"
-    return Document(title, capitalized(sections, settings.metrics))
+    return Document(title, shared.capitalized(sections, settings.metrics))
 
 
 def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
     """The verdicts on checks. Without checks, the full form has the main findings instead."""
-    verdicts, settings = result.checks, result.settings
-    blocks: Blocks = [Paragraph(verdict_text(one), "verdict", one.status) for one in verdicts]
-    if full and verdicts:
+    checks, settings = result.checks, result.settings
+    blocks: shared.Blocks = [Paragraph(verdict_text(one), "verdict", one.status) for one in checks]
+    if full and checks:
         rule = (
             "A check passes if all gaps are within its limit with a probability of at least "
             f"{settings.prob:g}. It fails if one particular group exceeds another by more than "
             "the limit with such a probability. Otherwise the evidence is insufficient, which is "
             "not a pass."
         )
-        outcome = [Paragraph(_outcome(verdicts))] if len(verdicts) > 1 else []
+        outcome = [Paragraph(_outcome(checks))] if len(checks) > 1 else []
         blocks = [*outcome, *blocks, Paragraph(rule)]
     elif full:
         found = [block for name in settings.metrics for block in _headline(result, name)]
         text = "No limit was set, so there is no verdict." + " Main findings:" * bool(found)
         blocks = [Paragraph(text), *found]
     if full:
-        blocks += warning_summary(result.warnings)
+        blocks += shared.warning_summary(result.warnings)
     return [Section("verdict", "verdict", tuple(blocks))] if blocks else []
 
 
@@ -114,26 +129,49 @@ def _headline(result: Assessment, name: str) -> list[Paragraph]:
 
 def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     """The groups, their differences from the reference, and findings."""
-    values, metric = metric_values(result, name), result.settings.metric(name)
-    blocks: Blocks = []
+    values, settings = metric_values(result, name), result.settings
+    groups, metric = values["groups"], settings.metric(name)
+    columns, powered = dict(METHODS), {POWERED: _powered}
+    truth = {"truth": _truth} if result.truth is not None else {}
+    effective = {"effective labels": _effective} if full else {}
+    blocks: shared.Blocks = []
     if full and (meaning := definition(metric)):
         blocks.append(Paragraph(meaning))
-    blocks.append(_groups(result, values["groups"], full=full))
+    by_group = {entry["name"]: entry for entry in groups}
+    blocks.append(table_of("group", columns | powered | effective | truth, by_group))
     low, high = metric.bounds
-    powered = [entry["prediction_powered"]["interval"] for entry in values["groups"]]
-    if any(ends is not None and (ends[0] < low or ends[1] > high) for ends in powered):
-        text = f"prediction-powered intervals are asymptotic and can exceed [{low:g}, {high:g}]"
+    ends = [entry[KEY]["interval"] or (low, high) for entry in groups]
+    if any(one < low or other > high for one, other in ends):
+        text = f"{POWERED} intervals are asymptotic and can exceed [{low:g}, {high:g}]"
         blocks.append(Paragraph(f"{text} if labels are few"))
     if line := labels_line(result.effective_labels(name), result.groups):
         blocks.append(Paragraph(line))
     if values["differences"]:
-        blocks.append(_differences(result, values["differences"], full=full))
+        columns |= (powered if full else {}) | probability_columns(settings.epsilon) | truth
+        by_group = {entry["group"]: entry for entry in values["differences"]}
+        blocks.append(table_of(f"minus {settings.reference}", columns, by_group))
         blocks += _findings(result, name, full=full)
         if full and low >= 0.0:
             blocks += _ratios(result, name)
     if len(result.table.attributes) > 1:
         blocks.append(_marginal(result, name))
     return Section(name, name, tuple(blocks))
+
+
+def _powered(entry: dict[str, Any]) -> Cell:
+    """A prediction-powered estimate; one without width is exact."""
+    powered = entry[KEY]
+    ends = powered["interval"]
+    return value_cell({**powered, "exact": ends is not None and ends[0] == ends[1]})
+
+
+def _effective(entry: dict[str, Any]) -> Cell:
+    labels = entry["effective_labels"]
+    return Cell("-", entry.get("effective_reason")) if labels is None else Cell(f"{labels:,.0f}")
+
+
+def _truth(entry: dict[str, Any]) -> Cell:
+    return Cell(number(entry["truth"]), entry.get("truth_reason"))
 
 
 def labels_line(found: Effective, groups: tuple[str, ...]) -> str | None:
@@ -152,49 +190,6 @@ def labels_line(found: Effective, groups: tuple[str, ...]) -> str | None:
         f"effective labels: {middle:.1f} times the actual ones (median of {at.size} groups; "
         f"{low:.1f} to {high:.1f})"
     )
-
-
-def _groups(result: Assessment, entries: list[dict[str, Any]], *, full: bool) -> Table:
-    truth = result.truth is not None
-    head = ["group", "lightfair", "labels only", "prediction-powered"]
-    head += ["effective labels"] * full + ["truth"] * truth
-    rows = []
-    for entry in entries:
-        row = [Cell(entry["name"]), *_methods(entry)]
-        if full:
-            labels = entry["effective_labels"]
-            why = entry.get("effective_reason") if labels is None else None
-            row.append(Cell("-" if labels is None else f"{labels:,.0f}", why))
-        rows.append((*row, *_truth(entry) * truth))
-    return Table(tuple(head), tuple(rows))
-
-
-def _differences(result: Assessment, entries: list[dict[str, Any]], *, full: bool) -> Table:
-    settings, truth = result.settings, result.truth is not None
-    head = [f"minus {settings.reference}", "lightfair", "labels only"]
-    head += ["prediction-powered"] * full + ["P(>0)", within_title(settings.epsilon)]
-    rows = []
-    for entry in entries:
-        row = [Cell(entry["group"]), *_methods(entry)[: 3 if full else 2]]
-        row += [probability_cell(entry[key], entry) for key in LIKELY]
-        rows.append((*row, *_truth(entry) * truth))
-    return Table((*head, *["truth"] * truth), tuple(rows))
-
-
-def _methods(entry: dict[str, Any]) -> list[Cell]:
-    """The estimates of the three methods; a prediction-powered one without width is exact."""
-    powered = entry["prediction_powered"]
-    ends = powered["interval"]
-    exact = ends is not None and ends[0] == ends[1]
-    return [
-        value_cell(entry),
-        value_cell(entry["labels_only"]),
-        value_cell({**powered, "exact": exact}),
-    ]
-
-
-def _truth(entry: dict[str, Any]) -> list[Cell]:
-    return [Cell(number(entry.get("truth")), entry.get("truth_reason"))]
 
 
 def _findings(result: Assessment, name: str, *, full: bool) -> list[Paragraph]:
@@ -233,7 +228,7 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
         equal = f", the same with probability {probability(chances['the same'])}"
     if not clear:
         higher = probability(chances["higher"])
-        return f"{pair}: no clear direction, P(higher) {higher}{equal}: {size}."
+        return f"{pair}: {UNCLEAR}, P(higher) {higher}{equal}: {size}."
     likely = probability(chances[word])
     return f"{metric} is {word} {between} with probability {likely}{equal}: {size}."
 
@@ -243,11 +238,8 @@ def _direction(estimate: Estimate, prob: float) -> tuple[str, dict[str, float], 
 
     A direction is clear if the central interval lies on one side of 0 (`direction_level`).
     """
-    chances = {
-        "higher": estimate.prob_greater(0.0),
-        "lower": float((estimate.defined < 0.0).mean()),
-        "the same": estimate.prob_equal(),
-    }
+    higher, lower = estimate.prob_greater(0.0), float((estimate.defined < 0.0).mean())
+    chances = {"higher": higher, "lower": lower, "the same": estimate.prob_equal()}
     word = max(chances, key=chances.__getitem__)
     needed = prob if word == "the same" else direction_level(prob)
     return word, chances, estimate.exact or chances[word] >= needed
@@ -256,21 +248,18 @@ def _direction(estimate: Estimate, prob: float) -> tuple[str, dict[str, float], 
 def _summary(result: Assessment, name: str, others: list[str]) -> str:
     """Return in which groups a metric is clearly higher or lower than in the reference."""
     reference, prob = str(result.settings.reference), result.settings.prob
-    found: dict[str, list[str]] = {"higher": [], "lower": [], "the same": []}
-    unclear = undefined = 0
+    found: dict[str, list[str]] = {word: [] for word in (*DIRECTIONS, UNCLEAR, "undefined")}
     for group in others:
-        estimate = result.difference(name, group, reference)
-        if estimate.reason is not None:
-            undefined += 1
-            continue
-        word, _, clear = _direction(estimate, prob)
-        unclear += not clear
-        found[word] += [group] * clear
+        estimate, word = result.difference(name, group, reference), "undefined"
+        if estimate.reason is None:
+            likeliest, _, clear = _direction(estimate, prob)
+            word = likeliest if clear else UNCLEAR
+        found[word].append(group)
     parts = [
-        f"{word} in {len(names)} ({'; '.join(names)})" for word, names in found.items() if names
+        f"{word} in {len(names)}" + f" ({'; '.join(names)})" * (word in DIRECTIONS)
+        for word, names in found.items()
+        if names
     ]
-    parts += [f"no clear direction in {unclear}"] if unclear else []
-    parts += [f"undefined in {undefined}"] if undefined else []
     return f"{name} of {len(others)} groups against {reference}: {', '.join(parts)}."
 
 
@@ -296,48 +285,39 @@ def gap_line(result: Assessment, name: str) -> str:
     return "; ".join(parts)
 
 
-def _ratios(result: Assessment, name: str) -> Blocks:
+def _ratios(result: Assessment, name: str) -> shared.Blocks:
     """The ratios of a metric to that of the reference."""
     prob, reference = result.settings.prob, result.settings.reference
-    rows = []
-    for group in result.groups:
-        if group != reference:
-            entry = ratio_values(result.ratio(name, group, reference), prob)
-            near = probability_cell(entry["prob_four_fifths"], entry)
-            rows.append((Cell(group), _ratio_cell(entry), near))
+    columns: Columns = {
+        "ratio": value_cell,
+        "P(four fifths)": lambda entry: probability_cell(entry["prob_four_fifths"], entry),
+    }
+    ratios = {
+        group: ratio_values(result.ratio(name, group, reference), prob)
+        for group in result.groups
+        if group != reference
+    }
     text = (
         "Ratios are medians. Four-fifths rule: the smaller of the two metrics is at least "
         f"{FOUR_FIFTHS:g} of the larger."
     )
-    return [Table((f"over {reference}", "ratio", "P(four fifths)"), tuple(rows)), Paragraph(text)]
-
-
-def _ratio_cell(entry: dict[str, Any]) -> Cell:
-    """A median ratio with its interval, whose ends can be infinite."""
-    if entry["interval"] is None:
-        return Cell("-", entry["reason"])
-    low, high = entry["interval"]
-    ends = {"median": entry["median"], "low": low, "high": high}
-    middle, low, high = (
-        "infinite" if name in entry["infinite"] else number(end) for name, end in ends.items()
-    )
-    return Cell(f"{middle} (exact)" if entry["exact"] else f"{middle} [{low}, {high}]")
+    return [table_of(f"over {reference}", columns, ratios), Paragraph(text)]
 
 
 def _marginal(result: Assessment, name: str) -> Table:
-    """The levels of each attribute, each level over all groups in it."""
-    head = ("all of", "lightfair", "difference", "P(>0)", within_title(result.settings.epsilon))
+    """The levels of each attribute, each over all groups with that level."""
+    likely = probability_columns(result.settings.epsilon)
     rows = []
     for margin in marginal_values(result, name):
         differences = {entry["level"]: entry for entry in margin["differences"]}
         for level in margin["levels"]:
             row = [Cell(f"{margin['attribute']} {level['name']}"), value_cell(level)]
             if delta := differences.get(level["name"]):
-                row += [value_cell(delta), *(probability_cell(delta[key], delta) for key in LIKELY)]
+                row += [value_cell(delta), *(column(delta) for column in likely.values())]
             else:
                 row += [Cell("reference" if differences else ""), Cell(""), Cell("")]
             rows.append(tuple(row))
-    return Table(head, tuple(rows))
+    return Table(("all of", "lightfair", "difference", *likely), tuple(rows))
 
 
 def _simultaneous(result: Assessment) -> Section:
@@ -353,21 +333,21 @@ def _simultaneous(result: Assessment) -> Section:
 
 def _criteria(result: Assessment) -> list[Section]:
     """The fairness criteria whose metrics were assessed."""
-    rows = [
-        (
-            Cell(f"{name}, {entry['group']}"),
-            Cell(" and ".join(criterion["metrics"])),
-            value_cell(entry),
-            probability_cell(entry["prob_within"], entry),
-        )
+    entries = {
+        f"{name}, {entry['group']}": entry | {"metrics": " and ".join(criterion["metrics"])}
         for name, criterion in criterion_values(result).items()
         for entry in criterion["differences"]
-    ]
-    gap, near = f"gap to {result.settings.reference}", within_title(result.settings.epsilon)
+    }
+    _, near = probability_columns(result.settings.epsilon).items()
+    columns: Columns = {
+        "metrics": lambda entry: Cell(entry["metrics"]),
+        f"gap to {result.settings.reference}": value_cell,
+        **dict([near]),
+    }
     text = (
         "For a criterion of one metric, the gap is the mean difference between the group and the "
         "reference. For several metrics, it is the median of the largest absolute difference, "
         "which exceeds 0 even if groups are alike."
     )
-    blocks = (Table(("criterion, group", "metrics", gap, near), tuple(rows)), Paragraph(text))
-    return [Section("criteria", "criteria", blocks)] if rows else []
+    blocks = (table_of("criterion, group", columns, entries), Paragraph(text))
+    return [Section("criteria", "criteria", blocks)] if entries else []

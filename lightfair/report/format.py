@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..core.data.messages import counted, interval, number, one_line, probability
+from ..core.data.messages import counted, number, one_line, probability
 from ..core.values import plain, summary
-from .document import Cell
+from .document import Cell, Table
 
 if TYPE_CHECKING:
     from ..core.data.table import ScoreTable
     from ..core.metrics.estimate import Estimate
+
+Columns = dict[str, Callable[[dict[str, Any]], Cell]]
 
 TARGET_WORDS = {
     "expected": "the expected metric of these rows, given the calibration curves",
@@ -47,14 +50,14 @@ def target_line(target: str) -> str:
 def value_cell(entry: dict[str, Any]) -> Cell:
     """Return the cell of a result given as plain values with `interval`, and `reason` if undefined.
 
-    The point estimate is `mean`, or `median` for skewed quantities, which have no `mean`.
+    The point estimate is `mean`, or `median` for skewed quantities, which have no `mean`. In a
+    defined result, null stands for infinity.
     """
     if entry["interval"] is None:
         return Cell("-", entry["reason"])
-    middle = number(entry["mean"] if "mean" in entry else entry["median"])
-    if entry.get("exact"):
-        return Cell(f"{middle} (exact)")
-    return Cell(f"{middle} {interval(*entry['interval'])}")
+    ends = (entry["mean" if "mean" in entry else "median"], *entry["interval"])
+    middle, low, high = ("infinite" if end is None else number(end) for end in ends)
+    return Cell(f"{middle} (exact)" if entry.get("exact") else f"{middle} [{low}, {high}]")
 
 
 def estimate_cell(estimate: Estimate, prob: float) -> Cell:
@@ -68,6 +71,15 @@ def probability_cell(value: float | None, entry: dict[str, Any]) -> Cell:
     return Cell(probability(value, exact=bool(entry.get("exact"))), why)
 
 
-def within_title(epsilon: float) -> str:
-    """Return the column title of the probability that a difference is less than `epsilon`."""
-    return f"P(|.|<{epsilon:g})"
+def probability_columns(epsilon: float) -> Columns:
+    """Return the columns of the probabilities that a difference is positive, and small."""
+    return {
+        "P(>0)": lambda entry: probability_cell(entry["prob_positive"], entry),
+        f"P(|.|<{epsilon:g})": lambda entry: probability_cell(entry["prob_within"], entry),
+    }
+
+
+def table_of(title: str, columns: Columns, entries: dict[str, dict[str, Any]]) -> Table:
+    """Return a table with a row per entry, by name, and a column per function of the entry."""
+    rows = [(Cell(name), *(f(entry) for f in columns.values())) for name, entry in entries.items()]
+    return Table((title, *columns), tuple(rows))

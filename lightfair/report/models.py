@@ -12,13 +12,18 @@ from ..core.metrics.estimate import Estimate, direction_level
 from ..model_comparison import data_values
 from .document import Cell, Document, Paragraph, Section, Table
 from .format import estimate_cell, target_line
-from .provenance import comparison_sections, definition
+from .provenance import definition, provenance_sections
 from .sections import capitalized, diagnostics_line, rows_table, warning_summary, warnings_section
 
 if TYPE_CHECKING:
     from ..model_comparison import ModelComparison
 
 ALL = "all rows"
+
+DECISIONS = (
+    "The decisions of the models count as one more attribute. In every draw, the labels are the "
+    "same for all models."
+)
 
 SENTENCES = 3  # groups beside the reference up to which each has a sentence
 
@@ -43,7 +48,14 @@ def document(
     results = [finding for name in names for finding in _findings(result, name)]
     results += [*accuracy, *warning_summary(result.warnings)]
     sections = [Section("verdict", "verdict", tuple(results)), *sections]
-    sections += comparison_sections(result, command)
+    sections += provenance_sections(
+        result.settings,
+        result.cells.table,
+        command,
+        subject="Within a group, rows with the same decisions have a calibration curve",
+        score="s, whose log odds are the mean of those of the models' scores",
+        texts=[DECISIONS],
+    )
     return Document(f"Fairness of {_listed(result.models)}", capitalized(sections, names))
 
 

@@ -9,16 +9,9 @@ import numpy as np
 
 from ..core.data.messages import counted
 from ..planning.plan import NEXT
+from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
-from .provenance import plan_sections
-from .sections import (
-    capitalized,
-    critical_warnings,
-    diagnostics_section,
-    rows_section,
-    warning_summary,
-    warnings_section,
-)
+from .provenance import provenance_sections
 
 if TYPE_CHECKING:
     from ..planning.plan import Expected, LabelPlan
@@ -37,21 +30,21 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
     if text := _next_group(plan):
         results.append(Paragraph(text))
     if not full:
-        results += critical_warnings(plan.warnings)
+        results += shared.critical_warnings(plan.warnings)
         sections = (
             Section("plan", "", _widths(plan, full=False)),
             Section("verdict", "", (*results,)),
         )
         return Document(title, sections)
     full_sections = [
-        Section("verdict", "verdict", (*results, *warning_summary(plan.warnings))),
-        Section("plan", "plan", (*_widths(plan, full=True), _groups(plan))),
-        rows_section(plan.assessment),
-        diagnostics_section(plan.assessment),
-        *warnings_section(plan.warnings),
-        *plan_sections(plan, command),
+        Section("verdict", "verdict", (*results, *shared.warning_summary(plan.warnings))),
+        Section("plan", "plan", _widths(plan, full=True)),
+        shared.rows_section(plan.assessment),
+        shared.diagnostics_section(plan.assessment),
+        *shared.warnings_section(plan.warnings),
+        *_provenance(plan, command),
     ]
-    return Document(title, capitalized(full_sections))
+    return Document(title, shared.capitalized(full_sections))
 
 
 def _widths(plan: LabelPlan, *, full: bool) -> tuple[Paragraph | Table, ...]:
@@ -93,18 +86,6 @@ def _width(one: Expected, at: int) -> Cell:
     return Cell(f"{one.width[at]:.3f}{error}")
 
 
-def _groups(plan: LabelPlan) -> Table:
-    """The labels of each group, and the effect of a few more."""
-    rows = []
-    columns = zip(plan.groups, plan.labeled, plan.unlabeled, plan.shrinks, strict=True)
-    for name, labeled, unlabeled, shrinks in columns:
-        less = Cell(f"{min(NEXT, unlabeled) * shrinks:.4f}")
-        if math.isnan(shrinks):
-            less = Cell("-", "all rows are labeled" if unlabeled == 0 else "undefined")
-        rows.append((Cell(name), Cell(f"{labeled:,}"), Cell(f"{unlabeled:,}"), less))
-    return Table(("group", "labeled", "unlabeled", f"up to {NEXT} labels narrow by"), tuple(rows))
-
-
 def _labels_needed(plan: LabelPlan) -> str:
     """How many labels it takes."""
     intervals = plan.of_differences or plan.of_groups
@@ -144,3 +125,22 @@ def _next_group(plan: LabelPlan) -> str | None:
         count = "" if more == labels else f"{more} "
         text += f", {count}in {name}{rank} by {more * shrinks:.4f}"
     return f"{text}."
+
+
+def _provenance(plan: LabelPlan, command: str | None) -> list[Section]:
+    settings = plan.assessment.settings
+    shares = "." if plan.allocation is None else " within each group; groups get their shares."
+    errors = f"± is the Monte Carlo standard error of a width, from {plan.refits} refits each."
+    texts = (
+        "Future labels are drawn from the posterior of the assessment, whose model is assumed to "
+        "be correct.",
+        f"Rows to be labeled are chosen at random{shares}",
+        f"A check is decisive if it passes or fails with a probability of {plan.prob:g}.",
+        errors if plan.refits else "Widths are forecasts; no model was refitted.",
+    )
+    names = ("metric", "width", "within", "prob", "allocation", "refits", "seed")
+    options = {name: getattr(plan, name) for name in names} | {"extra": plan.extra.tolist()}
+    table = plan.assessment.table
+    return provenance_sections(
+        settings, table, command, texts=texts, options={"plan_labels": options}
+    )

@@ -11,7 +11,7 @@ from ..core.data.messages import counted
 from ..core.diagnostics.predictive import typical_rate, worth_sentence
 from ..core.values import counts_of
 from .document import Cell, Paragraph, Section, Table
-from .format import rows_line, target_line
+from .format import Columns, rows_line, table_of, target_line
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -78,14 +78,12 @@ def rows_section(result: Assessment) -> Section:
 
 def rows_table(title: str, counts: dict[str, dict[str, Any]]) -> Table:
     """Return a table of the numbers of rows, labeled rows and positive labels by name."""
-    keys = ("rows", "labeled", "positives")
-    return Table(
-        (title, "rows", "labeled", "positive"),
-        tuple(
-            (Cell(name), *(Cell(f"{count[key]:,}") for key in keys))
-            for name, count in counts.items()
-        ),
-    )
+    columns: Columns = {
+        "rows": lambda count: Cell(f"{count['rows']:,}"),
+        "labeled": lambda count: Cell(f"{count['labeled']:,}"),
+        "positive": lambda count: Cell(f"{count['positives']:,}"),
+    }
+    return table_of(title, columns, counts)
 
 
 def diagnostics_section(result: Assessment) -> Section:

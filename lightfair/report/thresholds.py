@@ -12,21 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.comparison.gaps import ByGroup, largest_gap
-from ..core.data.messages import counted, number, probability
+from ..core.data.messages import number, probability
 from ..core.values import gap_values
 from ..thresholds.curve import ThresholdCurve, asked_curve, counted_metrics, threshold_values
+from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import estimate_cell, probability_cell, value_cell, within_title
-from .provenance import definition, search_sections
-from .sections import (
-    Blocks,
-    capitalized,
-    critical_warnings,
-    diagnostics_section,
-    rows_section,
-    warning_summary,
-    warnings_section,
-)
+from .format import estimate_cell, probability_cell, probability_columns, value_cell
+from .provenance import definition, provenance_sections
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -35,8 +27,6 @@ if TYPE_CHECKING:
 ACROSS = 3  # groups that fit side by side
 
 DOWN = 16  # thresholds in a table
-
-SENTENCES = 6  # groups up to which each has a sentence
 
 RULE = (
     "recommended: the threshold with the smallest expected absolute gap; among equals, the lowest"
@@ -49,7 +39,7 @@ def threshold_section(result: Assessment) -> Section:
     total = len(curve.thresholds)
     shown = np.unique(np.rint(np.linspace(0, total - 1, min(total, DOWN))).astype(int))
     names = counted_metrics(result)
-    blocks: Blocks = []
+    blocks: shared.Blocks = []
     if len(result.groups) <= ACROSS:
         values = threshold_values(result)
         by_threshold = {key: values[key] for key in map(repr, curve.thresholds[shown].tolist())}
@@ -71,26 +61,20 @@ def threshold_section(result: Assessment) -> Section:
 
 def _each_group(name: str, at: dict[str, dict[str, Any]], epsilon: float) -> list[Table]:
     """Tables of the groups and of their differences by threshold."""
-    tables = []
-    first = next(iter(at.values()))
-    head = (f"{name} from", *(entry["name"] for entry in first["groups"]))
-    rows = [
-        (Cell(key), *(value_cell(entry) for entry in values["groups"]))
-        for key, values in at.items()
-    ]
-    tables.append(Table(head, tuple(rows)))
-    titles, rows = [f"{name} from"], []
-    for entry in first["differences"]:
-        titles += [f"{entry['group']} minus {entry['reference']}", "P(>0)", within_title(epsilon)]
+    first, likely = next(iter(at.values())), probability_columns(epsilon)
+    groups, differences = [], []
     for key, values in at.items():
+        groups.append((Cell(key), *map(value_cell, values["groups"])))
         row = [Cell(key)]
         for entry in values["differences"]:
-            likely = (entry["prob_positive"], entry["prob_within"])
-            row += [value_cell(entry), *(probability_cell(value, entry) for value in likely)]
-        rows.append(tuple(row))
-    if first["differences"]:
-        tables.append(Table(tuple(titles), tuple(rows)))
-    return tables
+            row += [value_cell(entry), *(column(entry) for column in likely.values())]
+        differences.append(tuple(row))
+    head = (f"{name} from", *(entry["name"] for entry in first["groups"]))
+    titles = [f"{name} from"]
+    for entry in first["differences"]:
+        titles += [f"{entry['group']} minus {entry['reference']}", *likely]
+    tables = [Table(head, tuple(groups)), Table(tuple(titles), tuple(differences))]
+    return tables if first["differences"] else tables[:1]
 
 
 def _largest_gap(result: Assessment, curve: ThresholdCurve, name: str, shown: Any) -> Table:
@@ -128,7 +112,7 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
             at = "" if found.own is None else f" at {found.own:g}"
             title += f"{at}, {reference.text}"
         sections = [Section("thresholds", "", blocks)]
-        if critical := critical_warnings(found.warnings):
+        if critical := shared.critical_warnings(found.warnings):
             sections.append(Section("warnings", "warnings", tuple(critical)))
         return Document(title, tuple(sections))
     lead = [text] if (text := definition(found.of)) else []
@@ -136,30 +120,16 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
         at = "" if found.own is None else f" {found.own:g}"
         text = reference.text if reference.why is None else f"undefined, {reference.why}"
         lead.append(f"{found.metric} of {found.reference}, at its own threshold{at}: {text}.")
-    findings = _findings(found, entries, goal)
+    findings = [Paragraph(_sentence(found, entry, goal), "finding") for entry in entries]
     sections = [
-        Section("verdict", "verdict", (*findings, *warning_summary(found.warnings))),
+        Section("verdict", "verdict", (*findings, *shared.warning_summary(found.warnings))),
         Section("thresholds", "thresholds", (*map(Paragraph, lead), *blocks)),
-        rows_section(found.assessment),
-        diagnostics_section(found.assessment),
-        *warnings_section(found.warnings),
-        *search_sections(found, command),
+        shared.rows_section(found.assessment),
+        shared.diagnostics_section(found.assessment),
+        *shared.warnings_section(found.warnings),
+        *_provenance(found, command),
     ]
-    return Document(f"{title[:1].upper()}{title[1:]}", capitalized(sections))
-
-
-def _findings(found: FoundThresholds, entries: list[dict[str, Any]], goal: str) -> list[Paragraph]:
-    """The recommended thresholds, and the gaps that remain; a summary for many groups."""
-    if len(entries) <= SENTENCES:
-        return [Paragraph(_sentence(found, entry, goal), "finding") for entry in entries]
-    gaps = [entry["gap"] for entry in entries if entry["gap"] is not None]
-    near = sum(gap["prob_within"] >= found.prob for gap in gaps)
-    text = (
-        f"A threshold is recommended for {len(gaps)} of {counted(len(entries), 'group')}. In "
-        f"{near} of them, {found.metric} is then within {found.epsilon:g} of {goal} with a "
-        f"probability of at least {found.prob:g}."
-    )
-    return [Paragraph(text, "finding")]
+    return Document(f"{title[:1].upper()}{title[1:]}", shared.capitalized(sections))
 
 
 def _sentence(found: FoundThresholds, entry: dict[str, Any], goal: str) -> str:
@@ -191,3 +161,18 @@ def _table(found: FoundThresholds, entries: list[dict[str, Any]]) -> Table:
         rows.append((Cell(entry["group"]), threshold, crossing, best, gap, near))
     titles = ("group", "threshold", "no crossing", "recommended", "gap there")
     return Table((*titles, f"P(|gap|<{found.epsilon:g})"), tuple(rows))
+
+
+def _provenance(found: FoundThresholds, command: str | None) -> list[Section]:
+    texts = (
+        "In every draw, a row has one label, whatever the threshold. The posterior of a threshold "
+        "is that of the point at which the metric reaches its goal. Within a cell of the table, "
+        "rows are assumed to be uniform in log odds.",
+        "The reference keeps its own threshold. An assessment at the recommended thresholds gives "
+        "slightly different numbers, because its deviations from the curve depend on decisions.",
+    )
+    options = {name: getattr(found, name) for name in ("metric", "reference", "target")}
+    settings, table = found.assessment.settings, found.assessment.table
+    return provenance_sections(
+        settings, table, command, texts=texts, options={"find_threshold": options}
+    )

@@ -82,5 +82,3 @@ def test_many_differences_are_listed_by_width(nine):
     rows = full.blocks[1].rows
     assert [row[0].text for row in rows] == [*(one.group for one in widest), "g8"]
     assert rows[-1][1].why == "there are no rows predicted positive"
-    groups = full.blocks[2]
-    assert [row[0].text for row in groups.rows] == list(nine.groups)
