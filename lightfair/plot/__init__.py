@@ -1,25 +1,23 @@
 """Plots of results, for a report, a notebook or a paper; they need matplotlib (extra `plot`).
 
     groups, differences    forest plots of a metric: lightfair beside labels only
-    posterior              density of a difference, what is practically fair shaded
-    calibration            the curve of a group, its band, and labeled rows in bins
+    posterior              density of a difference, with the region of practical equivalence
+    calibration            the curve of a group, its band, and labeled rows
     thresholds             a metric, or the gap between groups, against the threshold
     plan                   expected width of intervals against extra labels
     trace, rank            chains of a parameter or a metric
     models                 several models on the same rows
 
 Every function takes `ax`, a matplotlib Axes, and returns it. Without one it makes a figure with
-pyplot, as high as its rows need (`figure_size`); with one it uses no pyplot, so that it draws on
-any Figure, without a display. No rcParams are set; those that are set hold.
+pyplot, as high as its rows require (`figure_size`); with one it does not use pyplot, so that it
+draws on any Figure, without a display. Figures with `layout="constrained"` make room for names,
+legends and notes. rcParams are respected and never changed.
 
-Colours are those of Okabe and Ito, which colour-blind people tell apart; methods and groups differ
-by marker and line, too, so that a grey copy can be read. What is undefined is not drawn: its reason
-stands in its place. Names from data are drawn as they are, `$` and all. Long ones are wrapped; what
-two lines do not hold is left out of the middle, unless two names would then look alike. A character
-that the fonts of rcParams `font.family` do not have is written as an escape.
+Undefined values are not plotted; the reason is printed in their place. Names from data are drawn
+literally, `$` included, in at most two lines unless two of them would look alike.
 """
 
-TYPE_CHECKING = False  # as in the package above
+TYPE_CHECKING = False  # known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:
     from .canvas import figure_size as figure_size
     from .chains import rank as rank
@@ -48,7 +46,7 @@ __all__ = list(_HOMES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> object:
-    """Import a function when it is asked for."""
+    """Import a function on first use."""
     if name in _HOMES:
         from importlib import import_module
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from results import ask
+from results import QUICKEST, ask, ask_quickly
 
 import lightfair as lf
 from lightfair.core.simulation import Simulated
@@ -40,6 +40,11 @@ def gaps():
 
 
 @pytest.fixture(scope="session")
+def gap_values(gaps):
+    return gaps.to_dict()["metrics"]
+
+
+@pytest.fixture(scope="session")
 def crowd():
     """Eight groups of difficult names, with rising numbers of labels; no score of <b>& is high."""
     rng = np.random.default_rng(2)
@@ -47,18 +52,17 @@ def crowd():
     score = rng.random(len(group)) * np.where(group == "<b>&", 0.3, 1.0)
     y = np.where(rng.random(len(group)) < 0.5, rng.random(len(group)) < score, np.nan)
     cuts = [0.5, 0.2, 0.3, 0.4, 0.6, 0.7]
-    return ask(Simulated(y, y, score, group), metrics="tpr", threshold=cuts)
+    return ask_quickly(Simulated(y, y, score, group), metrics="tpr", threshold=cuts)
 
 
 @pytest.fixture(scope="session")
 def alone():
-    return ask(lf.simulate(200, 40, rng=1), group=["a"] * 200, metrics="tpr")
+    return ask_quickly(lf.simulate(200, 40, rng=1), group=["a"] * 200, metrics="tpr")
 
 
 @pytest.fixture(scope="session")
 def comparison():
     rows = lf.simulate(300, 60, rng=3)
     scores = {"one": rows.y_score, "$two": rows.y_score**2, "none": 0.4 * rows.y_score}
-    options = {"chains": 4, "draws": 20, "warmup": 20, "rng": 1}
-    options["metrics"] = ["ppv", "selection_rate"]
+    options = {**QUICKEST, "metrics": ["ppv", "selection_rate"]}
     return lf.compare_models(scores, rows.y_true, sensitive_features=rows.group, **options)

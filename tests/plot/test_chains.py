@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from artists import below, words
-from results import ask
+from results import ask_quickly
 
 import lightfair as lf
 from lightfair import plot
@@ -21,7 +21,7 @@ pytest.importorskip("matplotlib")
     "options", [{}, {"trust": False}, {"family": "temperature"}, {"hierarchical": False}], ids=str
 )
 def test_every_parameter_has_a_name(options):
-    result = ask(lf.simulate(500, 90, rng=3), metrics="tpr", **options)
+    result = ask_quickly(lf.simulate(300, 60, rng=3), metrics="tpr", **options)
     named, posterior = chains.parameters(result), result.posterior
     assert all(draws.shape == posterior.phi.shape[:2] for draws in named.values())
     free = {"temperature": 1}.get(result.settings.family, 3)
@@ -44,7 +44,7 @@ def test_the_default_is_the_parameter_with_the_largest_rhat(two, ax):
     """Of those in the convergence check; under the nested prior that leaves out mu and effects."""
     rows = lf.simulate(400, 80, rng=3)
     group = {"g": rows.group, "h": np.resize(["x", "y"], 400)}
-    nested = ask(rows, metrics="tpr", group=group, hierarchical="nested")
+    nested = ask_quickly(rows, metrics="tpr", group=group, hierarchical="nested")
     for result, left_out in ((two, "$."), (nested, r"mu\[|effect_[gh]\[")):
         named = chains.parameters(result)
         checked = {name: d for name, d in named.items() if not re.match(left_out, name)}

@@ -61,9 +61,9 @@ def test_several_groups_are_ridges(crowd, ax):
 
 
 @pytest.mark.parametrize("metric", ["ppv", "auc", "treatment_equality", "ece"])
-def test_undefined_densities_have_their_reason(metric, gaps, ax):
+def test_undefined_densities_have_their_reason(metric, gaps, gap_values, ax):
     plot.posterior(gaps, metric, ax=ax)
-    entries = gaps.to_dict()["metrics"][metric]["differences"]
+    entries = gap_values[metric]["differences"]
     assert words(ax).count("-") == sum(entry["interval"] is None for entry in entries)
     for entry in entries:
         if entry.get("reason"):

@@ -71,10 +71,10 @@ def test_the_truth_is_a_mark(two, ax):
 
 @pytest.mark.parametrize("kind", ["groups", "differences"])
 @pytest.mark.parametrize("metric", ["ppv", "auc", "treatment_equality", "ece"])
-def test_undefined_values_have_their_reason_in_their_row(kind, metric, gaps, ax):
+def test_undefined_values_have_their_reason_in_their_row(kind, metric, gaps, gap_values, ax):
     getattr(plot, kind)(gaps, metric, ax=ax)
     rows = {(text.get_text(), round(text.xy[1])) for text in ax.texts}
-    for at, entry in enumerate(gaps.to_dict()["metrics"][metric][kind]):
+    for at, entry in enumerate(gap_values[metric][kind]):
         if entry.get("reason"):
             assert (f"undefined: {entry['reason']}", at) in rows
         for label, _, key in METHODS[1:]:

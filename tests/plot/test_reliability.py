@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from artists import bands, below, segments
-from results import ask
+from results import ask, ask_quickly
 
 import lightfair as lf
 from lightfair import plot
@@ -15,24 +15,14 @@ from matplotlib.collections import PathCollection  # noqa: E402
 
 from lightfair.plot.reliability import curves, rates  # noqa: E402
 
+SETTINGS = [{}, {"trust": False}, {"family": "temperature"}, {"hierarchical": False}]
+SETTINGS += [{"log_odds_cap": 1.0}, {"threshold": {"A": 0.4, "B": 0.6}}, {"clip": 0.0}]
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"trust": False},
-        {"family": "temperature"},
-        {"hierarchical": False},
-        {"log_odds_cap": 1.0},
-        {"threshold": {"A": 0.4, "B": 0.6}},
-        {"clip": 0.0},
-    ],
-    ids=str,
-)
+
+@pytest.mark.parametrize("options", SETTINGS, ids=str)
 def test_the_curve_is_the_rate_that_the_predictive_check_expects(options):
     """At the labeled rows, region by region: that check computes it elsewhere."""
-    settings = {"metrics": "tpr", "draws": 15, **options}  # at most 480 draws, all of them checked
-    result = ask(lf.simulate(500, 90, rng=3), **settings)
+    result = ask_quickly(lf.simulate(500, 90, rng=3), metrics="tpr", **options)
     check, nodes = result.misfit, result.table.nodes()
     score, predicted = 1.0 / (1.0 + np.exp(-nodes.logit)), nodes.stratum // 3 % 2
     for entry, group in enumerate(check.group):
@@ -104,10 +94,3 @@ def test_what_is_drawn_depends_on_the_number_of_groups(size, crowd, ax):
     shape = {1: "bands and whiskers", 2: "bands and whiskers", 3: "bands"}.get(size, "whiskers")
     assert ax.get_xlabel().startswith(f"score; {shape}: 95 %")
     assert ("labeled rows are drawn for one group or two" in below(ax)) == (size > 2)
-
-
-def test_a_crossed_group_is_named_by_its_levels(ax):
-    rows = lf.simulate(400, 80, rng=3)
-    group = {"g": rows.group, "h": np.resize(["x", "y"], 400)}
-    plot.calibration(ask(rows, metrics="tpr", group=group), ("A", "x"), ax=ax)
-    assert ax.get_title(loc="left") == "Calibration of A, x"
