@@ -109,8 +109,8 @@ def plan(arguments: argparse.Namespace) -> Answer:
     also = "" if data is None else _choose(arguments, result, data)
     given = vars(arguments)
     options = {name: given[name] for name in ("group", "extra", "within", "refits", "rng")}
-    found = api.plan_labels(result, arguments.metrics, arguments.width, **options)
-    return deliver(arguments, found, also=also)
+    label_plan = api.plan_labels(result, arguments.metrics, arguments.width, **options)
+    return deliver(arguments, label_plan, also=also)
 
 
 def compare(arguments: argparse.Namespace) -> Answer:
@@ -151,8 +151,8 @@ def compare(arguments: argparse.Namespace) -> Answer:
     for model in models:
         one = {**vars(arguments), "y_score": model, "threshold": [cuts[model]]}
         checked[model] = rows_of(argparse.Namespace(**one), settings.clip)
-    found = compare_data(checked, settings, arguments.rng, progress_line())
-    return deliver(arguments, shown(found, ModelComparison))
+    result = compare_data(checked, settings, arguments.rng, progress_line())
+    return deliver(arguments, shown(result, ModelComparison))
 
 
 def threshold(arguments: argparse.Namespace) -> Answer:
@@ -179,8 +179,10 @@ def threshold(arguments: argparse.Namespace) -> Answer:
     if arguments.reach is not None and arguments.reference is not None:
         raise ValueError("--reach takes the place of --reference; give one of them")
     result = _assessed(arguments, settings_of(arguments), table_of(arguments))
-    found = api.find_threshold(result, arguments.metrics, arguments.group, target=arguments.reach)
-    return deliver(arguments, found)
+    thresholds = api.find_threshold(
+        result, arguments.metrics, arguments.group, target=arguments.reach
+    )
+    return deliver(arguments, thresholds)
 
 
 def summarize(arguments: argparse.Namespace) -> Answer:
@@ -250,8 +252,8 @@ def _assessed(arguments: argparse.Namespace, settings: Settings, table: ScoreTab
 
     thresholds = for_table(threshold_of(arguments), table)
     settings = replace(settings, clip=table.clip, thresholds=thresholds)
-    found = assess_table(table, settings, rng=arguments.rng, progress=progress_line())
-    return as_assessment(found)
+    result = assess_table(table, settings, rng=arguments.rng, progress=progress_line())
+    return as_assessment(result)
 
 
 def _hidden(
@@ -264,21 +266,15 @@ def _hidden(
     from ..core.pipeline import assess_data
     from ..core.simulation import hide_labels
 
-    labeled, known = getattr(arguments, option.replace("-", "_")), int((data.label >= 0).sum())
+    seed, labeled = arguments.rng, getattr(arguments, option.replace("-", "_"))
+    known = int((data.label >= 0).sum())
     if labeled > known:
-        raise ValueError(f"--{option} must be at most {known}, the labels there are; got {labeled}")
-    shown = hide_labels(
-        data.label.astype(np.int64), labeled, np.random.default_rng([arguments.rng, 1])
-    )
-    label = np.where(np.isnan(shown), -1, shown).astype(np.int8)
-    found = assess_data(
-        replace(data, label=label),
-        settings,
-        rng=arguments.rng,
-        truth=data,
-        progress=progress_line(),
-    )
-    return _report(arguments, as_assessment(found))
+        raise ValueError(f"--{option} must be at most {known}, the number of labels; got {labeled}")
+    rng = np.random.default_rng([seed, 1])
+    label = np.nan_to_num(hide_labels(data.label.astype(np.int64), labeled, rng), nan=-1)
+    rows = replace(data, label=label.astype(np.int8))
+    result = assess_data(rows, settings, rng=seed, truth=data, progress=progress_line())
+    return _report(arguments, as_assessment(result))
 
 
 def _report(arguments: argparse.Namespace, result: Assessment) -> Answer:

@@ -48,20 +48,21 @@ def expand(parser: Parser, command: str, words: Sequence[str]) -> list[str]:
     ValueError, OSError, ImportError
         If the file cannot be read, or a key or value in it is wrong.
     """
+    if not any(word.partition("=")[0] == "--config" for word in words):
+        return list(words)
     only = Parser(prog=f"lightfair {command}")
     only.add_argument("--config")
     known, rest = only.parse_known_args(list(words))
-    if known.config is None:
-        return rest
-    values, own = _values_for(command, known.config), options_of(command)
-    files = _words(known.config, FILES, values.pop("files", []))
+    path, own = known.config, options_of(command)
+    values = _values_for(command, path)
+    files = _words(path, FILES, values.pop("files", []))
     names = [word.partition("=")[0].replace("--", "", 1) for word in rest]
     given = {own[name].dest for name in names if name in own}
     given |= {"output"} if "-o" in rest else set()
     options: list[str] = []
     for name, value in values.items():
         if own[name].dest not in given:
-            options += _words(known.config, own[name], value)
+            options += _words(path, own[name], value)
     named = getattr(parser.parse_args([*options, *rest]), "file", None)
     return [*([] if named else files), *options, *rest]
 

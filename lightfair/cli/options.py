@@ -56,16 +56,16 @@ class Option(NamedTuple):
     @property
     def keywords(self) -> dict[str, Any]:
         """Keywords of `argparse.ArgumentParser.add_argument`."""
-        found: dict[str, Any] = {"dest": self.dest, "help": self.help, "default": self.default}
+        shared = {"dest": self.dest, "help": self.help, "default": self.default}
         if not self.metavar:
-            return {**found, "action": "store_const", "const": self.const}
+            return {**shared, "action": "store_const", "const": self.const}
         kind, *more = self.metavar.split()
-        found |= {"metavar": kind, "type": KINDS.get(kind, str), "required": self.required}
+        shared |= {"metavar": kind, "type": KINDS.get(kind, str), "required": self.required}
         if "|" in kind:
-            found["choices"] = kind.split("|")
+            shared["choices"] = kind.split("|")
         if more == ["..."]:
-            return {**found, "action": "append"}
-        return {**found, "action": "extend", "nargs": "+"} if more else found
+            return {**shared, "action": "append"}
+        return {**shared, "action": "extend", "nargs": "+"} if more else shared
 
 
 def number(text: str) -> float:
@@ -109,14 +109,12 @@ CHECK = (
     'limit on gaps between groups, such as "tpr<=0.05", "equalized_odds<=0.1" or "selection_rate '
     'ratio>=0.8"; the exit code is 0 if all pass, 1 if one fails, 3 if the data are insufficient'
 )
-SUBSAMPLE = (
-    "hide all labels but N random ones and print the truth from all labels beside the estimates; "
-    "holds all rows in memory"
-)
+SUBSAMPLE = "hide all but N random labels, show the truth of all; holds all rows in memory"
 TARGET = (
     "metrics of these rows, if all were labeled (sample, the default), their expected values, or "
     "metrics of the population"
 )
+NESTED = "several --group: groups with a common level share its effects"
 DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
 
 OPTIONS = {  # by their headings in the help
@@ -183,14 +181,7 @@ OPTIONS = {  # by their headings in the help
     "model and sampler": (
         Option("family", "beta|llo|temperature", FITS, "calibration curve (beta)"),
         Option("no-hierarchical", "", FITS, "separate priors", "hierarchical", const=False),
-        Option(
-            "nested",
-            "",
-            "assess plan threshold demo",
-            "several --group: groups with a common level share its effects",
-            "hierarchical",
-            const="nested",
-        ),
+        Option("nested", "", "assess plan threshold demo", NESTED, "hierarchical", const="nested"),
         Option("no-nested", "", "compare", "groups and models share a prior", "hierarchical"),
         Option("no-trust", "", FITS, "no deviations from the curve", "trust", const=False),
         Option("alpha", "X", FITS, "factor on the six scales of the prior (1)", default=1.0),
@@ -248,11 +239,11 @@ def add_options(parser: Parser, command: str) -> None:
     """Add the options of a command, under their headings."""
     for heading, options in OPTIONS.items():
         group = parser.add_argument_group(heading)
-        prior = group.add_mutually_exclusive_group()
+        exclusive = group.add_mutually_exclusive_group()
         for option in options:
             if command in option.commands.split():
                 short = ["-o"] if (command, option.name) == ("summarize", "output") else []
-                place = prior if option.dest == "hierarchical" else group
+                place = exclusive if option.dest == "hierarchical" else group
                 place.add_argument(*short, f"--{option.name}", **option.keywords)
     group.add_argument("-h", "--help", action="help", help="show this help")
 

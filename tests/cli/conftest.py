@@ -11,11 +11,11 @@ from lightfair.cli.main import main
 
 @pytest.fixture(scope="session")
 def text(rows):
-    """CSV with the columns y, s, g, h (levels u, v), d (decisions) and w (weights)."""
-    lines = ["y,s,g,h,d,w"]
+    """CSV: y, s, g, h (levels u, v), d (decisions), w (weights), p (of being labeled)."""
+    lines = ["y,s,g,h,d,w,p"]
     for i, (y, s, g) in enumerate(zip(rows.y_true, rows.y_score, rows.group, strict=True)):
         label = "" if np.isnan(y) else int(y)
-        lines.append(f"{label},{float(s)!r},{g},{'uv'[i % 2]},{int(s > 0.3)},2")
+        lines.append(f"{label},{float(s)!r},{g},{'uv'[i % 2]},{int(s > 0.3)},2,{0.1 + 0.8 * s}")
     return "\n".join([*lines, ""])
 
 

@@ -89,7 +89,7 @@ def test_files_and_tables_are_added_up(halves, ask, folder):
     whole = numbers(ask("assess", "rows.csv", *COLUMNS, *QUICK))
     ask("summarize", one, *COLUMNS, "-o", "one.json")
     ask("summarize", two, *COLUMNS, "-o", "two.json")
-    for files in ((one, two), ("one.json", two), (two, "one.json")):
+    for files in ((one, two), (two, "one.json")):
         assert numbers(ask("assess", *files, *COLUMNS, *QUICK)) == whole
     assert numbers(ask("assess", "one.json", "two.json", *QUICK)) == whole
     assert "400 rows, 60 labeled" in ask("summarize", "one.json", "two.json", "-o", "one.json")
@@ -110,6 +110,16 @@ def test_options_of_rows_reach_the_table(ask):
     settings = json.loads(ask("assess", "table.json", *QUICK, "--json"))["settings"]
     assert (settings["clip"], settings["threshold"]) == (0.02, cuts)
     ask("assess", "table.json", *QUICK, "--clip", "0.02", *given[:8])
+
+
+def test_probabilities_of_being_labeled(ask, rows):
+    given = [*COLUMNS, "--label-prob", "p"]
+    ask("summarize", "rows.csv", *given, "-o", "table.json")
+    known = {"label_prob": 0.1 + 0.8 * rows.y_score, "sensitive_features": rows.group}
+    want = lf.score_table(lf.score_data(rows.y_true, rows.y_score, **known)).design
+    assert lf.load_table("table.json").design == pytest.approx(want)
+    for more in ([], ["--subsample-labels", "50"]):
+        assert "label_prob: " in ask("assess", "rows.csv", *given, *QUICK, *more)
 
 
 @pytest.mark.parametrize(

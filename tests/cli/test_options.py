@@ -75,9 +75,7 @@ def test_help_of_the_whole_and_of_a_command(run, ask):
         ("asses", "there is no command asses (did you mean 'assess'?); see lightfair --help"),
         ("--vresion", "(did you mean '--version'?)"),
         ("assess x.csv --lable y", "assess has no option --lable (did you mean '--label'?); see"),
-        ("assess --lable=y", "(did you mean '--label'?); see lightfair assess --help"),
         ("plan x.csv --widht 1", "(did you mean '--width'?); see lightfair plan --help"),
-        ("summarize x.csv --outptu t", "--outptu (did you mean '--output'?)"),
         ("assess x.csv --thresh 0.4", "assess has no option --thresh (did"),  # no short forms
         ("assess x.csv --frobnicate", "has no option --frobnicate; see"),
         ("plan x.csv --simultaneous", "plan has no option --simultaneous, an option of assess,"),
@@ -88,7 +86,6 @@ def test_help_of_the_whole_and_of_a_command(run, ask):
         ("assess x.csv --chains 99999999999999999999", "--chains: must be a whole number"),
         ("assess x.csv --threshold A=half", "--threshold: must be a number; got 'half'"),
         ("assess x.csv --nested --no-hierarchical", "not allowed with argument --nested"),
-        ("compare x.csv --no-nested --no-hierarchical", "not allowed with argument --no-nested"),
         ("assess", "the following arguments are required: FILE; see lightfair assess --help"),
         ("summarize x.csv", "the following arguments are required: -o/--output"),
         ("sql --dialect duckdb", "the following arguments are required: --table"),
