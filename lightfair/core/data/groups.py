@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import factorize, number_of
+from .columns import factorize, key_of, number_of
 from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, note
 
 Parts = tuple[tuple[str, ...], ...]
@@ -28,31 +28,36 @@ BLANK = ("", "na", "nan", "n/a", "null", "<na>", "nat")  # names that may mean a
 
 
 class Levels(NamedTuple):
-    """One attribute: codes (n,) into sorted names, -1 missing; the distinct values."""
+    """One attribute: its name, codes int64 (n,) into sorted names, mask of missing values (n,).
+
+    values: name of each distinct value, by `key_of`.
+    """
 
     name: str
     codes: NDArray[np.int64]
+    missing: NDArray[np.bool_]
     names: list[str]
-    values: list[Any]
+    values: dict[tuple[bool, Any], str]
 
 
-def levels_of(name: str, column: Any, first: int = 0) -> Levels:
-    """Name the values of a column; rows in errors are numbered from `first`."""
+def levels_of(name: str, column: Any, missing: str, first: int = 0) -> Levels:
+    """Name the values of a column; rows in errors are numbered from `first`.
+
+    Missing values have the level "missing", which values may not have if `missing` is "group".
+    """
     codes, values = factorize("sensitive_features", column, first)
-    named = [level_name(value) for value in values]
-    names = sorted(set(named))
-    position = {level: code for code, level in enumerate(names)}
-    codes = np.array([*(position[level] for level in named), -1])[codes]
-    return Levels(name, codes, names, values)
-
-
-def name_missing(level: Levels) -> Levels:
-    """Make missing values a level, if there are any."""
-    if not (level.codes < 0).any():
-        return level
-    names = sorted([*level.names, MISSING_LEVEL])
-    position = np.array([names.index(name) for name in [*level.names, MISSING_LEVEL]])
-    return level._replace(codes=position[level.codes], names=names)
+    names = [level_name(value) for value in values]
+    if missing == "group" and MISSING_LEVEL in names:
+        raise ValueError(
+            f'sensitive_features already has a level "{MISSING_LEVEL}" in {name}; rename it or '
+            'pass missing="drop"'
+        )
+    name_of = dict(zip(map(key_of, values), names, strict=True))
+    names.append(MISSING_LEVEL)
+    distinct = sorted(set(names))
+    position = {level: code for code, level in enumerate(distinct)}
+    ranks = np.array([position[level] for level in names])
+    return Levels(name, ranks[codes], codes < 0, distinct, name_of)
 
 
 def cross(levels: list[Levels]) -> tuple[NDArray[np.int32], Parts]:

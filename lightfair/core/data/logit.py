@@ -1,4 +1,4 @@
-"""core.data.logit."""
+"""The logit axis: log odds of scores, and back."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Floats = npt.NDArray[np.float64]
 
 
 def logit_of(score: Any, clip: float) -> Floats:
-    """Return logit(s) of scores in [0, 1], clipped to [clip, 1 - clip] first."""
+    """Return the logit of scores in [0, 1], clipped to [clip, 1 - clip]: float64, same shape."""
     clipped = np.clip(np.asarray(score, dtype=np.float64), clip, 1.0 - clip)
     return np.asarray(np.log(clipped) - np.log1p(-clipped), dtype=np.float64)
 
 
 def sigmoid(odds: Floats) -> Floats:
-    """Return the probability of log odds, float64 of the same shape."""
+    """Return the probability of log odds: float64, same shape."""
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * odds))

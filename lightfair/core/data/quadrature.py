@@ -1,10 +1,10 @@
-"""Quadrature: many nodes on the logit axis become few that give the same sums.
+"""Gauss rules: many nodes on the logit axis are replaced by few with the same sums.
 
-Along the logit, sums over rows are of functions without a kink: the rate, its variance, log(1 +
+Sums over rows are of functions that are smooth along the logit: the rate, its variance, log(1 +
 exp(odds)). So the nodes of a wide cell can be replaced by the Gauss rule of their measure, which
-has the same moments up to order 2 m - 1 with m nodes (Golub and Welsch 1969). With cells of 1.6 and
-8 nodes the error of a sum is below 1e-8 per row for slopes up to exp(1.2), and below 1e-10 for
-usual ones.
+has the same moments up to order 2 m - 1 with m nodes (Golub and Welsch 1969). With cells of width
+1.6 and 8 nodes the error of a sum is below 1e-8 per row for slopes up to exp(1.2), and below 1e-10
+for typical ones.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ ORDER = 8  # nodes that a cell keeps
 
 
 def merge(key: Ints, logit: Floats, weight: Floats) -> tuple[Ints, Floats, Floats]:
-    """Replace nodes by fewer ones with the same sums, cell by cell.
+    """Replace nodes by fewer with the same sums, cell by cell.
 
     Parameters
     ----------
     key
-        int64 (node,). Nodes of different keys are not merged. The range of a key is cut into cells
-        of one width.
+        int64 (node,). Nodes of different keys are not merged. The range of each key is divided
+        into cells of equal width.
     logit, weight
         float64 (node,); weights are not negative.
 
     Returns
     -------
-    key, logit, weight of the new nodes, sorted by key. A cell with at most `ORDER` nodes keeps
-    them.
+    key, logit, weight
+        Of the new nodes, sorted by key and logit. A cell with at most `ORDER` nodes keeps them.
     """
     if not len(key):
         return key, logit, weight
@@ -70,8 +70,8 @@ def merge(key: Ints, logit: Floats, weight: Floats) -> tuple[Ints, Floats, Float
 def gauss_rules(x: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Return Gauss rules of discrete measures (cell, point): nodes and weights (cell, ORDER).
 
-    By the Lanczos process with every vector made orthogonal twice, and the eigenvalues of its
-    tridiagonal matrix. A measure on fewer points than that leaves nodes of weight 0.
+    Computed by the Lanczos process with full reorthogonalization, and the eigenvalues of its
+    tridiagonal matrix. A measure on fewer than ORDER points has nodes of weight 0.
     """
     total = weight.sum(axis=1, keepdims=True)
     mean = (weight * x).sum(axis=1, keepdims=True) / np.where(total > 0.0, total, 1.0)

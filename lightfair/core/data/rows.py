@@ -26,24 +26,20 @@ from .columns import (
     check_lengths,
     column,
     factorize,
-    key_of,
     number_of,
     numeric,
 )
 from .groups import (
-    Levels,
     Parts,
     cross,
     data_notes,
     empty_groups,
     group_names,
     levels_of,
-    name_missing,
 )
 from .labels import Labels
 from .logit import Floats
 from .messages import (
-    MISSING_LEVEL,
     Counts,
     Note,
     level_name,
@@ -297,7 +293,7 @@ class RowReader:
                 rows[name] = numeric(name, given[name], *rule, first=first, gaps=gaps)
         if y_pred is not None:
             rows["y_pred"] = _decisions(y_pred, first)
-        levels = [levels_of(name, values, first) for name, _, values in features]
+        levels = [levels_of(name, values, self.missing, first) for name, _, values in features]
         codes = [level.codes for level in levels]
         check_lengths({**rows, **dict(zip(attributes, codes, strict=True))})
 
@@ -307,8 +303,9 @@ class RowReader:
             if without.any():
                 where = row_list(first + np.flatnonzero(without))
                 raise ValueError(f"label_prob must be above 0 for labeled rows; not so at {where}")
-        self.record_names(levels)
-        gone = np.logical_or.reduce([level.codes < 0 for level in levels])
+        for level in levels:
+            self.names.setdefault(level.name, {}).update(level.values)
+        gone = np.logical_or.reduce([level.missing for level in levels])
         if gone.any() and self.missing == "raise":
             where = missing_rows(gone, first)
             raise ValueError(
@@ -318,7 +315,7 @@ class RowReader:
         missing = int(np.count_nonzero(gone))
         drop = self.missing == "drop"
         self.counts += Counts(dropped=missing) if drop else Counts(missing_as_group=missing)
-        levels = [name_missing(level._replace(codes=level.codes[keep])) for level in levels]
+        levels = [level._replace(codes=level.codes[keep]) for level in levels]
         rows = {name: values[keep] for name, values in rows.items()}
         group, parts = cross(levels)
         score = rows["y_score"]
@@ -386,17 +383,6 @@ class RowReader:
             counts=counts,
             notes=data_notes(counts, data.attributes, data.parts, rows, design),
         )
-
-    def record_names(self, levels: list[Levels]) -> None:
-        """Record the names of levels; none may be that of the level of missing values."""
-        for level in levels:
-            names = self.names.setdefault(level.name, {})
-            names.update((key_of(value), level_name(value)) for value in level.values)
-            if self.missing == "group" and MISSING_LEVEL in names.values():
-                raise ValueError(
-                    f'sensitive_features already has a level "{MISSING_LEVEL}" in {level.name}; '
-                    'rename it or pass missing="drop"'
-                )
 
     def _decided(self, data: ScoreData, dtype: Any) -> ScoreData:
         """Compute decisions, and threshold intervals, from scores that were read as `dtype`."""
