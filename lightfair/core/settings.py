@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .comparison.check import Check, check_range, of_check, parse_check
-from .comparison.gaps import CRITERIA
+from .comparison.check import Check, check_range, parse_check
 from .data.groups import crossed
 from .data.messages import hint, level_name, lies_in, show
 from .data.nodes import check_clip
@@ -190,27 +189,18 @@ class Settings:
 
 
 def with_checked(checks: tuple[Check, ...], metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """Add the metrics that checks are about; raise ValueError where there is no such metric."""
+    """Add the metrics of checks; raise ValueError if there is no such metric."""
     known = {metric.name: metric for metric in metrics}
     for check in checks:
         for name in check.metrics:
-            try:
-                metric = known[name] if name in known else as_metric(name)
-            except ValueError as error:
-                raise ValueError(
-                    f"check {check.text}: {error}; or a criterion{hint(name, CRITERIA)}: "
-                    f"{', '.join(CRITERIA)}"
-                ) from None
-            try:
-                check_range(check, name, metric.bounds)
-            except ValueError as error:
-                raise of_check(check.text, error) from None
+            metric = known.get(name) or as_metric(name)
+            check_range(check, name, metric.bounds)
             known.setdefault(metric.name, metric)
     return tuple(known.values())
 
 
 def _parsed(checks: Any) -> tuple[Check, ...]:
-    """Read checks, one or several, each once."""
+    """Parse checks, one or several; duplicates are dropped."""
     several = isinstance(checks, (list, tuple)) and not isinstance(checks, Check)
     return tuple(dict.fromkeys(map(parse_check, checks if several else (checks,))))
 
