@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import lightfair.core as lf
-from lightfair.core.diagnostics.drift import rank_z as rank_z_of
+from lightfair.core.diagnostics.selection import rank_z as rank_z_of
 from lightfair.core.diagnostics.warnings import (
     ROWS,
     coarse_interval,
@@ -53,17 +53,11 @@ def test_clipped_share_above_5_percent(clipped, warned):
     assert ("clipped_scores" in data_codes([0, 1] * 50, score)) == warned
 
 
-def test_an_unlabeled_group_is_named():
-    data = build([1, 0, None], [0.8, 0.3, 0.4], ["A", "A", "B"])
+def test_unlabeled_groups_are_named_in_one_warning():
+    data = build([1, 0, None, None], [0.8, 0.3, 0.4, 0.5], ["A", "A", "B", "C"])
     notes = data_warnings(lf.score_table(data))
     assert [note.code for note in notes] == ["unlabeled_group"]
-    assert "group B has no labels: its numbers rest" in notes[0].message
-
-
-def test_unlabeled_groups_are_named_in_one_note():
-    data = build([1, 0, None, None], [0.8, 0.3, 0.4, 0.5], ["A", "A", "B", "C"])
-    (note,) = data_warnings(lf.score_table(data))
-    assert "groups B; C have no labels: their numbers rest" in note.message
+    assert notes[0].message.startswith("no labels in B; C: estimates rest on the other groups")
 
 
 def test_advice_is_what_can_be_done():
@@ -189,7 +183,7 @@ def test_one_class_only_names_the_way_out(label, here, other):
     notes = data_warnings(lf.score_table(data))
     assert [note.code for note in notes] == ["one_class"]
     assert notes[0].message.startswith(f"every labeled row is {here}: ")
-    assert notes[0].message.endswith(f"no label because they are {other}, label them")
+    assert notes[0].message.endswith(f"unlabeled because they are {other}, label them")
 
 
 def test_scores_against_the_labels_of_one_group():
@@ -226,6 +220,18 @@ def test_a_disagreement_is_said_with_both_numbers():
     assert message.startswith("the model disagrees with the labels: tpr of B is 0.80")
     assert "0.600 by the labels" in message  # 0.2 / sqrt(0.03^2 + 0.01^2) = 6.3 sd
     assert "tpr of B minus A is 0.30" in message and "tpr of A " not in message
+
+
+@pytest.mark.parametrize("metrics, warned", [(1, True), (3, False)])
+def test_the_level_is_shared_among_comparisons(metrics, warned):
+    """p = 0.003 is below 0.01 / 2 groups, and above 0.01 / (2 groups * 3 metrics)."""
+    draws = spread_around([0.5, 0.5], 1e-6)
+    se = 0.1 / stats.t(50).isf(0.0015)
+    names = ["tpr", "fpr", "accuracy"][:metrics]
+    estimates = {name: powered([0.5, 0.5], [se, se]) for name in names}
+    estimates["tpr"] = powered([0.5, 0.6], [se, se])
+    notes = disagreements(dict.fromkeys(names, draws), estimates, None, ("A", "B"))
+    assert (len(notes) == 1) == warned
 
 
 def test_agreement_and_undefined_estimates_say_nothing():
@@ -276,7 +282,7 @@ def test_few_labeled_positives_rest_on_the_prior(positives, warned):
         share = 1.0 - positives / worth
         assert notes[0].message == (
             f"few labels: B has {positives} labeled positive rows, so its tpr rests on the prior "
-            f"and other labels to {share:.0%}; label more rows there"
+            f"and other labels to {share:.0%}; label more there"
         )
 
 
@@ -331,7 +337,7 @@ def test_what_is_worth_no_more_than_its_labels_rests_on_the_prior_to_no_share():
     )
     assert note.message == (
         "few labels: A has 1 labeled positive row, so its tpr rests on the prior and other labels; "
-        "label more rows there"
+        "label more there"
     )
 
 
@@ -358,5 +364,5 @@ def test_the_worst_places_are_named():
         rows.y_true, rows.y_score, sensitive_features=group, chains=4, draws=40, rng=1
     )
     note = next(note for note in result.warnings if note.code == "few_labels")
-    assert note.message.startswith("few labels (the worst 3 of ")
+    assert note.message.startswith("few labels (worst 3 of ")
     assert note.message.count(" has ") == 3

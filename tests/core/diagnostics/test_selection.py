@@ -1,4 +1,4 @@
-"""Drift: labeled against unlabeled scores, at its level, and with power."""
+"""Selection: labeled against unlabeled scores, at its level, and with power."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from scipy import stats
 from scipy.special import ndtr
 
 import lightfair.core as lf
-from lightfair import score_table
-from lightfair.core.diagnostics.drift import (
-    DRIFT_LEVEL,
-    SHIFT,
-    SPREAD,
-    drift_notes,
-    drift_z,
+from lightfair.core.diagnostics.selection import (
+    LEVEL,
     mid_ranks,
     rank_z,
+    selection_warnings,
+    selection_z,
 )
+
+SHIFT, SPREAD = 0, 1
 
 
 def table_of(score, known, group=None, **columns):
     rng = np.random.default_rng(1)
     label = np.where(known, rng.integers(0, 2, len(score)), -1)
     group = np.zeros(len(score)) if group is None else group
-    return score_table(lf.score_data(label, score, sensitive_features=group, **columns))
+    return lf.score_table(lf.score_data(label, score, sensitive_features=group, **columns))
 
 
 def test_midranks_are_those_of_scipy():
@@ -38,7 +37,7 @@ def test_shift_is_the_test_of_mann_and_whitney():
     rng = np.random.default_rng(0)
     score = np.round(rng.random(80), 1) * 0.8 + 0.1
     known = rng.random(80) < 0.3
-    z = drift_z(table_of(score, known))[0, SHIFT]
+    z = selection_z(table_of(score, known))[0, SHIFT]
     test = stats.mannwhitneyu(
         score[known], score[~known], use_continuity=False, method="asymptotic"
     )
@@ -51,7 +50,7 @@ def test_spread_is_that_of_distances_from_the_middle():
     score = np.round(rng.random(90), 1) * 0.8 + 0.1
     known = rng.random(90) < 0.4
     far = np.abs(stats.rankdata(score) - 45.5)
-    assert drift_z(table_of(score, known))[0, SPREAD] == pytest.approx(rank_z(far, known))
+    assert selection_z(table_of(score, known))[0, SPREAD] == pytest.approx(rank_z(far, known))
 
 
 def p_of(seed, choose, rows=400, labeled=60, groups=2):
@@ -66,31 +65,31 @@ def p_of(seed, choose, rows=400, labeled=60, groups=2):
 def test_false_alarms_at_the_level():
     """Of random choices the smallest p, times their number, is below q at most q of the time."""
     smallest = []
-    for seed in range(400):
-        z = drift_z(p_of(seed, np.ones_like))
+    for seed in range(200):
+        z = selection_z(p_of(seed, np.ones_like))
         smallest.append((2.0 * ndtr(-np.abs(z))).min() * z.size)
     found = np.array(smallest)
-    for level in (DRIFT_LEVEL, 0.05, 0.2):
-        error = np.sqrt(level * (1.0 - level) / 400)
+    for level in (LEVEL, 0.05, 0.2):
+        error = np.sqrt(level * (1.0 - level) / 200)
         assert (found < level).mean() < level + 3.0 * error
     assert (found < 0.2).mean() > 0.1  # a test that never rejects would pass the lines above
 
 
 @pytest.mark.parametrize(
-    "choose, said",
+    "choose, pattern",
     [
-        (lambda s: s**2, "higher scores than the unlabeled ones"),
-        (lambda s: (1.0 - s) ** 2, "lower scores than the unlabeled ones"),
-        (lambda s: np.exp(-12.0 * np.abs(s - 0.45)), "scores nearer to the middle than"),
+        (lambda s: s**2, "higher scores than unlabeled rows"),
+        (lambda s: (1.0 - s) ** 2, "lower scores than unlabeled rows"),
+        (lambda s: np.exp(-12.0 * np.abs(s - 0.45)), "more central scores than"),
         (lambda s: np.abs(s - 0.45) ** 1.5, "more extreme scores than"),
     ],
 )
-def test_a_choice_by_score_is_seen(choose, said):
-    found = [drift_notes(p_of(seed, choose, labeled=100, groups=1)) for seed in range(10)]
+def test_a_choice_by_score_is_seen(choose, pattern):
+    found = [selection_warnings(p_of(seed, choose, labeled=100, groups=1)) for seed in range(10)]
     assert sum(map(len, found)) >= 9
     notes = next(filter(None, found))
-    assert notes[0].code == "label_drift" and said in notes[0].message
-    assert "lightfair allows for a choice by score" in notes[0].message
+    assert notes[0].code == "label_drift" and pattern in notes[0].message
+    assert "the posterior accounts for selection on the score" in notes[0].message
 
 
 def test_cells_say_what_rows_say():
@@ -99,24 +98,24 @@ def test_cells_say_what_rows_say():
     known = rng.random(5000) < 0.2 * score
     table = table_of(score, known)
     assert len(table.cells.cell) > 100
-    assert drift_z(table)[0, SHIFT] == pytest.approx(rank_z(score, known), rel=0.01)
+    assert selection_z(table)[0, SHIFT] == pytest.approx(rank_z(score, known), rel=0.01)
 
 
 def test_known_probabilities_silence_it():
     score = np.linspace(0.01, 0.99, 200)
     known = score > 0.6
-    assert drift_notes(table_of(score, known))
-    assert drift_notes(table_of(score, known, label_prob=np.where(known, 0.5, np.nan))) == []
+    assert selection_warnings(table_of(score, known))
+    assert selection_warnings(table_of(score, known, label_prob=np.where(known, 0.5, np.nan))) == []
 
 
 def test_the_worst_groups_are_named():
     group = np.repeat(np.arange(6), 200)
     score = np.tile(np.linspace(0.01, 0.99, 200), 6)
-    note = drift_notes(table_of(score, score > 0.6, group))[0]
-    assert "(the worst 3 of 6 groups): in 0 they have higher" in note.message
+    note = selection_warnings(table_of(score, score > 0.6, group))[0]
+    assert "(worst 3 of 6 groups): in 0 they have higher" in note.message
     assert note.message.count("in ") - note.message.count("in 0") <= 4
 
 
 @pytest.mark.parametrize("known", [np.ones(50, bool), np.zeros(50, bool)])
 def test_nothing_to_compare(known):
-    assert not drift_z(table_of(np.linspace(0.1, 0.9, 50), known)).any()
+    assert not selection_z(table_of(np.linspace(0.1, 0.9, 50), known)).any()
