@@ -372,10 +372,10 @@ def pair_gaps(question: Question, obstacles: list[dict[int, str]]) -> PairGaps:
             up[m, block] = np.where(ok, rise.sum(axis=0) / defined, 0.0)
             down[m, block] = np.where(ok, fall.sum(axis=0) / defined, 0.0)
             apart[m, block] = _mean(far)
-        ok = usable[:, block].all(axis=0)
-        inside[block] = np.where(ok, (~outside & ~unknown).mean(axis=0), np.nan)
-        beyond[block] = np.where(ok, outside.mean(axis=0), np.nan)
-        gap[block] = np.where(ok, _mean(worst), np.nan)
+        every = usable[:, block].all(axis=0)
+        inside[block] = np.where(every, (~outside & ~unknown).mean(axis=0), np.nan)
+        beyond[block] = np.where(every, outside.mean(axis=0), np.nan)
+        gap[block] = np.where(every, _mean(worst), np.nan)
     all_inside = float((~any_beyond & ~any_unknown).mean()) if usable.any() else 0.0
     return PairGaps(all_inside, float(any_beyond.mean()), inside, beyond, gap, up, down, apart)
 
@@ -392,16 +392,16 @@ def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Boo
         one, two = rounded(one), rounded(two)
         low, high = np.minimum(one, two), np.maximum(one, two)
         gap = np.divide(low, high, out=np.full_like(low, np.nan), where=high > 0.0)
-        apart = gap < check.within - BORDER
+        apart: Bools = gap < check.within - BORDER
     return gap, apart & (one > two), apart & (two > one)
 
 
 def _mean(values: Floats) -> Floats:
     """Mean over defined draws, of each column; NaN if there are none."""
     defined = ~np.isnan(values)
-    total = np.sum(values, axis=0, where=defined)
-    count = defined.sum(axis=0)
-    return np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    total, count = np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0)
+    mean: Floats = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
+    return mean
 
 
 def _surest(question: Question, gaps: PairGaps) -> Beyond:

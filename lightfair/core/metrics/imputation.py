@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, sigmoid
-from ..data.nodes import CELL_WIDTH, UNLABELED, gauss_rule
+from ..data.nodes import CELL_WIDTH, UNLABELED, Cells, Points, gauss_rule
 from ..data.quadrature import merge
 from ..data.table import ScoreTable
 from ..model.curve import features
@@ -186,14 +186,15 @@ def cumulants(psi: Floats, nodes: Unlabeled, cap: float, *, jit: bool = False) -
         kernel(curves, stack, *runs(nodes), cap, sums.reshape(n, -1))
         return sums
     for stratum in range(2 * groups):
-        at, part = divmod(stratum, 2), slice(*nodes.start[stratum : stratum + 2])
+        part = slice(*nodes.start[stratum : stratum + 2])
         weight, scale = nodes.weight[part], nodes.scale[part]
         for block in blocks(n, len(weight)):
             rate = _rates(psi[block], nodes, stratum, cap)
             noise = rate * (1.0 - rate)
-            sums[(block, *at, 0)] = rate @ weight
-            sums[(block, *at, 1)] = noise @ (weight * scale)
-            sums[(block, *at, 2)] = (noise * (1.0 - 2.0 * rate)) @ (weight * scale**2)
+            of_block = sums[block, stratum // 2, stratum % 2]
+            of_block[:, 0] = rate @ weight
+            of_block[:, 1] = noise @ (weight * scale)
+            of_block[:, 2] = (noise * (1.0 - 2.0 * rate)) @ (weight * scale**2)
     return sums
 
 
@@ -216,14 +217,15 @@ def _bootstrap(
     size = np.divide(weight, rows, out=np.ones_like(rows), where=rows > 0.0)
     counts = np.asarray(rng.standard_gamma(rows, (len(psi), *rows.shape)) * size)
     for stratum in range(2 * len(rows)):
-        at, part = divmod(stratum, 2), slice(*nodes.start[stratum : stratum + 2])
+        part = slice(*nodes.start[stratum : stratum + 2])
         scale = nodes.scale[part]
         shape = nodes.weight[part] / scale
         for block in blocks(len(psi), len(scale)):
             rate = _rates(psi[block], nodes, stratum, cap)
             drawn = rng.standard_gamma(shape, rate.shape) * scale
-            counts[(block, *at, 1)] += (rate * drawn).sum(axis=1)
-            counts[(block, *at, 0)] += ((1.0 - rate) * drawn).sum(axis=1)
+            of_block = counts[block, stratum // 2, stratum % 2]
+            of_block[:, 1] += (rate * drawn).sum(axis=1)
+            of_block[:, 0] += ((1.0 - rate) * drawn).sum(axis=1)
     return counts
 
 
@@ -379,10 +381,8 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
 
     If the table has threshold intervals, they are those of the groups without.
     """
-    points, cells = (
-        type(part)._make(column[part.weight > 0.0] for column in part)
-        for part in (table.points, table.cells)
-    )
+    points = Points._make(column[table.points.weight > 0.0] for column in table.points)
+    cells = Cells._make(column[table.cells.weight > 0.0] for column in table.cells)
     first, second = len(points.stratum), len(cells.stratum)
     # each cell under a stratum of its own, to find the cell of each node
     own = 3 * np.arange(second, dtype=np.int64) + cells.stratum % 3
@@ -421,7 +421,7 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
 
 
 def _group_slots(
-    entries: Floats, of_node: Ints, logit: Floats, share: Floats, bounds: tuple[float, float]
+    entries: Floats, of_node: Ints, logit: Floats, share: Floats, bounds: Floats
 ) -> Slots:
     """Join the entries of a group that differ in their label alone.
 
@@ -440,7 +440,8 @@ def _group_slots(
     predicted, band, is_cell, place = bins[:, order]
     key = (3 * bin_of + label).astype(np.int64)
     by_label, by_label_sq = (
-        np.bincount(key, column, 3 * size).reshape(size, 3) for column in (weight, weight_sq)
+        np.bincount(key, column, 3 * size).reshape(size, 3).astype(np.float64)
+        for column in (weight, weight_sq)
     )
     rows = effective_rows(by_label, by_label_sq)
     rows = np.where(np.abs(rows - np.rint(rows)) < 1e-6, np.rint(rows), rows)
@@ -453,10 +454,19 @@ def _group_slots(
     by_bin = np.argsort(at_node, kind="stable")
     opened, start = np.unique(at_node[by_bin], return_index=True)
     return Slots(
-        *(mean, predicted.astype(np.int64), band.astype(np.int64)),
-        *(by_label[:, :UNLABELED], rows[:, :UNLABELED]),
-        *(by_label[:, UNLABELED], rows[:, UNLABELED], low, high),
-        *(opened, start.astype(np.int64), logit[by_bin], share[by_bin]),
+        mean,
+        predicted.astype(np.int64),
+        band.astype(np.int64),
+        by_label[:, :UNLABELED],
+        rows[:, :UNLABELED],
+        by_label[:, UNLABELED],
+        rows[:, UNLABELED],
+        low,
+        high,
+        opened,
+        start.astype(np.int64),
+        logit[by_bin],
+        share[by_bin],
     )
 
 

@@ -403,7 +403,7 @@ def own_labels(metric: Metric, table: ScoreTable) -> Floats:
     share = metric.name == "f1" or is_share(metric)
     cells = denominators(metric)[0] if share else np.ones(4, dtype=bool)
     total, squares = (sums.reshape(-1, 4)[:, cells].sum(axis=1) for sums in table.labeled_sums())
-    return total * _per_weight(total, squares)
+    return np.asarray(total * _per_weight(total, squares))
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:

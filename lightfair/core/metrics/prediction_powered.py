@@ -266,8 +266,8 @@ def _estimate(metric: Metric, moments: Floats, finite: bool) -> _Estimate:
     known = moments[..., :UNLABELED]
     parts = []
     for top, bottom, lack in shares(metric):
-        cells = np.array([top, bottom]).reshape(2, 2, 2)
-        parts.append(_Share(*cells, (cells > 0.0).any(axis=0), lack))
+        above, below = np.array([top, bottom]).reshape(2, 2, 2)
+        parts.append(_Share(above, below, (above > 0.0) | (below > 0.0), lack))
     counted = [float(known[0][part.counted].sum()) for part in parts]
     for part, rows in zip(parts, counted, strict=True):
         least = MIN_LABELS if part.is_average else MIN_RATIO
@@ -311,13 +311,13 @@ def _counted_rows(metric: Metric, part: _Share) -> str:
 
 def _gradient(parts: list[_Share], cells: Floats) -> Floats:
     """Gradient of the metric by the cells, float64 (predicted, label); NaN for 0 / 0."""
-    total = np.zeros((2, 2))
+    total: Floats = np.zeros((2, 2))
     for part in parts:
         base = (part.bottom * cells).sum()
         if not base > 0.0:
             return np.full((2, 2), np.nan)
         total += (part.top - (part.top * cells).sum() / base * part.bottom) / base
-    return total / len(parts)
+    return np.asarray(total / len(parts))
 
 
 def _predicted(moments: Floats) -> Floats:
@@ -338,7 +338,9 @@ def _squares(slope: Floats, moments: Floats) -> Floats:
     label = slope[:, : rows.shape[1]]
     sum_h, sum_g = (label * rows).sum(), score.sum()
     raw = [(label * label * rows).sum(), (label * score).sum(), score_sq.sum()]
-    squares = np.array(raw) - np.array([sum_h * sum_h, sum_h * sum_g, sum_g * sum_g]) / rows.sum()
+    squares: Floats = (
+        np.array(raw) - np.array([sum_h * sum_h, sum_h * sum_g, sum_g * sum_g]) / rows.sum()
+    )
     if not squares[2] > 1e-13 * score_sq.sum():  # d . g is constant up to rounding
         squares[1:] = 0.0
     return squares
