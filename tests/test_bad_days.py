@@ -103,7 +103,7 @@ REFUSED = {
     "a page": (b"<!DOCTYPE html>\n<html></html>\n", "has no column y"),
     "labels of mixed type": (
         ROWS.replace("0,0.2", "no,0.2").encode(),
-        "y_true must hold 0 and 1, or say which value is positive; got 'no', 1; pass positive",
+        "y_true must hold 0 and 1, .*; got 'no', 1; pass positive_label=",
     ),
     "a label that says unknown": (
         ROWS.replace("\n,0.3", "\nunknown,0.3").encode(),

@@ -36,8 +36,6 @@ UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # cells without a value, 
 
 SEPARATORS = ",;\t"
 
-LISTED_COLUMNS = 20  # in an error message
-
 DAMAGE = (OSError, MemoryError, UnicodeDecodeError)  # beside errors of pyarrow's own types
 
 MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}  # first bytes of binary files
@@ -74,17 +72,18 @@ class Columns(NamedTuple):
 class Piece(NamedTuple):
     """Columns of some rows, or the text of a stored table.
 
-    file: number of the source file, 0 for frames; where: its name, "" for frames; columns: None if
-    the file holds a table, whose text is then in `table`.
+    file: number of the source file, 0 for frames; where: its name, "" for frames; content: columns
+    by name, or text.
     """
 
     file: int
     where: str
-    columns: dict[str, Any] | None
-    table: str = ""
+    content: dict[str, Any] | str
 
 
-def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -> Iterator[Piece]:
+def pieces(
+    source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS, *, tables: bool = True
+) -> Iterator[Piece]:
     """Read a source in chunks.
 
     Parameters
@@ -95,6 +94,8 @@ def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -
         None if only tables are accepted.
     chunk_rows
         Maximum number of rows in a chunk of a file, at least 1. Frames are not split.
+    tables
+        Whether files that hold tables are accepted.
 
     Raises
     ------
@@ -109,7 +110,8 @@ def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -
     for part in source if isinstance(source, Iterable) else [source]:
         if _is_file(part):
             file += 1
-            yield from _file_pieces(file, part, columns, chunk_rows)
+            for where, content in _contents(part, columns, chunk_rows, tables):
+                yield Piece(file, where, content)
         elif not _is_chunk(part):
             raise ValueError(
                 "source must be a path, an open binary file, a frame or mapping of columns, or an "
@@ -123,26 +125,18 @@ def pieces(source: Any, columns: Columns | None, chunk_rows: int = CHUNK_ROWS) -
                 yield Piece(0, "", chosen)
 
 
-def header(path: str | os.PathLike[str]) -> list[str]:
-    """Return the column names of a file of rows; an empty list if it holds a table.
-
-    Raises ValueError, OSError or ImportError if the file cannot be read.
-    """
-    with _opened(path) as (file, kind, where):
-        if kind == "table":
-            return []
-        return _csv_reader(file, where, {})[1] if kind == "CSV" else _arrow_file(file, kind)[0]
-
-
 def columns_in(path: Any) -> str:
     """Describe the columns of a file for an error message; "" if it cannot be read."""
     if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
         return ""
     try:
-        names = header(path)
+        with _opened(path) as (file, kind, where):
+            if kind == "table":
+                return ""
+            read = _csv_reader(file, where, {})[1] if kind == "CSV" else _arrow_file(file, kind)[0]
+            return f"; {_list_columns(read)}"
     except (OSError, ValueError, ImportError):
         return ""
-    return f"; {_list_columns(names)}" if names else ""
 
 
 def numbers(
@@ -185,37 +179,38 @@ def _is_chunk(value: Any) -> bool:
 def _chosen(where: str, chunk: Any, names: Mapping[str, str]) -> dict[str, Any]:
     """The requested columns of a frame or mapping."""
     pairs = frame_columns(chunk)
-    pairs = [(str(name), column) for name, column in chunk.items()] if pairs is None else pairs
-    _check_names(where, [name for name, _ in pairs], names)
-    columns = dict(pairs)
+    columns = {str(k): v for k, v in chunk.items()} if pairs is None else dict(pairs)
+    _check_names(where, list(columns) if pairs is None else [name for name, _ in pairs], names)
     return {name: columns[name] for name in names}
 
 
 def _list_columns(names: Sequence[str]) -> str:
     if not names:
         return "it has no columns"
-    more = len(names) - LISTED_COLUMNS
-    listed = ", ".join(map(visible, names[:LISTED_COLUMNS]))
-    return f"its columns are {listed}" + (f" and {more:,} more" if more > 0 else "")
+    more = f" and {len(names) - 20:,} more" if len(names) > 20 else ""
+    return f"its columns are {', '.join(map(visible, names[:20]))}{more}"
 
 
 def _check_names(where: str, header: Sequence[str], names: Mapping[str, str]) -> None:
     for name, argument in names.items():
-        if header.count(name) != 1:
-            problem = f"no column {visible(name)}{hint(name, header)}"
-            if name in header:
-                problem = f"more than one column {visible(name)}"
-            single = "; cells must be separated by commas, semicolons or tabs"
-            more = single if len(header) == 1 else ""
-            raise ValueError(f"{argument}: {where} has {problem}; {_list_columns(header)}{more}")
+        if header.count(name) == 1:
+            continue
+        problem = f"no column {visible(name)}{hint(name, header)}"
+        if name in header:
+            problem = f"more than one column {visible(name)}"
+        marks = "; cells must be separated by commas, semicolons or tabs" * (len(header) == 1)
+        raise ValueError(f"{argument}: {where} has {problem}; {_list_columns(header)}{marks}")
 
 
-def _file_pieces(
-    file: int, source: Any, columns: Columns | None, chunk_rows: int
-) -> Iterator[Piece]:
-    with _opened(source) as (opened, kind, where):
+def _contents(
+    source: Any, columns: Columns | None, chunk_rows: int, tables: bool
+) -> Iterator[tuple[str, Any]]:
+    """The name of a file with the text of its table or the columns of each of its chunks."""
+    with _opened(source) as (file, kind, where):
         if kind == "table":
-            yield Piece(file, where, None, opened.read())
+            if not tables:
+                raise ValueError(f"{where} holds a table, not rows; see load_table")
+            yield where, file.read()
             return
         if columns is None:
             raise ValueError(
@@ -223,11 +218,10 @@ def _file_pieces(
                 f"their columns{columns_in(source)}"
             )
         read = _csv_chunks if kind == "CSV" else _arrow_chunks
-        is_empty = True
-        for chunk in read(opened, kind, where, columns, chunk_rows):
-            is_empty = False
-            yield Piece(file, where, chunk)
-        if is_empty:
+        chunk = None
+        for chunk in read(file, kind, where, columns, chunk_rows):
+            yield where, chunk
+        if chunk is None:
             raise ValueError(f"{where} has a header but no rows")
 
 

@@ -34,7 +34,7 @@ more than the imports, a CSV.gz of five million 60 MB, a Parquet file of five mi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -42,7 +42,6 @@ import numpy as np
 
 from ..core.data import table as core
 from ..core.data.binning import score_table
-from ..core.data.groups import group_names
 from ..core.data.nodes import check_clip, check_edges
 from ..core.data.rows import RowReader, ScoreData
 from .files import CHUNK_ROWS, Columns, pieces
@@ -157,11 +156,22 @@ def gather_tables(
     cut = 0.01 if clip is None else clip
     total: core.ScoreTable | None = None
     rows: core.ScoreTable | None = None
-    for where, part in _read(source, columns, reader, chunk_rows, cut, progress, tables):
-        if isinstance(part, core.ScoreTable):
-            total = _sum(total, part, where)
-        elif len(part.label):
-            table = score_table(part, clip=cut)
+    several = isinstance(source, (list, tuple)) and len(source) > 1
+    file, start = -1, 0
+    for piece in pieces(source, columns, chunk_rows, tables=tables):
+        if piece.file != file:
+            file, start = piece.file, reader.rows
+        try:
+            if isinstance(piece.content, str):
+                table: core.ScoreTable = from_text(piece.content)
+                total = table if total is None else total + table
+                continue
+            data = _checked(reader, columns, piece.content, reader.rows - start, cut)
+        except ValueError as error:
+            named = isinstance(piece.content, str) or (piece.where and several)
+            raise ValueError(f"{piece.where}: {error}" if named else str(error)) from error
+        if len(data.label):
+            table = score_table(data, clip=cut)
             rows = table if rows is None else rows + table
             if len(rows.groups) > MOST_GROUPS:
                 raise ValueError(
@@ -169,12 +179,14 @@ def gather_tables(
                     f"{reader.rows:,} rows; name columns of few values, cut real-valued ones "
                     "into bands"
                 )
+        if progress is not None:
+            progress(reader.rows)
     if reader.rows:
         weight = rows.sums("weight").sum(axis=(1, 2)) if rows and rows.weighted else None
         threshold, counts = reader.finish(rows.parts if rows else (), weight)
         assert rows is not None  # otherwise `finish` raised
         rows = replace(rows, threshold=threshold, counts=counts)
-        total = _sum(total, rows, "the rows")
+        total = rows if total is None else total + rows
     if total is None:
         raise ValueError("source must hold at least one row; got none")
     if clip is not None and total.clip != clip:
@@ -194,82 +206,32 @@ def read_rows(
     progress: Progress | None = None,
 ) -> ScoreData:
     """Read all rows into memory, checked, for options that hide labels row by row."""
-    parts = _read(source, columns, reader, CHUNK_ROWS, clip, progress, False)
-    chunks = [part for _, part in parts if isinstance(part, ScoreData)]
-    if not chunks:
-        raise ValueError("source must hold at least one row; got none")
-    levels = tuple(sorted({part for chunk in chunks for part in chunk.parts}, key=", ".join))
-    groups = group_names(levels)
-    code = {name: index for index, name in enumerate(groups)}
-    codes = [np.array([code[name] for name in chunk.groups], np.int32) for chunk in chunks]
-
-    def joined(name: str) -> Any:
-        columns = [getattr(chunk, name) for chunk in chunks]
-        return None if columns[0] is None else np.concatenate(columns)
-
-    names = ("label", "score", "predicted", "weight", "label_prob", "band")
-    data = replace(
-        chunks[0],
-        group=np.concatenate([c[chunk.group] for c, chunk in zip(codes, chunks, strict=True)]),
-        groups=groups,
-        parts=levels,
-        **{name: joined(name) for name in names},
-    )
-    return reader.complete(data)
-
-
-def _read(
-    source: Any,
-    columns: Columns | None,
-    reader: RowReader,
-    chunk_rows: int,
-    clip: float,
-    progress: Progress | None,
-    tables: bool,
-) -> Iterator[tuple[str, core.ScoreTable | ScoreData]]:
-    """Tables, with the names of their files, and checked chunks of a source.
-
-    Errors in one file of several begin with its name.
-    """
-    several = isinstance(source, (list, tuple)) and len(source) > 1
-    file, start = -1, 0
-    for piece in pieces(source, columns, chunk_rows):
-        if piece.file != file:
-            file, start = piece.file, reader.rows
-        if piece.columns is None and not tables:
-            raise ValueError(f"{piece.where} holds a table, not rows; see load_table")
-        try:
-            if piece.columns is None or columns is None:
-                yield piece.where, from_text(piece.table)
-                continue
-            yield "", _chunk(reader, columns, piece.columns, reader.rows - start, clip)
-        except ValueError as error:
-            named = piece.where and (several or piece.columns is None)
-            raise ValueError(f"{piece.where}: {error}" if named else str(error)) from error
+    parts: list[Any] = []
+    rows = 0
+    for piece in pieces(source, columns, tables=False):
+        parts.append(piece.content)
+        rows += len(parts[-1][columns.y_score])
         if progress is not None:
-            progress(reader.rows)
+            progress(rows)
+    if not parts:
+        raise ValueError("source must hold at least one row; got none")
+    arrays = {
+        name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in columns.names
+    }
+    return reader.complete(_checked(reader, columns, arrays, 0, clip))
 
 
-def _sum(total: core.ScoreTable | None, table: core.ScoreTable, where: str) -> core.ScoreTable:
-    try:
-        return table if total is None else total + table
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
-
-
-def _chunk(
-    reader: RowReader, columns: Columns, arrays: dict[str, Any], first: int, clip: float
+def _checked(
+    reader: RowReader, columns: Columns | None, arrays: Any, first: int, clip: float
 ) -> ScoreData:
+    """Checked rows; those in errors are numbered from `first`."""
+    assert columns is not None  # otherwise `pieces` raised
     names = (columns.y_pred, columns.sample_weight, columns.label_prob)
     y_pred, sample_weight, label_prob = (None if name is None else arrays[name] for name in names)
+    features = {name: arrays[name] for name in columns.sensitive_features}
+    y_true, y_score = arrays[columns.y_true], arrays[columns.y_score]
     chunk = reader.read(
-        arrays[columns.y_true],
-        arrays[columns.y_score],
-        {name: arrays[name] for name in columns.sensitive_features},
-        y_pred,
-        sample_weight,
-        first,
-        label_prob=label_prob,
+        y_true, y_score, features, y_pred, sample_weight, first, label_prob=label_prob
     )
     check_edges(chunk.data.score, clip, chunk.row)
     return chunk.data

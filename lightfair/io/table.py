@@ -213,7 +213,7 @@ def load_table(path: str | os.PathLike[str]) -> ScoreTable:
 
     (piece,) = pieces(path, None)
     try:
-        return from_text(piece.table)
+        return from_text(str(piece.content))
     except ValueError as error:
         raise ValueError(f"{piece.where}: {error}") from error
 
