@@ -178,10 +178,8 @@ def test_columns_of_arrow_are_read_in_parts_and_slices():
             assert (got.groups, got.group.tolist()) == (expected.groups, expected.group.tolist())
 
 
-def test_integers_and_times_keep_their_names():
-    pl, pd = pytest.importorskip("polars"), pytest.importorskip("pandas")
-    data = read(g=pl.Series([None, 2**53 + 1, 2**53, 2**53]), missing="drop")
-    assert data.groups == (str(2**53), str(2**53 + 1))
+def test_times_have_one_name():
+    pd = pytest.importorskip("pandas")
     times = pd.to_datetime(["2020-01-02"] * 4)
     assert read(g=times).groups == read(g=list(times)).groups == ("2020-01-02 00:00:00",)
 

@@ -134,7 +134,6 @@ def numeric(
     values: Any,
     bounds: tuple[float, float],
     rule: str,
-    remedy: str,
     *,
     first: int = 0,
     gaps: bool = False,
@@ -146,34 +145,35 @@ def numeric(
     name, values
         The column, and its name in errors.
     bounds
-        Of values other than 0, both included.
-    rule, remedy
-        What the error says of values that are not within, or are no numbers.
+        Of values other than 0, finite, both included.
+    rule
+        What the values must do, and a remedy: "lie in [0, 1]; transform percentages".
     first
         Number of the first row, for errors.
     gaps
         Whether missing values become NaN; else they are errors.
     """
     array = column(name, values)
-    shown, bad = array, np.zeros(len(array), dtype=bool)
-    if array.dtype.kind not in "iuf":
-        shown = items = array.tolist()
-        real = [_is_real(item) and not isinstance(item, bool) for item in items]
-        bad[:] = [not (one or is_missing(item)) for one, item in zip(real, items, strict=True)]
-        array = np.array(
-            [float(v) if one else math.nan for one, v in zip(real, items, strict=True)]
-        )
-    result = array.astype(np.float64)
-    missing = np.isnan(result) & ~bad
+    plain = array.dtype.kind in "iuf"
+    result = np.array(array if plain else [_real(item) for item in array.tolist()], np.float64)
+    missing = np.isnan(result)
     if missing.any() and not gaps:
         raise ValueError(f"{name} has {missing_rows(missing, first)}; drop these rows or fill them")
-    bad |= ~((result >= bounds[0]) & (result <= bounds[1]) | (result == 0.0) | missing)
+    bad = ~((result >= bounds[0]) & (result <= bounds[1]) | (result == 0.0) | missing)
     if bad.any():
         row = int(np.argmax(bad))
-        got = show(shown[row])
         more = f" (and in {bad.sum() - 1} more)" if bad.sum() > 1 else ""
-        raise ValueError(f"{name} must {rule}; got {got} at row {first + row}{more}; {remedy}")
+        got = f"{show(array[row])} at row {first + row}{more}"
+        rule, remedy = rule.split("; ", 1)
+        raise ValueError(f"{name} must {rule}; got {got}; {remedy}")
     return result
+
+
+def _real(item: Any) -> float:
+    """Return a real number as float, NaN if it is missing, and infinity for anything else."""
+    if isinstance(item, (numbers.Real, Decimal)) and not isinstance(item, bool):
+        return float(item)
+    return math.nan if is_missing(item) else math.inf
 
 
 def column(name: str, values: Any) -> NDArray[Any]:
@@ -211,7 +211,8 @@ def is_missing(value: Any) -> bool:
 def number_of(value: Any) -> float | None:
     """Return a finite number, or a text that reads as one, as float; None for others."""
     try:
-        number = float(value) if isinstance(value, (str, np.bool_)) or _is_real(value) else math.nan
+        plain = isinstance(value, (numbers.Real, Decimal, str, np.bool_))
+        number = float(value) if plain else math.nan
     except ValueError:
         return None
     return number if math.isfinite(number) else None
@@ -233,11 +234,6 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         masked = np.array(values.data, dtype=object)
         masked[values.mask] = None
         return masked
-    nulls = getattr(values, "null_count", 0)  # polars: a method; Arrow: a number
-    nulls = nulls() if callable(nulls) else nulls
-    if isinstance(nulls, int) and nulls:
-        # Their arrays turn integers with nulls into floats, which merges integers above 2**53.
-        values = values.to_list() if hasattr(values, "to_list") else values.to_pylist()
     if hasattr(values, "__array__"):
         return np.asarray(values)
     try:
@@ -249,10 +245,6 @@ def _array(name: str, values: Any) -> NDArray[Any]:
     if len(types) == 1 and issubclass(types.pop(), (bool, float, np.generic)):
         return np.asarray(items)
     return np.array(items, dtype=object)  # np.asarray([1, "a"]) would make all of them text
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, (numbers.Real, Decimal))
 
 
 def _is_column(value: Any) -> bool:

@@ -54,25 +54,16 @@ WEIGHTS = (1e-100, 1e100)  # of those that are not 0: their squares, and sums of
 
 MOST_CUTS = 256  # thresholds: strata are multiplied by them
 
-# of numeric columns: bounds of values other than 0, the rule, the remedy; squares of weights over
-# probabilities are finite
+# of values other than 0; squares of weights over probabilities are finite
+BOUNDS = {"y_score": (0.0, 1.0), "sample_weight": WEIGHTS, "label_prob": (1e-40, 1.0)}
+
 RULES = {
-    "y_score": (
-        (0.0, 1.0),
-        "lie in [0, 1]",
-        "transform log odds, margins or percentages to probabilities first; convert text to float; "
-        "pass decisions as y_pred=",
-    ),
-    "sample_weight": (
-        WEIGHTS,
-        f"be 0 or lie in [{WEIGHTS[0]:g}, {WEIGHTS[1]:g}]",
-        "drop or repair these rows, or multiply all weights by one factor",
-    ),
-    "label_prob": (
-        (1e-40, 1.0),
-        "be probabilities in [1e-40, 1], or 0 for rows that are never labeled",
-        "give the probability with which the row was chosen to be labeled, 1 if it was certain",
-    ),
+    "y_score": "lie in [0, 1]; transform log odds, margins or percentages to probabilities first; "
+    "convert text to float; pass decisions as y_pred=",
+    "sample_weight": "be 0 or lie in [1e-100, 1e+100]; drop or repair these rows, or multiply all "
+    "weights by one factor",
+    "label_prob": "be probabilities in [1e-40, 1], or 0 for rows that are never labeled; give the "
+    "probability with which the row was chosen to be labeled, 1 if it was certain",
 }
 
 
@@ -290,7 +281,7 @@ class RowReader:
         for name, rule in RULES.items():
             if given[name] is not None:
                 gaps = name == "label_prob"
-                rows[name] = numeric(name, given[name], *rule, first=first, gaps=gaps)
+                rows[name] = numeric(name, given[name], BOUNDS[name], rule, first=first, gaps=gaps)
         if y_pred is not None:
             rows["y_pred"] = _decisions(y_pred, first)
         levels = [levels_of(name, values, self.missing, first) for name, _, values in features]

@@ -67,9 +67,9 @@ def test_codes_of_a_categorical():
 
 def test_missing_numbers():
     values = np.ma.array([1, 2, 3], mask=[False, True, False])
-    assert numeric("x", values, (0.0, 9.0), "", "", gaps=True).tolist()[::2] == [1.0, 3.0]
+    assert numeric("x", values, (0.0, 9.0), "", gaps=True).tolist()[::2] == [1.0, 3.0]
     with pytest.raises(ValueError, match=r"x has 1 missing value \(row 8\)"):
-        numeric("x", values, (0.0, 9.0), "", "", first=7)
+        numeric("x", values, (0.0, 9.0), "", first=7)
 
 
 def strided(values):
