@@ -50,6 +50,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -644,53 +645,49 @@ def _pairs(result: ModelComparison) -> list[tuple[str, str]]:
 
 def _metric_values(result: ModelComparison, name: str) -> dict[str, Any]:
     """Values of a metric: of each model, and of each pair of them."""
-    models = []
-    for model in result.models:
-        values = _by_group(
-            result,
-            lambda *group, model=model: result.metric(model, name, *group),
-            lambda *pair, model=model: summary(
-                result.gap(model, name, *pair), result.settings.prob
+    models = [
+        {
+            "model": model,
+            **_by_group(
+                result, partial(result.metric, model, name), partial(result.gap, model, name)
             ),
-        )
-        models.append({"model": model, **values})
+        }
+        for model in result.models
+    ]
     pairs = []
     for than, model in _pairs(result):
-
-        def gap(*group: str, model: str = model, than: str = than) -> dict[str, Any]:
-            delta = result.gap_difference(name, model, than, *group)
-            gain = result.fairer(name, model, than, *group)
-            return {
-                **summary(delta, result.settings.prob),
-                "prob_fairer": plain(gain.prob_greater(0.0)),
-                "prob_as_fair": plain(gain.prob_equal()),
-            }
-
-        values = _by_group(
-            result,
-            lambda *group, model=model, than=than: result.metric_difference(
-                name, model, than, *group
-            ),
-            gap,
-        )
-        pairs.append({"model": model, "than": than, **values})
+        differences = (result.metric_difference, result.gap_difference, result.fairer)
+        estimates = [partial(estimate, name, model, than) for estimate in differences]
+        pairs.append({"model": model, "than": than, **_by_group(result, *estimates)})
     return {"models": models, "pairs": pairs}
 
 
 def _by_group(
     result: ModelComparison,
     estimate: Callable[..., Estimate],
-    gap: Callable[..., dict[str, Any]],
+    gap: Callable[..., Estimate],
+    gain: Callable[..., Estimate] | None = None,
 ) -> dict[str, Any]:
     """Values overall, by group, of the gaps to the reference and of the largest gap."""
     prob, reference = result.settings.prob, result.settings.reference
     several = len(result.groups) > 1
-    others = [group for group in result.groups if several and group != reference]
+
+    def gap_values(*group: str) -> dict[str, Any]:
+        values = summary(gap(*group), prob)
+        if gain is not None:
+            values["prob_fairer"] = plain(gain(*group).prob_greater(0.0))
+            values["prob_as_fair"] = plain(gain(*group).prob_equal())
+        return values
+
     return {
         "overall": summary(estimate(), prob),
-        "groups": [{"name": one, **summary(estimate(one), prob)} for one in result.groups],
-        "differences": [{"group": one, "reference": reference, **gap(one)} for one in others],
-        **({"largest_gap": gap()} if several else {}),
+        "groups": [{"name": group, **summary(estimate(group), prob)} for group in result.groups],
+        "differences": [
+            {"group": group, "reference": reference, **gap_values(group)}
+            for group in result.groups
+            if several and group != reference
+        ],
+        **({"largest_gap": gap_values()} if several else {}),
     }
 
 

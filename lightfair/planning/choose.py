@@ -38,6 +38,7 @@ from ..core.data.messages import lies_in, list_values, show
 from ..core.data.nodes import Ints
 from ..core.data.rows import RowReader, ScoreData
 from ..core.settings import check_rng
+from .contrasts import contrasts_of
 from .forecast import (
     BIN_CELLS,
     Bins,
@@ -48,7 +49,7 @@ from .forecast import (
     region_of,
     residual_variance,
 )
-from .plan import contrasts_of, is_whole, uncertain_groups
+from .plan import is_whole
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -218,7 +219,7 @@ def choose_rows(
         )
     draws = result.draws(metric)[..., 0].size
     truths = np.linspace(0.0, draws - 1.0, min(DRAWS, draws)).round().astype(np.int64)
-    ahead = preposterior(result, metric, truths, groups=uncertain_groups(result, planned))
+    ahead = preposterior(result, metric, truths, groups=planned.groups)
     bins = _bins_of(result, ahead.bins, data, unlabeled, number)
     stream = check_rng(rng)
     prob = np.full(len(bins), n / len(bins))

@@ -36,24 +36,23 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.data.logit import Floats
-from ..core.data.messages import Note, hint, level_name, lies_in, show
+from ..core.data.messages import Note, level_name, lies_in, show
 from ..core.data.nodes import UNLABELED, Ints
 from ..core.metrics.estimate import check_prob
 from ..core.settings import check_rng
 from ..core.values import framed, plain
+from .contrasts import Contrasts, contrasts_of
 from .forecast import Preposterior, expected_sd, forecast_width, preposterior, sds
 from .refits import refitted_widths
 from .settle import TRUTHS, decisive_chance, two_digits
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
-
-MAX_GROUPS = 20  # planned for together: the work grows with their third power
 
 STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)  # default numbers, in units of the number that is sought
 
@@ -308,7 +307,7 @@ def plan_labels(
     stream = check_rng(rng)
     contrasts = contrasts_of(result, metric, group, reference, prob)
     shares = _shares(result, allocation)
-    ahead = preposterior(result, metric, groups=uncertain_groups(result, contrasts))
+    ahead = preposterior(result, metric, groups=contrasts.groups)
     forecast = Forecast(ahead, contrasts, shares)
     sought = _first_below(lambda n: contrasts.widest(forecast.widths(n)), forecast.total, width)
     numbers = _numbers(extra, sought, forecast.total, result.table.labeled)
@@ -334,7 +333,10 @@ def plan_labels(
     mcse = widths * error
     if not refits:
         mcse[np.array(numbers) > 0] = np.nan
-    of_groups, of_differences = contrasts.expected(widths, mcse)
+    expected = [
+        Expected(*pair, widths[:, e], mcse[:, e], contrasts.reasons[e])
+        for e, pair in enumerate(contrasts.pairs)
+    ]
     decisive = _decisive(result, metric, contrasts, widths, within)
     shrinks = _shrinks(forecast)
     return LabelPlan(
@@ -347,8 +349,8 @@ def plan_labels(
         unlabeled=_rows(result)[:, UNLABELED],
         extra=np.array(numbers, dtype=np.int64),
         split=np.stack([forecast.split(n) for n in numbers]),
-        of_groups=of_groups,
-        of_differences=of_differences,
+        of_groups=tuple(one for one in expected if one.reference is None),
+        of_differences=tuple(one for one in expected if one.reference is not None),
         decisive=decisive,
         decisive_mcse=np.sqrt(decisive * (1.0 - decisive) / TRUTHS),
         labels=labels,
@@ -363,88 +365,6 @@ def plan_labels(
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         assessment=result,
     )
-
-
-class Contrasts(NamedTuple):
-    """Contrasts of the groups' metrics: the planned differences, then the groups in them.
-
-    pairs: group and reference, or None, of each; matrix: float64 (E, G); planned: how many of the
-    first are planned for; width: float64 (E,), current widths of their intervals, NaN if
-    undefined; reasons: why; prob: credible level.
-    """
-
-    pairs: tuple[tuple[str, str | None], ...]
-    matrix: Floats
-    planned: int
-    width: Floats
-    reasons: tuple[str | None, ...]
-    prob: float
-
-    def widest(self, widths: Floats) -> float:
-        """The widest of the planned contrasts, those that are defined; NaN if none is."""
-        planned = widths[: self.planned]
-        return float(np.nanmax(planned)) if not np.isnan(planned).all() else math.nan
-
-    def expected(self, widths: Floats, mcse: Floats) -> tuple[tuple[Expected, ...], ...]:
-        """The groups, and the differences, with their columns of widths and errors (P, E)."""
-        found = [
-            Expected(*pair, widths[:, e], mcse[:, e], self.reasons[e])
-            for e, pair in enumerate(self.pairs)
-        ]
-        of_groups = tuple(one for one in found if one.reference is None)
-        return of_groups, tuple(one for one in found if one.reference is not None)
-
-
-def contrasts_of(
-    result: Assessment, metric: str, group: Any, reference: Any, prob: float
-) -> Contrasts:
-    """Return what is planned for; see `plan_labels` for `group` and `reference`."""
-    names, base = result.groups, result.settings.reference
-    for what, value in (("group", group), ("reference", reference)):
-        if value is not None and level_name(value) not in names:
-            raise ValueError(
-                f"{what} must be one of the groups {', '.join(map(show, names))}; got "
-                f"{level_name(value)!r}{hint(level_name(value), names)}"
-            )
-    base = base if reference is None else level_name(reference)
-    planned = [name for name in names if name != base] if group is None else [level_name(group)]
-    if len(names) == 1 and reference is not None:
-        raise ValueError(f"reference needs a second group; there is {names[0]!r} alone")
-    pairs: list[tuple[str, str | None]] = [(name, base) for name in planned]
-    if len(names) == 1:
-        pairs = [(names[0], None)]
-    elif base in planned:
-        raise ValueError(
-            f"group must not be the reference, {show(base)}; name another group, or another "
-            "reference"
-        )
-    else:
-        pairs += [(name, None) for name in names if name in (*planned, base)]
-    matrix = np.zeros((len(pairs), len(names)))
-    widths, reasons = [], []
-    for e, (name, other) in enumerate(pairs):
-        matrix[e, names.index(name)] = 1.0
-        estimate = result.metric(metric, name)
-        if other is not None:
-            matrix[e, names.index(other)] = -1.0
-            estimate = result.difference(metric, name, other)
-        low, high = estimate.interval(prob)
-        widths.append(high - low)
-        reasons.append(estimate.reason)
-    size = len(planned) if len(names) > 1 else 1
-    return Contrasts(tuple(pairs), matrix, size, np.array(widths), tuple(reasons), prob)
-
-
-def uncertain_groups(result: Assessment, contrasts: Contrasts) -> list[int]:
-    """Groups whose curves a forecast looks at: all, or of more than 20 those planned for."""
-    if len(result.groups) <= MAX_GROUPS:
-        return list(range(len(result.groups)))
-    if contrasts.planned > MAX_GROUPS:
-        raise ValueError(
-            f"group must be given if there are more than {MAX_GROUPS} groups; there are "
-            f"{len(result.groups)}"
-        )
-    return [int(g) for g in np.flatnonzero(contrasts.matrix.any(axis=0))]
 
 
 class Forecast:
@@ -586,7 +506,7 @@ def _simulated(
         rng,
         by_group=by_group,
     )
-    same = preposterior(result, metric, at, groups=uncertain_groups(result, contrasts))
+    same = preposterior(result, metric, at, groups=contrasts.groups)
     ratio, error = np.ones(widths.shape[1:]), np.zeros(widths.shape[1:])
     for i, split in enumerate(splits):
         sd = sds(same, forecast.by_bin(split), contrasts.matrix)

@@ -61,8 +61,6 @@ EDGE = 1e-9  # of the logit, within which a threshold is on the edge of a cell
 
 NEGLIGIBLE = 1e-12  # share of a bin's weight that is rounding
 
-CHANCES = ("prob_positive", "prob_within")
-
 
 @dataclass(frozen=True, eq=False)
 class ThresholdCurve:
@@ -461,10 +459,12 @@ def _snapped(logit: Floats) -> Floats:
 def threshold_values(result: Assessment) -> dict[str, Any]:
     """Return what to_dict holds under "thresholds": threshold to metric to groups, differences."""
     curve, settings = asked_curve(result), result.settings
+    base = settings.reference
+    others = [group for group in result.groups if base not in (None, group)]
     values: dict[str, Any] = {repr(cut): {} for cut in curve.thresholds.tolist()}
     for name in counted_metrics(result):
         groups = {group: curve.metric(name, group) for group in result.groups}
-        gaps = {group: curve.difference(name, group) for group in _others(result)}
+        gaps = {group: curve.difference(name, group) for group in others}
         for cut in curve.thresholds.tolist():
             values[repr(cut)][name] = {
                 "groups": [
@@ -472,7 +472,14 @@ def threshold_values(result: Assessment) -> dict[str, Any]:
                     for group, estimates in groups.items()
                 ],
                 "differences": [
-                    _difference(result, group, estimates[cut]) for group, estimates in gaps.items()
+                    {
+                        "group": group,
+                        "reference": base,
+                        **summary(estimates[cut], settings.prob),
+                        "prob_positive": plain(estimates[cut].prob_greater(0.0)),
+                        "prob_within": plain(estimates[cut].prob_within(settings.epsilon)),
+                    }
+                    for group, estimates in gaps.items()
                 ],
             }
     return values
@@ -482,19 +489,3 @@ def counted_metrics(result: Assessment) -> list[str]:
     """Return the metrics of an assessment that change with the threshold."""
     metrics = map(result.settings.metric, result.settings.metrics)
     return [of.name for of in metrics if of.of == "counts" and of.name != "base_rate"]
-
-
-def _others(result: Assessment) -> list[str]:
-    """The groups that are compared with the reference."""
-    reference = result.settings.reference
-    return [group for group in result.groups if reference not in (None, group)]
-
-
-def _difference(result: Assessment, group: str, estimate: Estimate) -> dict[str, Any]:
-    return {
-        "group": group,
-        "reference": result.settings.reference,
-        **summary(estimate, result.settings.prob),
-        "prob_positive": plain(estimate.prob_greater(0.0)),
-        "prob_within": plain(estimate.prob_within(result.settings.epsilon)),
-    }

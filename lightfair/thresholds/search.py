@@ -59,8 +59,6 @@ MISSING = "thresholds that reach it"
 
 EQUAL = 1e-9  # rates that differ by less are equal
 
-SEVERAL_WAYS = "does not move one way with the threshold"
-
 
 @dataclass(frozen=True, eq=False)
 class GroupThreshold:
@@ -431,14 +429,9 @@ def _decimal(low: float, high: float) -> float:
     return end
 
 
-def _undefined(found: FoundThresholds) -> str:
-    what = found.metric if found.wanted is None else f"{found.metric}, or what is wanted,"
-    return f"{what} is undefined in more than {UNDEFINED_LIMIT:.0%} of draws, at every threshold"
-
-
 def _group_values(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]:
     """The thresholds of a group as plain values."""
-    crossing, reason = one.crossing, f"{found.metric} {SEVERAL_WAYS}"
+    crossing, reason = one.crossing, f"{found.metric} does not move one way with the threshold"
     interval, exact = None, False
     if crossing is not None and crossing.reason is None:
         interval, exact = [*crossing.interval(found.prob)], crossing.exact
@@ -454,7 +447,9 @@ def _group_values(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]
         "recommended": one.recommended,
     }
     if one.recommended is None:
-        values["recommended_reason"] = _undefined(found)
+        what = found.metric if found.wanted is None else f"{found.metric}, or what is wanted,"
+        share = f"more than {UNDEFINED_LIMIT:.0%} of draws, at every threshold"
+        values["recommended_reason"] = f"{what} is undefined in {share}"
     for name, estimate in (("metric", one.metric), ("gap", one.gap)):
         values[name] = None if estimate is None else summary(estimate, found.prob)
     if one.gap is not None:

@@ -1,0 +1,106 @@
+"""Contrasts: the differences between groups that labels are planned or chosen for.
+
+A contrast is a linear combination of the groups' metrics, such as one group minus the reference.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..core.data.logit import Floats
+from ..core.data.messages import hint, level_name, show
+
+if TYPE_CHECKING:
+    from ..core.assessment import Assessment
+
+MAX_GROUPS = 20  # planned for together: the work grows with their third power
+
+
+class Contrasts(NamedTuple):
+    """Contrasts of the groups' metrics: the planned differences, then the groups in them.
+
+    pairs: group and reference, or None, of each; matrix: float64 (E, G); planned: how many of the
+    first are planned for; width: float64 (E,), current widths of their intervals, NaN if
+    undefined; reasons: why; prob: credible level; groups: those whose curves a forecast looks at.
+    """
+
+    pairs: tuple[tuple[str, str | None], ...]
+    matrix: Floats
+    planned: int
+    width: Floats
+    reasons: tuple[str | None, ...]
+    prob: float
+    groups: list[int]
+
+    def widest(self, widths: Floats) -> float:
+        """Return the widest of the planned contrasts that are defined; NaN if none is."""
+        planned = widths[: self.planned]
+        return float(np.nanmax(planned)) if not np.isnan(planned).all() else math.nan
+
+
+def contrasts_of(
+    result: Assessment, metric: str, group: Any, reference: Any, prob: float
+) -> Contrasts:
+    """Return the contrasts to plan for.
+
+    Parameters
+    ----------
+    group, reference
+        The difference. Default: every group against the reference of the assessment. If there is
+        one group, it is planned for by itself.
+
+    Raises
+    ------
+    ValueError
+        If a group is unknown, both are the same, or more than 20 are to be planned for.
+    """
+    names = result.groups
+    for what, value in (("group", group), ("reference", reference)):
+        if value is not None and (name := level_name(value)) not in names:
+            raise ValueError(
+                f"{what} must be one of the groups {', '.join(map(show, names))}; got {name!r}"
+                f"{hint(name, names)}"
+            )
+    base = result.settings.reference if reference is None else level_name(reference)
+    planned = [name for name in names if name != base] if group is None else [level_name(group)]
+    alone: list[tuple[str, str | None]] = [(name, None) for name in names]
+    pairs = alone
+    if len(names) == 1 and reference is not None:
+        raise ValueError(f"reference needs a second group; there is {names[0]!r} alone")
+    if len(names) > 1:
+        if base in planned:
+            raise ValueError(
+                f"group must not be the reference, {show(base)}; name another group, or another "
+                "reference"
+            )
+        pairs = [(name, base) for name in planned]
+        pairs += [one for one in alone if one[0] in (*planned, base)]
+    matrix = np.zeros((len(pairs), len(names)))
+    estimates = []
+    for row, (name, other) in zip(matrix, pairs, strict=True):
+        row[names.index(name)] = 1.0
+        if other is None:
+            estimates.append(result.metric(metric, name))
+        else:
+            row[names.index(other)] = -1.0
+            estimates.append(result.difference(metric, name, other))
+    groups = list(range(len(names)))
+    if len(names) > MAX_GROUPS:
+        if len(planned) > MAX_GROUPS:
+            raise ValueError(
+                f"group must be given if there are more than {MAX_GROUPS} groups; there are "
+                f"{len(names)}"
+            )
+        groups = [g for g in groups if matrix[:, g].any()]
+    return Contrasts(
+        tuple(pairs),
+        matrix,
+        max(1, len(pairs) - sum(other is None for _, other in pairs)),
+        np.array([np.ptp(one.interval(prob)) for one in estimates]),
+        tuple(one.reason for one in estimates),
+        prob,
+        groups,
+    )
