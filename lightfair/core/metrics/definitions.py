@@ -159,8 +159,6 @@ class Metric:
             ("name", named, "printable text"),
             ("function", callable(self.function), "callable"),
             ("of", self.of in ("counts", "nodes"), '"counts" or "nodes"'),
-            ("lack", isinstance(self.lack, str) and self.lack.isprintable(), "text"),
-            ("label_free", isinstance(self.label_free, (bool, np.bool_)), "True or False"),
             ("bounds", low < high, "two numbers, the lower first"),
         ):
             if not valid:
@@ -445,13 +443,12 @@ def resolve_metrics(metrics: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric,
         If a metric is unknown, two differ but share a name, or a user-defined one has the name of
         a built-in one.
     """
-    if isinstance(metrics, (str, Metric)) or callable(metrics):
-        metrics = (metrics,)
-    if metrics is not None and not isinstance(metrics, Iterable):
-        raise ValueError(f"metrics must be names; got {metrics!r}; known: {', '.join(METRICS)}")
+    items = () if metrics is None else metrics
+    if isinstance(items, str) or not isinstance(items, Iterable):
+        items = (items,)
     by_name = {metric.name: metric for metric in own}
     resolved: dict[str, Metric] = {}
-    for item in () if metrics is None else metrics:
+    for item in items:
         try:
             metric = by_name[item] if isinstance(item, str) and item in by_name else as_metric(item)
         except ValueError as error:

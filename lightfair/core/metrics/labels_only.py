@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .imputation import Slots
 
+Bools = npt.NDArray[np.bool_]
+
 DRAWS = 10_000
 
 BOOTSTRAP_DRAWS = 4_000
@@ -389,10 +391,8 @@ def denominator_rows(metric: Metric, table: ScoreTable, counts: Floats, target: 
     weight, rows = (table.sums(column).sum(axis=(1, 2)) for column in ("weight", "rows"))
     if target == "population":
         return np.full(len(rows), np.inf)
-    if metric.name != "f1" and not is_share(metric):
-        return np.asarray(rows)
-    means = counts.mean(axis=(0, 1)).reshape(len(rows), 4)
-    return np.asarray(means[:, denominators(metric)[0]].sum(axis=1) / weight * rows)
+    means = counts.mean(axis=(0, 1)).reshape(len(rows), 4)[:, _denominator(metric)]
+    return np.asarray(means.sum(axis=1) / weight * rows)
 
 
 def own_labels(metric: Metric, table: ScoreTable) -> Floats:
@@ -400,10 +400,14 @@ def own_labels(metric: Metric, table: ScoreTable) -> Floats:
 
     All labeled rows of the group if the metric is not a share.
     """
-    share = metric.name == "f1" or is_share(metric)
-    cells = denominators(metric)[0] if share else np.ones(4, dtype=bool)
+    cells = _denominator(metric)
     total, squares = (sums.reshape(-1, 4)[:, cells].sum(axis=1) for sums in table.labeled_sums())
     return np.asarray(total * _per_weight(total, squares))
+
+
+def _denominator(metric: Metric) -> Bools:
+    share = metric.name == "f1" or is_share(metric)
+    return denominators(metric)[0] if share else np.ones(4, dtype=bool)
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:
@@ -416,7 +420,7 @@ def in_denominator(metric: Metric, counts: Floats) -> Floats | None:
     return np.asarray(np.min(sums, axis=0)) if sums else None
 
 
-def denominators(metric: Metric) -> list[npt.NDArray[np.bool_]]:
+def denominators(metric: Metric) -> list[Bools]:
     """Return the cells (tn, fn, fp, tp) that a metric divides by, bool (4,), one for each share.
 
     Treatment equality, a ratio of two counts, divides by both, as its labels-only estimate does;
