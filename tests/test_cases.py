@@ -327,7 +327,7 @@ def test_F28_width_against_labels_only_and_effective_labels(result):
         ours, theirs = (e["interval"][1] - e["interval"][0] for e in (entry, entry["labels_only"]))
         assert entry["width_ratio"] == pytest.approx(ours / theirs)
         assert entry["effective_labels"] > 0.0
-    assert re.search(r"worth \d+ \(A\), \d+ \(B\) labels, where labels alone have", flat(result))
+    assert re.search(r"effective labels: \d+ \(A\), \d+ \(B\); actual labels", flat(result))
 
 
 def test_F29_simultaneous_intervals_are_an_option(three_way):

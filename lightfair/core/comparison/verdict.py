@@ -297,11 +297,14 @@ def judge(
     elif inside >= prob * judged:
         status = "pass"
     else:
-        reason = f"neither within nor beyond it with probability {prob:g}"
+        reason = f"neither within nor beyond the limit with probability {prob:g}"
         if len(question.pairs) > 1:
-            reason = f"not all within, and no pair beyond it with probability {prob:g}"
+            reason = f"not all within the limit, and no pair beyond it with probability {prob:g}"
             if beyond >= prob * judged:  # typical of equal groups with few labels
-                reason = f"some pair is beyond it, but no one pair is with probability {prob:g}"
+                reason = (
+                    "at least one pair probably exceeds the limit, but no single pair does with "
+                    f"probability {prob:g}"
+                )
         more = forecast()
         no_forecast = "no number of labels within reach would probably settle it"
     if no_forecast is None:

@@ -61,7 +61,7 @@ CLASS_ROWS = 5  # labeled rows of each class that a bootstrap needs
 
 MOST = 1e6  # largest effective number of labels
 
-OVERSTATED = {"ece": "labels alone overstate it: their noise counts as an error"}
+OVERSTATED = {"ece": "labels-only estimates overstate it: label noise counts as an error"}
 
 CLASSES = {  # cells (tn, fn, fp, tp) that metrics of scores divide by, by what they lack
     "positive labels": [(0, 1, 0, 1)],
@@ -311,7 +311,7 @@ class Effective(NamedTuple):
 def effective_labels(
     metric: Metric,
     estimates: tuple[Estimate, ...],
-    alone: LabelsOnly | None,
+    baseline: LabelsOnly | None,
     table: ScoreTable,
     counts: Floats,
     *,
@@ -325,7 +325,7 @@ def effective_labels(
     ----------
     estimates
         Of each group.
-    alone
+    baseline
         Labels-only estimates.
     counts
         float64 (chain, draw, group, predicted, label), draws of the confusion counts.
@@ -339,7 +339,7 @@ def effective_labels(
     """
     own = own_labels(metric, table)
     labels, ratio = np.full(len(own), np.nan), np.full(len(own), np.nan)
-    if alone is None or (metric.label_free and target != "population"):
+    if baseline is None or (metric.label_free and target != "population"):
         return Effective(labels, own, ratio, ("no label is needed to know it",) * len(own))
     rows = denominator_rows(metric, table, counts, target)
     reasons: list[str | None] = []
@@ -349,15 +349,17 @@ def effective_labels(
             reason = "it is the same in all draws"
         if reason is None:
             low, high = estimate.interval(prob)
-            width = alone.high[group] - alone.low[group]
+            width = baseline.high[group] - baseline.low[group]
             ratio[group] = (high - low) / width if width > 0.0 else np.nan
             size = float(rows[group])
             number = share_labels(metric, estimate.mean, estimate.sd, prior, size)
             if number is None:
-                number = _bounded(float(own[group] * (alone.sd[group] / estimate.sd) ** 2), size)
+                number = _bounded(float(own[group] * (baseline.sd[group] / estimate.sd) ** 2), size)
             labels[group] = number
             if np.isnan(labels[group] + ratio[group]):
-                reason = alone.reason[group] or "labels alone have no standard deviation"
+                reason = (
+                    baseline.reason[group] or "the labels-only estimate has no standard deviation"
+                )
         reasons.append(reason)
     return Effective(labels, own, ratio, tuple(reasons))
 

@@ -153,7 +153,7 @@ def prediction_powered(
     estimates = []
     for g in range(groups):
         if not shares(metric):
-            kind = "of scores" if metric.of == "nodes" else "that is no share of counts"
+            kind = "of scores" if metric.of == "nodes" else "that is not a share of counts"
             estimate = _Estimate(reason=f"not estimated for a metric {kind}")
         elif finite and not moments[0, g, :, UNLABELED].any():
             value = float(theta(metric, weight[g, :, :UNLABELED]))

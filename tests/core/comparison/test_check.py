@@ -40,19 +40,19 @@ def test_checks(text, check):
         ("tpr ratio<=0.8", "a ratio is checked with >=, as in "),
         (
             "tpr gap<=0.05",
-            "check tpr gap<=0.05: it is of a difference or a ratio, as in .*; got 'gap'",
+            "relation must be one of difference, ratio; got 'gap'",
         ),
-        ("tpr<=5%", "check tpr<=5%: its limit must be a number, as in .*; got '5%'"),
-        ("tpr<=0.05 0.1", "its limit must be a number"),
-        ("tpr<=0", "its limit must be a number above 0; got 0.0 for tpr; 0.05 is five points"),
-        ("tpr<=-0.1", "its limit must be a number above 0"),
-        ("tpr<=nan", "its limit must be a number above 0; got nan"),
-        ("tpr<=inf", "its limit must be a number above 0; got inf"),
+        ("tpr<=5%", "within must be a number above 0; got '5%'"),
+        ("tpr<=0.05 0.1", "within must be a number above 0"),
+        ("tpr<=0", "within must be a number above 0; got 0.0 for tpr; 0.05 is five points"),
+        ("tpr<=-0.1", "within must be a number above 0"),
+        ("tpr<=nan", "within must be a number above 0; got nan"),
+        ("tpr<=inf", "within must be a number above 0; got inf"),
         (
             "tpr ratio>=1.25",
-            r"its limit must lie in \(0, 1\) for a ratio; got 1.25 .*four fifths is 0.8",
+            r"within must lie in \(0, 1\) for a ratio; got 1.25 .*four fifths is 0.8",
         ),
-        ("tpr ratio>=1", r"its limit must lie in \(0, 1\) for a ratio"),
+        ("tpr ratio>=1", r"within must lie in \(0, 1\) for a ratio"),
     ],
 )
 def test_not_a_check(text, message):

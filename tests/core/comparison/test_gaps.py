@@ -57,7 +57,7 @@ def naive_largest(draws):
 
 
 @pytest.mark.parametrize("groups", [2, 3, 5, 20])
-def test_pairs_are_those_of_loops(groups):
+def test_pairs_against_loops(groups):
     draws = random(groups, groups)
     found = pairs(by_group(draws))
     assert len(found) == groups * (groups - 1) // 2
@@ -232,14 +232,6 @@ def test_without_errors_the_sd_is_that_of_the_groups():
     assert between_group_sd(by_group(two)).median == pytest.approx(0.2, abs=1e-4)  # half of 0.4
 
 
-def test_a_known_group_among_others():
-    draws = np.full((1, 500, 3), 0.5)
-    draws[..., 1:] += 0.05 * np.random.default_rng(1).standard_normal((1, 500, 2))
-    by = replace(by_group(draws), known=np.array([True, False, False]))
-    found = between_group_sd(by)
-    assert not found.exact and 0.0 < found.median < 0.05
-
-
 def test_pooled_draws_are_read_both_ways():
     """Drawn together already, they are neither drawn together again nor left as they are alone."""
     _, by = simulated(6, 0.05, 0.05, 2)
@@ -302,7 +294,7 @@ def test_equalized_odds_with_an_undefined_rate_is_undefined():
     assert gap.reason == "there are no positive labels" and math.isnan(gap.prob_within(0.1))
 
 
-def test_an_unknown_criterion_lists_those_there_are():
+def test_an_unknown_criterion():
     with pytest.raises(ValueError, match="unknown criterion 'parity'; known: demographic_parity, "):
         criterion_metrics("parity")
     assert criterion_metrics("equalized_odds") == ("tpr", "fpr")
@@ -394,12 +386,8 @@ def test_exact_and_undefined_cells_are_left_out_with_a_reason():
     values = found.to_dict()
     assert len(values["intervals"]) == 3 and len(values["left_out"]) == 3
     assert values["factor"] == found.factor
-
-
-def test_exact_differences_alone_have_no_interval():
-    found = simultaneous(cells(np.full((4, 100, 2), 0.1), exact=True), 0.9)
-    assert found.cells == () and math.isnan(found.factor)
-    assert found.to_dict()["factor"] is None and found.to_dict()["intervals"] == []
+    nothing = simultaneous(cells(np.full((4, 100, 2), 0.1), exact=True), 0.9).to_dict()
+    assert nothing["factor"] is None and nothing["intervals"] == []
 
 
 def test_intervals_end_where_a_difference_cannot_be():

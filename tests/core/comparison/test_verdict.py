@@ -107,13 +107,16 @@ def test_against_a_reference_and_of_one_group():
 
 
 @pytest.mark.parametrize("text", ["tpr<=0.05", "tpr ratio>=0.9"])
-def test_of_groups_that_little_is_known_of_none_fails(text):
-    """Some gap among 20 equal groups is large in every draw; no group is known to be apart."""
+def test_equal_groups_with_few_labels_do_not_fail(text):
+    """Some gap among 20 equal groups is large in every draw, but no particular one."""
     draws = np.clip(0.5 + 0.1 * np.random.default_rng(0).standard_normal((2, 500, 20)), 0.01, 0.99)
     verdict = ask(text, by_group(draws))
     assert verdict.prob_within == 0.0
     assert verdict.status == "insufficient"
-    assert verdict.reason == "some pair is beyond it, but no one pair is with probability 0.95"
+    assert verdict.reason == (
+        "at least one pair probably exceeds the limit, but no single pair does with "
+        "probability 0.95"
+    )
     draws[..., 7] = 0.99
     assert ask(text, by_group(draws)).status == "fail"
 
@@ -123,17 +126,17 @@ def test_to_fail_needs_a_direction():
     draws[0, :, 1] += np.where(np.arange(100) < 50, 0.3, -0.3)
     verdict = ask("tpr<=0.05", by_group(draws))
     assert (verdict.status, verdict.prob_within) == ("insufficient", 0.0)
-    assert verdict.reason == "neither within nor beyond it with probability 0.95"
+    assert verdict.reason == "neither within nor beyond the limit with probability 0.95"
     draws[0, :96, 1] = 0.2
     assert ask("tpr<=0.05", by_group(draws)).status == "fail"
 
 
-def test_a_failure_names_the_pair_that_fails_not_one_of_which_little_is_known():
+def test_a_failure_names_the_pair_that_fails():
     draws = np.full((1, 100, 3), 0.5)
-    draws[0, :, 1] += np.where(np.arange(100) < 50, 0.3, -0.3)  # apart from A, who knows which way
+    draws[0, :, 1] += np.where(np.arange(100) < 50, 0.3, -0.3)  # in no clear direction from A
     draws[0, :98, 2] -= 0.1
     verdict = ask("tpr<=0.05", by_group(draws))
-    assert (verdict.worst.group, verdict.worst.reference) == ("C", "B")  # the farthest of these
+    assert (verdict.worst.group, verdict.worst.reference) == ("C", "B")  # the widest of these
     assert verdict.worst.prob_within == 0.0
     assert verdict.beyond[:4] == ("tpr", "A", "C", 0.98)
     assert verdict.sentence == (
@@ -147,16 +150,7 @@ def test_a_failure_names_the_pair_that_fails_not_one_of_which_little_is_known():
     assert "beyond" not in ask("tpr<=0.05", two(1.0)).to_dict()
 
 
-def test_a_failure_names_its_metric():
-    near, far = np.full((1, 100, 3), 0.5), np.full((1, 100, 3), 0.5) + [0.0, 0.2, 0.1]
-    assert ask("equalized_odds<=0.15", by_group(near), by_group(far)).beyond[:3] == (
-        "fpr",
-        "B",
-        "A",
-    )
-
-
-def test_a_probability_of_some_gaps_is_not_said_of_all():
+def test_a_probability_of_some_gaps_is_not_that_of_all():
     near = by_group(np.full((1, 100, 3), 0.5) + [0.0, 0.01, 0.02])
     verdict = ask("tpr<=0.05", near, labeled=[True, True, False])
     assert "all 3 pairs, as far as they can be judged, within 0.05 with prob" in verdict.sentence
@@ -210,11 +204,8 @@ def test_a_group_without_labels_does_not_keep_others_from_failing():
     assert ask("tpr<=0.05", far, labeled=[True, True, False]).status == "fail"
     assert ask("tpr<=0.05", far, labeled=[True, False, True]).status == "insufficient"
     assert ask("tpr<=0.05", far, labeled=[False, False, True]).prob_within is None
-
-
-def test_a_metric_without_labels_needs_none():
-    by = by_group(np.full((1, 100, 2), 0.5), label_free=True)
-    assert ask("selection_rate<=0.05", by, labeled=[True, False]).status == "pass"
+    free = by_group(np.full((1, 100, 2), 0.5), label_free=True)
+    assert ask("selection_rate<=0.05", free, labeled=[True, False]).status == "pass"
 
 
 def test_an_undefined_group_cannot_pass():
@@ -264,7 +255,7 @@ def test_ratios_with_zeros():
     )
 
 
-def test_what_is_known_is_decided_with_certainty():
+def test_exact_gaps_are_decided_with_certainty():
     rates = np.broadcast_to([0.5, 0.52, 0.58], (1, 10, 3))
     verdict = ask("selection_rate<=0.1", by_group(rates, known=True), prob=0.999999)
     assert verdict.exact and verdict.status == "pass"
@@ -301,7 +292,7 @@ def test_a_verdict_as_plain_values():
     assert values["sentence"] == verdict.sentence
 
 
-def test_no_forecast_has_its_reason():
+def test_a_missing_forecast_has_a_reason():
     """F05."""
     apart = "chains apart"
     verdicts = {
@@ -315,35 +306,35 @@ def test_no_forecast_has_its_reason():
         assert values["more_labels"] is None and values["more_labels_reason"] == reason
 
 
-def test_a_forecast_is_worth_a_clause():
+def test_a_forecast_is_part_of_the_sentence():
     verdict = ask("tpr<=0.05", two(0.5))
-    said = verdict.__class__(**{**verdict.__dict__, "more_labels": 1200}).sentence
-    assert said.endswith("; about 1,200 more labels would probably settle it.")
+    sentence = verdict.__class__(**{**verdict.__dict__, "more_labels": 1200}).sentence
+    assert sentence.endswith("; about 1,200 more labels would probably settle it.")
     assert math.isclose(verdict.prob_within, 0.5)
 
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize(
-    ("text", "farthest", "said"),
+    ("text", "widest", "clause"),
     [
         ("tpr ratio>=0.8", 0.25, "tpr of C is 0.250 of that of D"),
         ("tpr<=0.1", 0.6, "tpr of D is above that of C by 0.600"),
     ],
 )
-def test_of_pairs_that_are_equally_sure_the_farthest_is_named(text, farthest, said, known):
+def test_among_equally_probable_pairs_the_widest_is_named(text, widest, clause, known):
     rates = np.broadcast_to([0.5, 0.35, 0.2, 0.8], (2, 50, 4))
     verdict = ask(text, by_group(rates, known=known))
     assert verdict.status == "fail"
     assert {verdict.worst.group, verdict.worst.reference} == {"C", "D"}
     assert (verdict.beyond.higher, verdict.beyond.lower) == ("D", "C")
-    assert verdict.beyond.gap == pytest.approx(farthest)
-    assert verdict.worst.gap == pytest.approx(farthest)
+    assert verdict.beyond.gap == pytest.approx(widest)
+    assert verdict.worst.gap == pytest.approx(widest)
     listed = verdict.to_dict()["pairs"]
     assert {listed[0]["group"], listed[0]["reference"]} == {"C", "D"}
     failing = [pair["gap"] for pair in listed if pair["prob_within"] == 0.0]
     assert failing == sorted(failing, reverse="<=" in text)
     if known:
-        assert verdict.sentence == f"{text}: fail; {said}, known exactly."
+        assert verdict.sentence == f"{text}: fail; {clause}, known exactly."
 
 
 def test_the_gap_of_a_pair_is_that_of_its_worst_metric():
@@ -364,19 +355,19 @@ def test_a_gap_is_a_mean_over_draws_in_which_it_is_defined():
 
 
 @pytest.mark.parametrize(
-    ("text", "rates", "said"),
+    ("text", "rates", "clause"),
     [
         ("tpr<=0.05", [0.5, 0.5504], "tpr of B is above that of A by 0.0504, known exactly."),
         ("tpr ratio>=0.8", [0.5, 0.39988], "tpr of B is 0.7998 of that of A, known exactly."),
         ("tpr<=0.05", [0.5, 0.6], "tpr of B is above that of A by 0.100, known exactly."),
     ],
 )
-def test_a_fact_that_fails_is_seen_to_be_beyond_the_limit(text, rates, said):
+def test_an_exact_failure_has_enough_digits(text, rates, clause):
     verdict = ask(text, by_group(np.broadcast_to(rates, (1, 10, 2)), known=True))
-    assert verdict.sentence == f"{text}: fail; {said}"
+    assert verdict.sentence == f"{text}: fail; {clause}"
 
 
-def test_facts_that_decide_nothing_are_said_without_probabilities():
+def test_inconclusive_exact_gaps_have_no_probabilities():
     draws = np.broadcast_to([0.5, NAN, 0.52], (1, 10, 3))
     verdict = ask("tpr<=0.05", by_group(draws, known=True))
     assert verdict.sentence == (
@@ -441,12 +432,8 @@ def test_checked_metrics_are_assessed(rows):
     inside = verdicts[3].prob_within
     status = "pass" if inside >= 0.6 else "fail" if 1 - inside >= 0.6 else "insufficient"
     assert (verdicts[3].prob, verdicts[3].status) == (0.6, status)
-
-
-def test_a_population_is_not_known_exactly(rows):
-    result = assess(rows, metrics="selection_rate", target="population", **ENOUGH)
-    verdict = result.check("selection_rate", within=0.3)
-    assert not verdict.exact and verdict.status == "pass"
+    population = assess(rows, metrics="selection_rate", target="population")
+    assert not population.check("selection_rate", within=0.3).exact
 
 
 def test_groups_without_labels_or_rows(rows):
@@ -491,8 +478,8 @@ def test_many_groups(rows):
         ("tpr", "check must be a metric, <= and a limit, as in"),
         (["tpr<=0.05", "fpr>0.1"], "a difference is checked with <=, as in"),
         (5, "check must be a metric, <= and a limit, .*; got 5"),
-        ("tpx<=0.05", "check tpx<=0.05: unknown metric 'tpx' .*; known: .*criterion: demo"),
-        ("tpr<=1.5", "its limit must be below 1, the range of tpr; got 1.5"),
+        ("tpx<=0.05", "unknown metric 'tpx' .*; known: "),
+        ("tpr<=1.5", "within must be below 1, the range of tpr; got 1.5"),
     ],
 )
 def test_bad_checks(rows, checks, message):

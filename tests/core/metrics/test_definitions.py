@@ -328,7 +328,7 @@ def test_a_user_defined_metric_is_as_good_as_a_built_in_one(rows):
     result = ask(rows, metrics=["tpr", own, "balance_positive", scores])
     np.testing.assert_allclose(result.draws("own"), result.draws("tpr"), rtol=1e-12)
     np.testing.assert_allclose(result.draws("scores"), result.draws("balance_positive"), rtol=1e-12)
-    reason = "not estimated for a metric that is no share of counts"
+    reason = "not estimated for a metric that is not a share of counts"
     assert result.prediction_powered["own"].reason[0] == reason
     # Dirichlet(1, 1, 1, 1) has the same tpr as Beta(1, 1) of its two cells
     one, two = result.labels["own"], result.labels["tpr"]

@@ -172,34 +172,25 @@ def test_a_group_without_unlabeled_rows(target):
     columns = (score, label, group, weight)
     got = impute_counts(build(columns), target, n=500)
     assert np.isfinite(got).all() and (got >= 0.0).all()
-    wanted = add_up(columns, np.zeros(900))[1]
+    expected = add_up(columns, np.zeros(900))[1]
     if target == "population":
-        np.testing.assert_allclose(got[:, 1].mean(axis=0), wanted, rtol=0.05)
+        np.testing.assert_allclose(got[:, 1].mean(axis=0), expected, rtol=0.05)
     else:
-        np.testing.assert_array_equal(got[:, 1], np.broadcast_to(wanted, (500, 2, 2)))
+        np.testing.assert_array_equal(got[:, 1], np.broadcast_to(expected, (500, 2, 2)))
 
 
 @pytest.mark.parametrize("target", ["sample", "expected"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_the_mass_of_a_predicted_class_does_not_move(target, weighted):
+def test_the_weight_of_a_predicted_class_does_not_move(target, weighted):
     columns = simulated(2000, weighted=weighted)
-    got = impute_counts(build(columns), target, n=50)
-    wanted = add_up(columns, np.zeros(2000)).sum(axis=2)
-    np.testing.assert_allclose(got.sum(axis=3), np.broadcast_to(wanted, (50, 2, 2)), rtol=1e-12)
+    table = build(columns)
+    got = impute_counts(table, target, n=50)
+    expected = add_up(columns, np.zeros(2000)).sum(axis=2)
+    np.testing.assert_allclose(got.sum(axis=3), np.tile(expected, (50, 1, 1)), rtol=1e-12)
     assert (got >= 0.0).all()
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_same_noise_same_counts(target):
-    table = build(simulated(700))
-    np.testing.assert_array_equal(
-        impute_counts(table, target, n=3), impute_counts(table, target, n=3)
-    )
-
-
-def test_counts_of_a_sample_are_whole():
-    got = impute_counts(build(simulated(4000)), "sample", n=200)
-    np.testing.assert_array_equal(got, np.rint(got))
+    np.testing.assert_array_equal(impute_counts(table, target, n=50), got)
+    if target == "sample" and not weighted:
+        np.testing.assert_array_equal(got, np.rint(got))
 
 
 # sums of Bernoullis
@@ -226,8 +217,8 @@ def test_matched_binomial_of_equal_rates_is_the_binomial(rows, p):
     pair = np.tile([rows * p, rows * p * (1.0 - p)], (n, 1))
     got = matched_binomial(pair, float(rows), grid(n))
     frequency = np.bincount(got.astype(int), minlength=rows + 1) / n
-    wanted = stats.binom(rows, p).pmf(np.arange(rows + 1))
-    np.testing.assert_allclose(frequency, wanted, atol=1.01 / n)
+    expected = stats.binom(rows, p).pmf(np.arange(rows + 1))
+    np.testing.assert_allclose(frequency, expected, atol=1.01 / n)
 
 
 @pytest.mark.parametrize("mirror", [False, True])
@@ -326,12 +317,12 @@ def test_cornish_fisher_without_spread():
 # sample
 
 
-def assert_same_moments(draws, wanted_mean, wanted_variance):
+def assert_same_moments(draws, mean, variance):
     """Draws (n, ...) against known mean and variance, within Monte Carlo error."""
     n = len(draws)
-    assert (abs(draws.mean(axis=0) - wanted_mean) < 4.5 * np.sqrt(wanted_variance / n)).all()
-    error = 4.5 * wanted_variance * math.sqrt(2.5 / n)
-    assert (abs(draws.var(axis=0) - wanted_variance) < error + 1e-9).all()
+    assert (abs(draws.mean(axis=0) - mean) < 4.5 * np.sqrt(variance / n)).all()
+    error = 4.5 * variance * math.sqrt(2.5 / n)
+    assert (abs(draws.var(axis=0) - variance) < error + 1e-9).all()
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -375,15 +366,15 @@ def test_population_agrees_with_a_bootstrap_of_rows(weighted):
     rng = np.random.default_rng(8)
     score, label, group, weight = columns
     share = np.where(label < 0, rate, label)
-    wanted = np.zeros((n, 2, 2, 2))
+    expected = np.zeros((n, 2, 2, 2))
     mass = weight * rng.standard_exponential((n, 900))
     for g in range(2):
         for predicted in range(2):
-            mine = ((group == "b") == g) & ((score >= 0.5) == predicted)
-            wanted[:, g, predicted, 1] = mass[:, mine] @ share[mine]
-            wanted[:, g, predicted, 0] = mass[:, mine] @ (1.0 - share[mine])
+            at = ((group == "b") == g) & ((score >= 0.5) == predicted)
+            expected[:, g, predicted, 1] = mass[:, at] @ share[at]
+            expected[:, g, predicted, 0] = mass[:, at] @ (1.0 - share[at])
     for metric in ("accuracy", "tpr", "fpr", "selection_rate"):
-        one, two = theta(metric, got), theta(metric, wanted)
+        one, two = theta(metric, got), theta(metric, expected)
         error = 4.5 * two.std(axis=0) * math.sqrt(2.0 / n)
         assert (abs(one.mean(axis=0) - two.mean(axis=0)) < error).all()
         np.testing.assert_allclose(one.std(axis=0), two.std(axis=0), rtol=0.07)
@@ -398,16 +389,6 @@ def test_population_of_known_labels_is_a_beta():
     assert stats.kstest(share, stats.beta(30, 12).cdf).pvalue > 1e-3
 
 
-def test_population_is_wider_than_expected_and_free_of_the_scale_of_weights():
-    score, label, group, _ = simulated(600)
-    light, heavy = (
-        impute_counts(build((score, label, group, np.full(600, w))), "population", n=50)
-        for w in (2, 400)
-    )
-    np.testing.assert_allclose(theta("tpr", light), theta("tpr", heavy), rtol=1e-9)
-    assert (theta("tpr", light).std(axis=0) > 0.0).all()
-
-
 # cumulants
 
 
@@ -419,8 +400,8 @@ def test_cumulants_equal_a_loop(weighted):
     got = cumulants(PHI[None], unlabeled(build(columns)), math.inf)[0]
     assert got.shape == (2, 2, 3)
     for g, predicted in np.ndindex(2, 2):
-        mine = ((group == "b") == g) & ((score >= 0.5) == predicted) & (label < 0)
-        p, w = rate[mine], weight[mine]
+        at = ((group == "b") == g) & ((score >= 0.5) == predicted) & (label < 0)
+        p, w = rate[at], weight[at]
         np.testing.assert_allclose(got[g, predicted, 0], (w * p).sum(), rtol=1e-12)
         np.testing.assert_allclose(got[g, predicted, 1], (w * w * p * (1 - p)).sum(), rtol=1e-12)
         if not weighted:  # by cells the squares of weights are kept, not their cubes
