@@ -1,49 +1,50 @@
-"""Trust: how far the rate of positives may stray from the calibration curve.
+"""Model discrepancy: deviations of the rate of positives from the calibration curve, by region.
 
-A curve with three parameters is wrong somewhere. So the scores are cut into regions, and in a
-region the log odds may deviate from the curve:
+A curve with three parameters is misspecified somewhere. So the scores are cut into regions, and in
+a region the log odds may deviate from the curve:
 
     log odds of row i in group g = logit f(s_i; a_g, b_g, c_g) + sum_j x_ij w_gj
     w_gj ~ N(v_j, own_j tau),        tau ~ TN(0, tau_sd)
     v_j ~ N(0, common_j omega),      omega ~ TN(0, omega_sd)
 
-The deviations of the groups share v, as the curves share mu. omega says how far to trust the curve
-in its form, tau how far the groups go their own ways from it. omega = tau = 0 is the paper's
-Bayesian calibration. As they grow each region has a rate of its own, and where the scores of a
-region are equal its rate given the labels tends to Beta(positives, negatives): the beta-binomial
-from labels alone, post-stratified. The data choose between: this is how variance is traded against
-bias, an open question of Ji, Smyth and Steyvers (NeurIPS 2020, section 6).
+The deviations of the groups share v, as the curves share mu. omega is the discrepancy of the form
+of the curve, tau that between groups. omega = tau = 0 is the paper's Bayesian calibration. As they
+grow each region has a rate of its own, and where the scores of a region are equal its posterior
+tends to Beta(positives, negatives): the labels-only beta-binomial, post-stratified. The data choose
+between the two: this trades variance against bias, an open question of Ji, Smyth and Steyvers
+(NeurIPS 2020, section 6).
 
-The deviations of log odds are normal where a beta-binomial would make the rates beta: so columns
-may overlap, groups may share them, and nothing is lost of where in its region a row lies. The
-scales of omega and tau are a choice, and keep both below the size at which labels alone would speak
+Deviations of log odds are normal where a beta-binomial would make rates beta, so columns may
+overlap, groups may share them, and the position of a row within its region still counts. The scales
+of omega and tau are a choice, smaller than those at which labels-only estimates would dominate
 (`Trust` sets others).
 
-Regions are three per predicted class, with as many rows of all groups in each, and one for each
+Regions are three per predicted class, with equally many rows of all groups, and one for each point
 mass of scores at a clipping bound and predicted class. The columns x_j are
 
     jump      1/2 for rows predicted positive, -1/2 for the others: a curve that is right on one
               side of the threshold and wrong on the other
     bend      two orthonormal contrasts of the three regions of a class
-    mass      1 for the rows at a clipping bound, where scores say no more than "very low" or "very
-              high". A mass of 5 % or more of a group's rows, and 1 % of all, does not belong on the
-              curve: its log odds are base + w_g, base is -3.5 or 3.5 (a rate of 3 or 97 %; less
-              where the bound is less), the scale of v is wide and fixed, and groups differ as they
-              differ in c: w_g ~ N(v, sigma_c).
+    mass      1 for the rows at a clipping bound, whose scores mean no more than "very low" or "very
+              high". A point mass of 5 % or more of a group's rows, and 1 % of all, is not on the
+              curve: its log odds are base + w_g, base is -3.5 or 3.5 (a rate of 3 or 97 %; less if
+              the bound is less), the scale of v is wide and fixed, and groups differ as they differ
+              in c: w_g ~ N(v, sigma_c).
 
-Both scales are in log odds. A rate f known from n labels has an error of 1 / sqrt(n f (1 - f)) in
-log odds, so a curve from which a group deviates by a standard deviation d is worth 1 / (d^2 f (1 -
-f)) labels in each region (`worth`). The line "trust:" of a report says so.
+Both scales are in log odds. A rate f estimated from n labels has an error of 1 / sqrt(n f (1 - f))
+in log odds, so a curve from which a group deviates by a standard deviation d is worth 1 / (d^2 f
+(1 - f)) labels in each region (`worth`).
 
-`trust=False` (`--no-trust`) is the paper's model, the curve alone; `trust=lf.Trust(omega_sd=0.2,
-tau_sd=0.1)` trusts it more. Coverage of 95 % intervals for differences in accuracy, TPR and FPR on
-the authors' released scores (10 pairs of data set and attribute, 4 models, 10 to 1,000 labels, 200
-samples each, nothing tuned on them): 97.1 % on average with trust, 93.4 % without. All cells are in
-bench/COVERAGE.md.
+`trust=False` (`--no-trust`) is the paper's model without deviations; `trust=lf.Trust(omega_sd=0.2,
+tau_sd=0.1)` has smaller ones. Coverage of 95 % intervals for differences in accuracy, TPR and FPR
+on the authors' released scores (10 pairs of data set and attribute, 4 models, 10 to 1,000 labels,
+200 samples each, nothing tuned on them): 97.1 % on average with trust, 93.4 % without. All cells
+are in bench/COVERAGE.md.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -58,19 +59,16 @@ from ..data.table import ScoreTable
 from .curve import LARGEST_SD, Features, Prior
 from .scales import Scales, curve_scales, with_deviations
 
-JUMP = (1.4, 1.0)  # standard deviations: common in units of omega, own in units of tau
+# standard deviations of common and own part, in units of omega and tau
+RATIOS = {"jump": (1.4, 1.0), "bend": (0.7, 1.0)}
 
-BEND = (0.7, 1.0)
-
-RATIOS = {"jump": JUMP, "bend": BEND}
-
-MASS_OWN = 1.0  # in units of sigma_c: groups differ in a mass as they differ in c
+MASS_OWN = 1.0  # in units of sigma_c: groups differ in a point mass as they differ in c
 
 MASS_BASE = 3.5  # log odds, at most those of the bound
 
 MASS_LIMIT = 0.05  # share of a group's rows
 
-MASS_LIMIT_OVERALL = 0.01  # share of all rows: one row of a small group is no mass
+MASS_LIMIT_OVERALL = 0.01  # share of all rows: one row of a small group is not a point mass
 
 EDGE_GRID = 0.1  # of the logit: edges are edges of cells, so that no cell is cut
 
@@ -89,11 +87,11 @@ NOWHERE = "no region of the scores can deviate from the curve"
 
 @dataclass(frozen=True)
 class Trust:
-    """The scales of the deviations, standard deviations in log odds.
+    """The discrepancy prior: scales of the deviations, standard deviations in log odds.
 
-    omega_sd and tau_sd are the scales of omega and tau: small means that the curve is trusted. They
-    were chosen by the coverage of intervals on real scores (bench/COVERAGE.md). mass_sd is how far
-    the log odds of a mass of scores at a clipping bound may be from -3.5 or 3.5.
+    omega_sd and tau_sd are the scales of omega and tau: the smaller, the more the curve is trusted.
+    The defaults were chosen by the coverage of intervals on real scores (bench/COVERAGE.md).
+    mass_sd is the scale of the log odds of a point mass at a clipping bound around -3.5 or 3.5.
 
     Examples
     --------
@@ -112,8 +110,7 @@ class Trust:
     mass_sd: float = 2.0
 
     def __post_init__(self) -> None:
-        for name in ("omega_sd", "tau_sd", "mass_sd"):
-            value = getattr(self, name)
+        for name, value in vars(self).items():
             if not (lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD):
                 raise ValueError(
                     f"Trust.{name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got {value!r}; "
@@ -123,11 +120,11 @@ class Trust:
 
     def to_dict(self) -> dict[str, float]:
         """Return the scales by name."""
-        return {"omega_sd": self.omega_sd, "tau_sd": self.tau_sd, "mass_sd": self.mass_sd}
+        return dict(vars(self))
 
 
 def check_trust(trust: Any) -> Trust | None:
-    """Return the scales that `trust` asks for: True, False or None, or a Trust."""
+    """Return the scales of `trust`: True, False, None or a Trust. None means no deviations."""
     if trust is None or isinstance(trust, (bool, np.bool_)):
         return Trust() if trust else None
     if isinstance(trust, Trust):
@@ -136,12 +133,12 @@ def check_trust(trust: Any) -> Trust | None:
 
 
 class Regions(NamedTuple):
-    """Where the deviations live.
+    """Regions of the scores in which the log odds deviate from the curve.
 
     edges: inner edges of each predicted class on the logit axis; bounds: logits of the clipping
-    bounds; masses: bound (0 lower, 1 upper) and predicted class of each mass; first: first region
-    of each predicted class, and of the masses; loadings: float64 (region, J), the columns of each
-    region; on_curve: float64 (region,), 1 where the curve holds and 0 in a mass; base: float64
+    bounds; masses: bound (0 lower, 1 upper) and predicted class of each point mass; first: first
+    region of each predicted class, and of the masses; loadings: float64 (region, J), the columns of
+    each region; on_curve: float64 (region,), 1 where the curve holds and 0 in a mass; base: float64
     (region,), log odds of a mass before its deviation, 0 on the curve; names: of the columns.
     """
 
@@ -176,70 +173,47 @@ class Regions(NamedTuple):
 
 def no_regions() -> Regions:
     """Return one region without columns: the curve alone."""
-    none = np.zeros(0)
-    return Regions(
-        (none, none),
-        (-np.inf, np.inf),
-        (),
-        (0, 0, 1),
-        np.zeros((1, 0)),
-        np.ones(1),
-        np.zeros(1),
-        (),
-    )
+    none, one = np.zeros(0), np.ones(1)
+    bounds = (-np.inf, np.inf)
+    return Regions((none, none), bounds, (), (0, 0, 1), np.zeros((1, 0)), one, np.zeros(1), ())
 
 
 def regions(table: ScoreTable) -> Regions:
     """Cut the scores of a table, rows of all groups and labels together, into regions."""
-    bounds = table.bounds()
-    groups = len(table.groups)
+    low, high = map(float, table.bounds())
     stratum, logit, rows = rows_on_axis(table)
-    predicted = stratum // 3 % 2
-    beyond = (logit <= bounds[LOW], logit >= bounds[HIGH])
-    total = np.bincount(stratum // 6, rows, minlength=groups)
+    group, predicted = stratum // 6, stratum // 3 % 2
+    total = np.bincount(group, rows, minlength=len(table.groups))
     masses: list[tuple[int, int]] = []
-    on_curve = np.ones(len(logit), dtype=bool)
-    for bound, at in enumerate(beyond):
-        mine = np.bincount(stratum[at] // 6, rows[at], minlength=groups)
-        large = (mine >= MASS_LIMIT * np.maximum(total, 1.0)).any()
-        if large and mine.sum() >= MASS_LIMIT_OVERALL * total.sum():
+    curve = np.ones(len(logit), dtype=bool)
+    for bound, at in enumerate((logit <= low, logit >= high)):
+        mass = np.bincount(group[at], rows[at], minlength=len(table.groups))
+        large = (mass >= MASS_LIMIT * np.maximum(total, 1.0)).any()
+        if large and mass.sum() >= MASS_LIMIT_OVERALL * total.sum():
             masses += [(bound, int(side)) for side in np.unique(predicted[at])]
-            on_curve &= ~at
-    edges = []
-    sides = []
-    for side in (0, 1):
-        mine = on_curve & (predicted == side)
-        edges.append(_edges(logit[mine], rows[mine]))
-        sides.append(bool(mine.any()))
-    counts = [len(inner) + 1 for inner in edges]
-    first = (0, counts[0], counts[0] + counts[1])
-    columns: list[Floats] = []
-    names: list[str] = []
+            curve &= ~at
+    sides = [curve & (predicted == side) for side in (0, 1)]
+    edges = [_edges(logit[side], rows[side]) for side in sides]
+    first = (0, len(edges[0]) + 1, len(edges[0]) + len(edges[1]) + 2)
     size = first[2] + len(masses)
-    if all(sides):
-        jump = np.zeros(size)
-        jump[: counts[0]], jump[counts[0] : first[2]] = -0.5, 0.5
-        columns.append(jump)
-        names.append("jump")
-    for side in (0, 1):
-        for contrast in CONTRASTS[counts[side]]:
-            bend = np.zeros(size)
-            bend[first[side] : first[side] + counts[side]] = contrast
-            columns.append(bend)
-            names.append("bend")
-    for place in range(len(masses)):
-        columns.append((np.arange(size) == first[2] + place).astype(np.float64))
-        names.append("mass")
-    base = [float(np.clip(bounds[bound], -MASS_BASE, MASS_BASE)) for bound, _ in masses]
+    index = np.arange(size)
+    columns: list[tuple[str, Floats]] = []
+    if all(side.any() for side in sides):
+        columns.append(("jump", np.where(index < first[1], -0.5, 0.5) * (index < first[2])))
+    for start, end in itertools.pairwise(first):
+        contrasts = np.pad(CONTRASTS[end - start], ((0, 0), (start, size - end)))
+        columns += [("bend", contrast) for contrast in contrasts]
+    columns += [("mass", (index == place) * 1.0) for place in range(first[2], size)]
+    base = [float(np.clip((low, high)[bound], -MASS_BASE, MASS_BASE)) for bound, _ in masses]
     return Regions(
-        (edges[0], edges[1]),
-        (float(bounds[LOW]), float(bounds[HIGH])),
-        tuple(masses),
-        first,
-        np.stack(columns, axis=1) if columns else np.zeros((size, 0)),
-        (np.arange(size) < first[2]).astype(np.float64),
-        np.concatenate([np.zeros(first[2]), base]),
-        tuple(names),
+        edges=(edges[0], edges[1]),
+        bounds=(low, high),
+        masses=tuple(masses),
+        first=first,
+        loadings=np.array([column for _, column in columns]).reshape(-1, size).T.copy(),
+        on_curve=(index < first[2]).astype(np.float64),
+        base=np.concatenate([np.zeros(first[2]), base]),
+        names=tuple(name for name, _ in columns),
     )
 
 
@@ -249,18 +223,13 @@ def trusted_scales(prior: Prior, trust: Trust | None, where: Regions) -> Scales:
     if trust is None:
         return scales
     ratios = {**RATIOS, "mass": (trust.mass_sd, MASS_OWN)}
-    return with_deviations(
-        scales,
-        trust.omega_sd,
-        trust.tau_sd,
-        own=[ratios[name][1] for name in where.names],
-        common=[ratios[name][0] for name in where.names],
-        loose=[name == "mass" for name in where.names],
-    )
+    common, own = np.reshape([ratios[name] for name in where.names], (-1, 2)).T
+    free = np.array([name == "mass" for name in where.names], dtype=bool)
+    return with_deviations(scales, trust.omega_sd, trust.tau_sd, own=own, common=common, free=free)
 
 
 def worth(omega: Any, tau: Any, rate: float, where: Regions) -> Floats:
-    """Return how many labels of a group in a region tell as much of its rate as the curve does.
+    """Return the number of labels of a group in a region as informative as the curve.
 
     Parameters
     ----------
@@ -276,22 +245,20 @@ def worth(omega: Any, tau: Any, rate: float, where: Regions) -> Floats:
     The prior variance of a group's deviation, given the curve, is the mean over the regions that
     can deviate; with n labels the log odds have a sampling variance of 1 / (n f (1 - f)).
     """
-    inside = np.array([name in RATIOS for name in where.names], dtype=bool)
-    ratios = np.array([RATIOS[name] for name in where.names if name in RATIOS]).reshape(-1, 2)
-    squares = (where.loadings[where.on_curve > 0.0] ** 2)[:, inside]
+    ratios = np.array([RATIOS.get(name, (0.0, 0.0)) for name in where.names]).reshape(-1, 2)
+    squares = where.loadings[where.on_curve > 0.0] ** 2
     squares = squares[squares.any(axis=1)]
-    mean = squares.mean(axis=0) if len(squares) else np.zeros(int(inside.sum()))
-    common, own = mean @ ratios**2
+    common, own = squares.sum(axis=0) @ ratios**2 / max(len(squares), 1)
     variance = common * np.square(omega) + own * np.square(tau)
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / (variance * rate * (1.0 - rate)))
 
 
 def rows_on_axis(table: ScoreTable) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-    """Stratum, logit and number of rows of every point and cell of a table.
+    """Return stratum, logit and number of rows of every point and cell of a table.
 
-    Both at the centre of their cell, so that the regions of some rows are the same however they
-    came into the table; but points at a bound are left there.
+    Both at the centre of their cell, so that regions do not depend on how rows came into the table,
+    except points at a bound.
     """
     points, cells = table.points, table.cells
     low, high = table.bounds()
@@ -305,7 +272,7 @@ def rows_on_axis(table: ScoreTable) -> tuple[npt.NDArray[np.int64], Floats, Floa
 
 
 def _edges(logit: Floats, rows: Floats) -> Floats:
-    """Inner edges of three regions with as many rows each, on the grid; fewer where they meet."""
+    """Inner edges of three regions with equally many rows, on the grid; fewer if they coincide."""
     if not len(logit):
         return np.zeros(0)
     order = np.argsort(logit, kind="stable")

@@ -1,11 +1,11 @@
-"""The scales: how the free scale parameters set the prior of every coordinate of a curve.
+"""Scale parameters, and the prior of every coordinate of a curve that they determine.
 
 A curve has D coordinates psi = (log a, log b, c, deviations), with the same prior for each:
 
     psi_gd ~ N(mu_d, spread_d),   mu_d ~ N(0, location_d)
 
-The S free scales sigma_k ~ TN(0, sd_k) are fewer. Each coordinate takes its spread from one of
-them, times a ratio, or has a fixed one; so does its location:
+There are fewer free scales, S: sigma_k ~ TN(0, sd_k). The spread of a coordinate is one of them,
+times a ratio, or fixed; likewise its location:
 
     spread_d = own_d sigma_k or own_d,   location_d = common_d sigma_k or common_d
 
@@ -16,7 +16,6 @@ their spreads, tau.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -59,7 +58,7 @@ class Scales(NamedTuple):
         return np.asarray(mine + (middle * middle) @ one_hot(self.common_of, len(self.sd)))
 
     def counts(self, groups: int) -> Floats:
-        """How many normals have each sigma as their scale: float64 (S,)."""
+        """Number of normals that have each sigma as their scale: float64 (S,)."""
         ones = np.ones(len(self.own))
         size = len(self.sd)
         own = ones @ one_hot(self.own_of, size)
@@ -77,33 +76,32 @@ def with_deviations(
     omega_sd: float,
     tau_sd: float,
     *,
-    own: list[float],
-    common: list[float],
-    loose: list[bool],
+    own: Floats,
+    common: Floats,
+    free: npt.NDArray[np.bool_],
 ) -> Scales:
     """Add scales omega ~ TN(0, omega_sd) and tau ~ TN(0, tau_sd), and deviations.
 
-    Their locations are `common` times omega, their spreads `own` times tau. A loose one is as a c
+    Their locations are `common` times omega, their spreads `own` times tau. A free one is like a c
     of its own: its location is `common`, its spread `own` times sigma_c.
     """
-    old = len(scales.sd)
-    omega, tau, none = old, old + 1, old + 2
-    free = np.array(loose, dtype=bool)
+    omega = len(scales.sd)
+    tau, none = omega + 1, omega + 2
+
+    def extended(of: Ints, new: Ints) -> Ints:
+        return np.concatenate([np.where(of == omega, none, of), new])
+
     return Scales(
         np.concatenate([scales.sd, [omega_sd, tau_sd]]),
         np.concatenate([scales.own, own]),
         np.concatenate([scales.common, common]),
-        np.concatenate(
-            [np.where(scales.own_of == old, none, scales.own_of), np.where(free, SIGMA_C, tau)]
-        ),
-        np.concatenate(
-            [np.where(scales.common_of == old, none, scales.common_of), np.where(free, none, omega)]
-        ),
+        extended(scales.own_of, np.where(free, SIGMA_C, tau)),
+        extended(scales.common_of, np.where(free, none, omega)),
     )
 
 
 def with_one(sigma: Floats) -> Floats:
-    """Append a 1 to sigma (..., S), the scale of what is fixed."""
+    """Append a 1 to sigma (..., S), the scale of fixed spreads and locations."""
     wide = np.ones((*sigma.shape[:-1], sigma.shape[-1] + 1))
     wide[..., :-1] = sigma
     return wide
@@ -111,9 +109,4 @@ def with_one(sigma: Floats) -> Floats:
 
 def one_hot(of: Ints, size: int) -> Floats:
     """Which sigma each coordinate takes, as 0 and 1: of (D,) -> float64 (D, size)."""
-    return _one_hot_of(tuple(of.tolist()), size)
-
-
-@lru_cache(maxsize=64)
-def _one_hot_of(of: tuple[int, ...], size: int) -> Floats:
-    return np.asarray((np.array(of)[:, None] == np.arange(size)).astype(np.float64))
+    return np.asarray((of[:, None] == np.arange(size)).astype(np.float64))

@@ -240,7 +240,7 @@ def test_trusted_scales_go_by_the_names_of_the_columns():
     assert len(got.own) == 3 + len(where.names) == 9
     np.testing.assert_array_equal(got.sd, [*PRIOR.spread_sd, 0.3, 0.4])
     one, two = (got.location(np.array([0.1, 0.2, 0.3, x, 9.0])) for x in (1.0, 2.0))
-    jump, bend = module.JUMP, module.BEND
+    jump, bend = module.RATIOS["jump"], module.RATIOS["bend"]
     tied = np.array([jump[0], *[bend[0]] * 4])
     np.testing.assert_allclose(one, [*PRIOR.location_sd, *tied, 1.5], rtol=1e-12)
     np.testing.assert_allclose(two, [*PRIOR.location_sd, *(2.0 * tied), 1.5], rtol=1e-12)

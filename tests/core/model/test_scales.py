@@ -45,7 +45,7 @@ def test_curve_scales_are_the_prior():
 
 def test_with_deviations():
     """In units of omega and tau; a loose one spreads as c does, and its location is fixed."""
-    got = with_deviations(CURVE, 0.3, 0.2, own=[0.5, 0.6], common=[1.4, 2.0], loose=[False, True])
+    got = with_deviations(CURVE, 0.3, 0.2, own=[0.5, 0.6], common=[1.4, 2.0], free=[False, True])
     sigma = np.array([0.1, 0.2, 0.4, 10.0, 30.0])
     np.testing.assert_array_equal(got.sd, [*PRIOR.spread_sd, 0.3, 0.2])
     np.testing.assert_allclose(got.spread(sigma), [0.1, 0.2, 0.4, 15.0, 0.24], rtol=1e-12)
@@ -54,7 +54,7 @@ def test_with_deviations():
 
 
 def test_no_deviations_leave_omega_and_tau_to_their_priors():
-    got = with_deviations(curve_scales(PRIOR), 0.3, 0.2, own=[], common=[], loose=[])
+    got = with_deviations(curve_scales(PRIOR), 0.3, 0.2, own=[], common=[], free=[])
     sigma = np.array([0.1, 0.2, 0.4, 10.0, 30.0])
     np.testing.assert_array_equal(got.spread(sigma), sigma[:3])
     np.testing.assert_array_equal(got.location(sigma), PRIOR.location_sd)
