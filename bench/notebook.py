@@ -1,10 +1,10 @@
-"""Runs the cells of a notebook, and stores what they show.
+"""Run the cells of a notebook and store their outputs.
 
     python bench/notebook.py [bench/example.ipynb]
 
-A cell shows what it prints, and the value of its last line: as text, as HTML where it has that
-form, as a picture where it is matplotlib Axes. Nothing but Python and the packages that the cells
-import is needed, and nothing of the machine is stored.
+The output of a cell is what it prints, and the value of its last line: as text, as HTML if it has
+this form, as an image if it is matplotlib Axes. This needs only Python and the packages that the
+cells import, and stores nothing about the machine.
 """
 
 from __future__ import annotations
@@ -22,36 +22,30 @@ from typing import Any
 
 EXAMPLE = Path(__file__).resolve().parent / "example.ipynb"
 
+Output = dict[str, Any]
 
-def outputs(cells: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """Run the code of cells in one namespace, and return the outputs of each."""
+
+def outputs(cells: list[dict[str, Any]]) -> list[list[Output]]:
+    """Run the code of cells in one namespace, and return the outputs of each cell."""
     names: dict[str, Any] = {"__name__": "__main__"}
-    found: list[list[dict[str, Any]]] = []
+    count, results = 0, []
     for cell in cells:
-        found.append([])
-        if cell["cell_type"] != "code":
-            continue
-        count = 1 + sum(cell["cell_type"] == "code" for cell in cells[: len(found) - 1])
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            value = _run("".join(cell["source"]), names)
-        if printed.getvalue():
-            text = printed.getvalue().splitlines(keepends=True)
-            found[-1].append({"output_type": "stream", "name": "stdout", "text": text})
-        if value is not None:
-            found[-1].append(
-                {
-                    "output_type": "execute_result",
-                    "execution_count": count,
-                    "metadata": {},
-                    "data": _shown(value),
-                }
-            )
-    return found
+        found: list[Output] = []
+        if cell["cell_type"] == "code":
+            count += 1
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                value = _run("".join(cell["source"]), names)
+            if text := printed.getvalue().splitlines(keepends=True):
+                found.append({"output_type": "stream", "name": "stdout", "text": text})
+            if value is not None:
+                result = {"output_type": "execute_result", "execution_count": count}
+                found.append(result | {"metadata": {}, "data": _forms(value)})
+        results.append(found)
+    return results
 
 
 def _run(source: str, names: dict[str, Any]) -> Any:
-    """Run code; return the value of its last line where that is an expression."""
+    """Run code; return the value of its last line if that is an expression."""
     tree = ast.parse(source)
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     exec(compile(tree, "<cell>", "exec"), names)
@@ -60,15 +54,13 @@ def _run(source: str, names: dict[str, Any]) -> Any:
     return eval(compile(ast.Expression(last.value), "<cell>", "eval"), names)
 
 
-def _shown(value: Any) -> dict[str, Any]:
-    """A value in the forms that it has, by their MIME types."""
+def _forms(value: Any) -> dict[str, Any]:
+    """The representations of a value by MIME type."""
     if hasattr(value, "get_figure"):
         file = io.BytesIO()
         value.get_figure().savefig(file, format="png", dpi=72, metadata={"Software": None})
-        return {
-            "image/png": base64.b64encode(file.getvalue()).decode(),
-            "text/plain": [f"<{type(value).__name__}>"],
-        }
+        image = base64.b64encode(file.getvalue()).decode()
+        return {"image/png": image, "text/plain": [f"<{type(value).__name__}>"]}
     forms = {"text/plain": repr(value).splitlines(keepends=True)}
     if hasattr(value, "_repr_html_"):
         forms["text/html"] = value._repr_html_().splitlines(keepends=True)
@@ -76,21 +68,21 @@ def _shown(value: Any) -> dict[str, Any]:
 
 
 def main(path: Path) -> None:
-    """Run a notebook and write it with its outputs."""
+    """Run a notebook, and write it with its outputs."""
     path = path.resolve()
     book = json.loads(path.read_text(encoding="utf-8"))
+    here = os.getcwd()
     with tempfile.TemporaryDirectory() as folder:  # for files that cells write
-        here = os.getcwd()
         os.chdir(folder)
         try:
-            found = outputs(book["cells"])
+            results = outputs(book["cells"])
         finally:
             os.chdir(here)
     count = 0
-    for cell, shown in zip(book["cells"], found, strict=True):
+    for cell, found in zip(book["cells"], results, strict=True):
         if cell["cell_type"] == "code":
             count += 1
-            cell |= {"execution_count": count, "outputs": shown}
+            cell |= {"execution_count": count, "outputs": found}
     path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
