@@ -8,14 +8,15 @@ numbers for programs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core import __version__
+from ..core.assessment import Assessment
 from ..core.comparison.verdict import verdict_text
 from ..core.data.messages import interval, number, probability
-from ..core.metrics.estimate import direction_level
+from ..core.metrics.estimate import Estimate, direction_level
 from ..core.metrics.labels_only import MOST, Effective
 from ..core.values import (
     FOUR_FIFTHS,
@@ -30,12 +31,7 @@ from .format import Columns, probability_cell, probability_columns, table_of, va
 from .provenance import definition, provenance_sections
 from .thresholds import threshold_section
 
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
-    from ..core.comparison.verdict import Verdict
-    from ..core.metrics.estimate import Estimate
-
-SENTENCES = 6  # differences up to which the short form has a sentence for each
+SENTENCES = 6  # differences up to which each has a sentence
 
 DISAGREEMENT = (
     "Disagreement between columns: if lightfair differs from the labels-only and the "
@@ -101,10 +97,9 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
             "the limit with such a probability. Otherwise the evidence is insufficient, which is "
             "not a pass."
         )
-        outcome = [Paragraph(_outcome(checks))] if len(checks) > 1 else []
-        blocks = [*outcome, *blocks, Paragraph(rule)]
+        blocks.append(Paragraph(rule))
     elif full:
-        found = [block for name in settings.metrics for block in _headline(result, name)]
+        found = [_headline(result, name) for name in settings.metrics if len(result.groups) > 1]
         text = "No limit was set, so there is no verdict." + " Main findings:" * bool(found)
         blocks = [Paragraph(text), *found]
     if full:
@@ -112,19 +107,10 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
     return [Section("verdict", "verdict", tuple(blocks))] if blocks else []
 
 
-def _outcome(verdicts: tuple[Verdict, ...]) -> str:
-    """Count the checks that pass, fail and lack evidence."""
-    statuses = [verdict.status for verdict in verdicts]
-    words = {"pass": "passed", "fail": "failed", "insufficient": "with insufficient evidence"}
-    counts = [f"{statuses.count(key)} {word}" for key, word in words.items() if key in statuses]
-    return f"Checks: {', '.join(counts)}."
-
-
-def _headline(result: Assessment, name: str) -> list[Paragraph]:
-    """The findings on a metric; for more than two groups, only their largest gap."""
-    if len(result.groups) < 3:
-        return _findings(result, name, full=True)
-    return [Paragraph(f"{name}: {gap_line(result, name)}", "finding")]
+def _headline(result: Assessment, name: str) -> Paragraph:
+    """The finding on two groups, or the largest gap between more."""
+    text = _findings(result, name)[-1].text
+    return Paragraph(text if text.startswith(name) else f"{name}: {text}", "finding")
 
 
 def _metric(result: Assessment, name: str, *, full: bool) -> Section:
@@ -150,7 +136,7 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
         columns |= (powered if full else {}) | probability_columns(settings.epsilon) | truth
         by_group = {entry["group"]: entry for entry in values["differences"]}
         blocks.append(table_of(f"minus {settings.reference}", columns, by_group))
-        blocks += _findings(result, name, full=full)
+        blocks += _findings(result, name)
         if full and low >= 0.0:
             blocks += _ratios(result, name)
     if len(result.table.attributes) > 1:
@@ -192,16 +178,15 @@ def labels_line(found: Effective, groups: tuple[str, ...]) -> str | None:
     )
 
 
-def _findings(result: Assessment, name: str, *, full: bool) -> list[Paragraph]:
-    """Sentences on the differences from the reference; the short form summarizes many of them."""
+def _findings(result: Assessment, name: str) -> list[Paragraph]:
+    """Sentences on the differences from the reference, a summary of many, and the largest gap."""
     reference = result.settings.reference
     if reference is None:
         return []
     others = [group for group in result.groups if group != reference]
-    if full or len(others) <= SENTENCES:
+    texts = [_summary(result, name, others)]
+    if len(others) <= SENTENCES:
         texts = [sentence(result, name, group, reference) for group in others]
-    else:
-        texts = [_summary(result, name, others)]
     if len(others) > 1:
         texts.append(gap_line(result, name))
     return [Paragraph(text, "finding") for text in texts]
@@ -332,22 +317,18 @@ def _simultaneous(result: Assessment) -> Section:
 
 
 def _criteria(result: Assessment) -> list[Section]:
-    """The fairness criteria whose metrics were assessed."""
+    """The fairness criteria of several metrics, all of which were assessed."""
     entries = {
-        f"{name}, {entry['group']}": entry | {"metrics": " and ".join(criterion["metrics"])}
+        f"{name}, {entry['group']}": entry
         for name, criterion in criterion_values(result).items()
         for entry in criterion["differences"]
+        if len(criterion["metrics"]) > 1
     }
-    _, near = probability_columns(result.settings.epsilon).items()
-    columns: Columns = {
-        "metrics": lambda entry: Cell(entry["metrics"]),
-        f"gap to {result.settings.reference}": value_cell,
-        **dict([near]),
-    }
+    (*_, (title, near)) = probability_columns(result.settings.epsilon).items()
+    columns: Columns = {f"largest gap to {result.settings.reference}": value_cell, title: near}
     text = (
-        "For a criterion of one metric, the gap is the mean difference between the group and the "
-        "reference. For several metrics, it is the median of the largest absolute difference, "
-        "which exceeds 0 even if groups are alike."
+        "The gap is the median of the largest absolute difference in the metrics of a criterion; "
+        "it exceeds 0 even if groups are alike."
     )
     blocks = (table_of("criterion, group", columns, entries), Paragraph(text))
     return [Section("criteria", "criteria", blocks)] if entries else []

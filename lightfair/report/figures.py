@@ -19,19 +19,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.metrics.definitions import is_built_in
 from ..core.values import counts_of
+from ..model_comparison import ModelComparison
+from ..planning.plan import LabelPlan
 from ..thresholds.curve import counted_metrics
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
-    from ..model_comparison import ModelComparison
-    from ..planning.plan import LabelPlan
-    from ..thresholds.search import FoundThresholds
+from ..thresholds.search import FoundThresholds
 
 CALIBRATED = 6  # groups whose calibration is drawn
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.data.messages import counted, number, one_line, probability
+from ..core.data.table import ScoreTable
+from ..core.metrics.estimate import Estimate
 from ..core.values import plain, summary
 from .document import Cell, Table
-
-if TYPE_CHECKING:
-    from ..core.data.table import ScoreTable
-    from ..core.metrics.estimate import Estimate
 
 Columns = dict[str, Callable[[dict[str, Any]], Cell]]
 

@@ -13,14 +13,11 @@ import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from ..core.data.messages import one_line
 from .document import Document, Paragraph, Section, Table
+from .figures import Picture
 from .format import STATUS
-
-if TYPE_CHECKING:
-    from .figures import Picture
 
 WITHOUT_PLOTS = (
     "This report has no plots, because matplotlib is not installed. To add them, install the extra "
@@ -31,8 +28,6 @@ POLICY = (
     "default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; "
     "form-action 'none'"
 )
-
-SHOWN = 6  # findings of a section; if there are more, only the last, a summary, is not folded
 
 LISTED = 4  # sections from which a page has a table of contents
 
@@ -50,7 +45,7 @@ font-variant-numeric:tabular-nums;overflow-wrap:break-word}
 .lightfair h2,.lightfair .heading{font-size:1.25em;font-weight:600;margin:1.8em 0 .5em;
 padding-top:.4em;border-top:1px solid #bbb}
 .lightfair p{margin:.5em 0;max-width:48em}
-.lightfair a,.lightfair summary{color:#0b4a8f}
+.lightfair a{color:#0b4a8f}
 .lightfair pre{background:#f3f3f3;padding:.6em .8em;font-size:.9em;white-space:pre-wrap;
 overflow-wrap:anywhere}
 .lightfair .findings{padding-left:1.2em;max-width:60em}
@@ -139,35 +134,18 @@ def fragment(document: Document) -> str:
 
 
 def _section(section: Section, pictures: Sequence[Picture]) -> list[str]:
-    """Introduction, findings, figures and tables, in this order."""
-    tables = [i for i, block in enumerate(section.blocks) if isinstance(block, Table)]
-    lead = tables[0] if tables else len(section.blocks)
-    rest = section.blocks[lead:]
-    findings = [block for block in rest if _is_finding(block)]
-    lines = _blocks(section.blocks[:lead], section)
-    if len(findings) > SHOWN:
-        summary = f"<summary>{len(findings) - 1} sentences on single comparisons</summary>"
-        folded = ["<details>", summary, *_blocks(findings[:-1], section), "</details>"]
-        lines += [*_blocks(findings[-1:], section), *folded]
-    else:
-        lines += _blocks(findings, section)
-    figures = [_figure(picture) for picture in pictures if picture.source is not None]
-    lines += ['<div class="figures">', *figures, "</div>"] if figures else []
-    lines += [f"<p>{_text(picture.caption)}</p>" for picture in pictures if picture.source is None]
-    return lines + _blocks([block for block in rest if not _is_finding(block)], section)
-
-
-def _is_finding(block: Paragraph | Table) -> bool:
-    return isinstance(block, Paragraph) and block.role == "finding"
-
-
-def _blocks(blocks: Sequence[Paragraph | Table], section: Section) -> list[str]:
-    """Blocks one after the other; consecutive findings form a list."""
+    """Blocks in order, with figures before the first table; consecutive findings are a list."""
     lines: list[str] = []
-    for is_finding, group in groupby(blocks, _is_finding):
-        inner = [_table(b, section) if isinstance(b, Table) else _paragraph(b) for b in group]
-        lines += ['<ul class="findings">', *inner, "</ul>"] if is_finding else inner
-    return lines
+    figures = [_figure(picture) for picture in pictures if picture.source is not None]
+    drawn = ['<div class="figures">', *figures, "</div>"] if figures else []
+    drawn += [f"<p>{_text(picture.caption)}</p>" for picture in pictures if picture.source is None]
+    for kind, blocks in groupby(section.blocks, lambda block: getattr(block, "role", "table")):
+        inner = [_table(b, section) if isinstance(b, Table) else _paragraph(b) for b in blocks]
+        if kind == "table":
+            lines += drawn
+            drawn = []
+        lines += ['<ul class="findings">', *inner, "</ul>"] if kind == "finding" else inner
+    return lines + drawn
 
 
 def _paragraph(block: Paragraph) -> str:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import __version__
 from ..core.data.messages import counted, interval, number, probability
 from ..core.metrics.estimate import Estimate, direction_level
-from ..model_comparison import data_values
+from ..model_comparison import ModelComparison, data_values
 from .document import Cell, Document, Paragraph, Section, Table
 from .format import estimate_cell, target_line
 from .provenance import definition, provenance_sections
 from .sections import capitalized, diagnostics_line, rows_table, warning_summary, warnings_section
-
-if TYPE_CHECKING:
-    from ..model_comparison import ModelComparison
 
 ALL = "all rows"
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core.data.messages import counted
-from ..planning.plan import NEXT
+from ..planning.plan import NEXT, Expected, LabelPlan
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
 from .provenance import provenance_sections
-
-if TYPE_CHECKING:
-    from ..planning.plan import Expected, LabelPlan
 
 LISTED = 4  # intervals in the short form, those that are widest; more are rows in the full form
 

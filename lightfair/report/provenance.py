@@ -9,19 +9,17 @@ from __future__ import annotations
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..core import __version__
+from ..core.data.table import ScoreTable
 from ..core.mcmc.jit import version
+from ..core.metrics.definitions import Metric
+from ..core.settings import Settings
 from .document import Cell, Paragraph, Section, Table
 from .format import TARGET_WORDS
-
-if TYPE_CHECKING:
-    from ..core.data.table import ScoreTable
-    from ..core.metrics.definitions import Metric
-    from ..core.settings import Settings
 
 CURVES = {
     "beta": "log odds of a positive label = c + a log(s) - b log(1 - s)",

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..core.assessment import Assessment
 from ..core.comparison.pooled import margin_levels
-from ..core.data.messages import counted
+from ..core.data.messages import Note, counted
 from ..core.diagnostics.predictive import typical_rate, worth_sentence
+from ..core.mcmc.convergence import Gate
 from ..core.values import counts_of
 from .document import Cell, Paragraph, Section, Table
 from .format import Columns, rows_line, table_of, target_line
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
-    from ..core.data.messages import Note
-    from ..core.mcmc.convergence import Gate
 
 Blocks = list[Paragraph | Table]
 

@@ -7,22 +7,20 @@ highest mean.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.comparison.gaps import ByGroup, largest_gap
 from ..core.data.messages import number, probability
 from ..core.values import gap_values
 from ..thresholds.curve import ThresholdCurve, asked_curve, counted_metrics, threshold_values
+from ..thresholds.search import FoundThresholds
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
 from .format import estimate_cell, probability_cell, probability_columns, value_cell
 from .provenance import definition, provenance_sections
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
-    from ..thresholds.search import FoundThresholds
 
 ACROSS = 3  # groups that fit side by side
 

@@ -127,17 +127,6 @@ def test_words_from_right_to_left_are_isolated():
     assert "tpr of \u2068نساء ورجال\u2069, \u2068نساء\u2069 0.5</" in page
 
 
-@pytest.mark.parametrize("count", [html.SHOWN, html.SHOWN + 1])
-def test_many_findings_are_folded_except_the_last(count):
-    found = [Paragraph(f"finding {i};", "finding") for i in range(count)]
-    page = html.render(Document("D", (Section("s", "S", (Table(("a",), ()), *found)),)), {})
-    if count > html.SHOWN:
-        order = [f"finding {count - 1};", "<details>", "finding 0;", "</details>", "<table"]
-        assert [page.index(part) for part in order] == sorted(map(page.index, order))
-    else:
-        assert "<details>" not in page and page.index("finding 0;") < page.index("<table")
-
-
 def test_a_page_without_plots_states_it():
     assert "has no plots" in html.render(document(), None)
     assert "has no plots" not in html.render(document(), {})

@@ -94,12 +94,13 @@ def test_the_source_is_readable():
 def test_a_model_card_has_its_parts_in_order(rows, reader):
     own = lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
     checks = "tpr<=0.1"
-    text = ask_quickly(rows, metrics=["tpr", own], checks=checks).to_markdown()
+    text = ask_quickly(rows, metrics=["tpr", "fpr", own], checks=checks).to_markdown()
     assert texts(reader(text), "heading") == [
         "Fairness by group",
         "Verdict",
         "Rows",
         "tpr",
+        "fpr",
         "missed",
         "Criteria",
         "Diagnostics",
