@@ -227,12 +227,12 @@ def choose_parameter(result: Assessment, parameter: str | None) -> tuple[str, Fl
     """
     every = parameters(result)
     if parameter is None:
-        nested = result.posterior.effects is not None
-        loose = ("mu[", *(f"effect_{name}[" for name in result.posterior.effects or ()))
+        effects = result.posterior.effects
+        loose = ("mu[", *(f"effect_{name}[" for name in effects)) if effects else ()
         checked = {
             name: draws
             for name, draws in every.items()
-            if not (nested and name.startswith(loose)) and not np.isnan(draws).any()
+            if not name.startswith(loose) and not np.isnan(draws).any()
         }
         rhat = diagnose(np.stack([*checked.values()], axis=-1)).rhat
         parameter = [*checked][int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]

@@ -14,7 +14,7 @@ import numpy as np
 from ..core.assessment import Assessment
 from ..core.comparison.gaps import only_one
 from ..core.data.messages import probability
-from ..core.values import KNOWN, metric_values
+from ..core.values import metric_values
 from . import canvas
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _forest(
             legend[name] = canvas.handle(look, line=not exact)
         elif not key:
             canvas.write(ax, row, f"undefined: {reason}", colour=look.colour)
-        elif reason not in (None, KNOWN):
+        else:
             canvas.write(ax, row, DASH, colour=look.colour)
             notes.append(f"{DASH} {name}: {reason}")
     truth = canvas.Look(str(ax.xaxis.label.get_color()), "|", width=1.6)

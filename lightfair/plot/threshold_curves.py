@@ -122,9 +122,7 @@ def _line(estimates: Sequence[Estimate | Gap], prob: float) -> tuple[Floats, Flo
 def _largest_gaps(result: Assessment, curve: ThresholdCurve, metric: str) -> list[Gap]:
     """The largest gap at each threshold."""
     draws, of = curve.draws(metric), result.settings.metric(metric)
-    known = np.zeros(len(curve.groups), dtype=bool)
-    if result.settings.target != "population":
-        known = np.asarray(curve.labeled) | of.label_free
+    known = np.zeros(len(curve.groups), dtype=bool)  # has no effect on the interval
     return [
         largest_gap(ByGroup(draws[:, :, at], curve.groups, of.lack, known, of.label_free))
         for at in range(len(curve.thresholds))

@@ -58,6 +58,12 @@ def results(rows, nobody):
     }
 
 
+@pytest.fixture(scope="module")
+def tables(results):
+    """The rows of all results."""
+    return {name: tidy.rows(result) for name, result in results.items()}
+
+
 COLUMNS = {
     "plan": tidy.PLAN_COLUMNS,
     "search": tidy.SEARCH_COLUMNS,
@@ -72,12 +78,12 @@ def one(rows, **values):
     return found[0]
 
 
-def test_rows_have_all_columns_plain_values_and_unique_keys(results):
+def test_rows_have_all_columns_plain_values_and_unique_keys(results, tables):
     undefined = 0
     for name, result in results.items():
         columns = COLUMNS.get(name, tidy.COLUMNS)
         assert tidy.columns(result) == columns
-        rows = tidy.rows(result)
+        rows = tables[name]
         for row in rows:
             assert list(row) == list(columns)
             for column, value in row.items():
@@ -92,9 +98,9 @@ def test_rows_have_all_columns_plain_values_and_unique_keys(results):
     assert undefined > 20
 
 
-def test_groups_and_differences_are_those_of_to_dict_by_each_method(results):
+def test_groups_and_differences_are_those_of_to_dict_by_each_method(results, tables):
     for name in sorted({*results} - {*COLUMNS}):
-        rows = tidy.rows(results[name])
+        rows = tables[name]
         for metric, values in results[name].to_dict()["metrics"].items():
             for entry in values["groups"] + values["differences"]:
                 quantity = "difference" if "group" in entry else "metric"
@@ -108,9 +114,9 @@ def test_groups_and_differences_are_those_of_to_dict_by_each_method(results):
                     assert row["reason"] == numbers.get("reason")
 
 
-def test_numbers_are_those_of_the_methods(results):
+def test_numbers_are_those_of_the_methods(results, tables):
     result = results["crossed"]
-    rows, reference = tidy.rows(result), result.settings.reference
+    rows, reference = tables["crossed"], result.settings.reference
     group = next(name for name in result.groups if name != reference)
     place = {"metric": "tpr", "group": group, "method": "lightfair"}
     d = result.difference("tpr", group, reference)
@@ -138,9 +144,8 @@ def test_numbers_are_those_of_the_methods(results):
     assert len([row for row in rows if row["quantity"] == "pair"]) == 6
 
 
-def test_checks_and_simultaneous_intervals(results):
-    result = results["plain"]
-    rows = tidy.rows(result)
+def test_checks_and_simultaneous_intervals(results, tables):
+    result, rows = results["plain"], tables["plain"]
     for verdict in result.checks:
         row = one(rows, quantity="check", metric=verdict.check.metric, relation="difference")
         assert (row["status"], row["within"]) == (verdict.status, verdict.check.within)
@@ -154,22 +159,22 @@ def test_checks_and_simultaneous_intervals(results):
     assert one(rows, quantity="simultaneous", metric="selection_rate")["reason"] == "known exactly"
 
 
-def test_thresholds_are_rows_of_the_same_quantities(results):
+def test_thresholds_are_rows_of_the_same_quantities(results, tables):
     result = results["thresholds"]
-    rows = [row for row in tidy.rows(result) if row["method"] == "lightfair"]
+    rows = [row for row in tables["thresholds"] if row["method"] == "lightfair"]
     for cut, estimate in result.thresholds().metric("tpr", "B").items():
         row = one(rows, quantity="metric", metric="tpr", group="B", threshold=cut)
         assert row["estimate"] == pytest.approx(estimate.mean, abs=1e-12)
         assert row["labeled"] == result.to_dict()["data"]["groups"][1]["labeled"]
     assert one(rows, quantity="metric", metric="auc", group="B")["threshold"] is None
     assert one(rows, quantity="metric", metric="base_rate", group="B")["threshold"] is None
-    own = [row for row in tidy.rows(results["own"]) if row["quantity"] == "metric"]
+    own = [row for row in tables["own"] if row["quantity"] == "metric"]
     cuts = {(row["metric"], row["group"]): row["threshold"] for row in own}
     assert cuts == {("tpr", "A"): 0.5, ("tpr", "B"): 0.6, ("auc", "A"): None, ("auc", "B"): None}
 
 
-def test_infinite_ratios_and_groups_left_out(results):
-    rows = tidy.rows(results["undefined"])
+def test_infinite_ratios_and_groups_left_out(results, tables):
+    rows = tables["undefined"]
     row = one(rows, quantity="ratio", metric="selection_rate")
     assert (row["estimate"], row["low"], row["high"], row["reason"]) == (*[math.inf] * 3, None)
     assert ",inf," in results["undefined"].to_csv()
@@ -177,15 +182,13 @@ def test_infinite_ratios_and_groups_left_out(results):
     assert one(rows, quantity="against_rest", metric="ppv", group="A")["left_out"] == "B"
 
 
-def test_empty_groups_and_the_number_of_pairs_left_out(results):
-    result = results["empty"]
-    rows = tidy.rows(result)
+def test_empty_groups_and_the_number_of_pairs_left_out(results, tables):
+    result, rows = results["empty"], tables["empty"]
     for name in result.table.empty_groups:
         row = one(rows, quantity="metric", group=name)
         assert (row["rows"], row["labeled"], row["reason"]) == (0, 0, "the group has no rows")
-    many = tidy.rows(results["many"])
     for quantity, why in (("pair", "less likely the largest"), ("check_pair", "likelier within")):
-        pairs = [row for row in many if row["quantity"] == quantity]
+        pairs = [row for row in tables["many"] if row["quantity"] == quantity]
         assert len(pairs) == 201
         assert pairs[-1]["reason"] == f"31 more pairs, {why}, are left out"
 
@@ -209,9 +212,8 @@ def test_the_truth_is_a_method(rows):
     assert one(found, quantity="difference", method="truth")["reference"] == "A"
 
 
-def test_rows_of_other_results(results):
-    found = results["comparison"]
-    rows = tidy.rows(found)
+def test_rows_of_other_results(results, tables):
+    found, rows = results["comparison"], tables["comparison"]
     gain = found.fairer("tpr", "new", "old", "B")
     row = one(rows, quantity="difference", metric="tpr", model="new", than="old")
     assert row["prob_fairer"] == gain.prob_greater(0)
@@ -224,7 +226,7 @@ def test_rows_of_other_results(results):
     assert row["estimate"] == found.gap("new", "tpr").mean
 
     plan = results["plan"]
-    rows, last = tidy.rows(plan), int(plan.extra[-1])
+    rows, last = tables["plan"], int(plan.extra[-1])
     assert one(rows, quantity="labels")["estimate"] == plan.labels
     row = one(rows, quantity="width", extra=last, group="B", reference="A")
     assert (row["estimate"], row["width"]) == (plan.of_differences[0].width[-1], plan.width)
@@ -233,7 +235,7 @@ def test_rows_of_other_results(results):
     assert one(rows, quantity="shrinks_per_label", group="B")["estimate"] == plan.shrinks[1]
 
     values = results["search"].to_dict()
-    rows, (entry,) = tidy.rows(results["search"]), values["groups"]
+    rows, (entry,) = tables["search"], values["groups"]
     assert one(rows, quantity="wanted", threshold=0.5)["estimate"] == values["wanted"]["mean"]
     assert one(rows, quantity="crossing")["no_crossing"] == entry["no_crossing"]
     assert one(rows, quantity="recommended")["estimate"] == entry["recommended"]
@@ -250,15 +252,15 @@ def test_other_objects_have_no_rows(call):
 # CSV
 
 
-def test_csv_reads_back_as_the_same_values(results):
+def test_csv_reads_back_as_the_same_values(results, tables):
     read = {str: str, float: float, int: int, bool: {"true": True, "false": False}.get}
-    for result in results.values():
+    for name, result in results.items():
         columns, text = tidy.columns(result), result.to_csv()
         assert text.endswith("\n") and "\r" not in text
         assert [
-            {name: None if cell == "" else read[columns[name]](cell) for name, cell in row.items()}
+            {key: None if cell == "" else read[columns[key]](cell) for key, cell in row.items()}
             for row in csv.DictReader(io.StringIO(text))
-        ] == tidy.rows(result)
+        ] == tables[name]
 
 
 def test_names_in_csv_are_escaped_only_where_they_must(rows):
@@ -282,8 +284,8 @@ def test_names_in_csv_are_escaped_only_where_they_must(rows):
 # data frames
 
 
-@pytest.mark.parametrize("name", ["plain", "undefined", "plan", "search", "comparison"])
-def test_pandas_has_the_values_and_types_of_the_rows(name, results):
+@pytest.mark.parametrize("name", ["undefined", "plan", "search", "comparison"])
+def test_pandas_has_the_values_and_types_of_the_rows(name, results, tables):
     pandas = pytest.importorskip("pandas")
     frame, columns = results[name].to_dataframe("pandas"), COLUMNS.get(name, tidy.COLUMNS)
     kinds = {str: "string", float: "float64", int: "Int64", bool: "boolean"}
@@ -291,15 +293,15 @@ def test_pandas_has_the_values_and_types_of_the_rows(name, results):
         name: kinds[kind] for name, kind in columns.items()
     }
     plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    assert plain == tidy.rows(results[name])
+    assert plain == tables[name]
     assert pandas.isna(frame.reason).any()
 
 
-@pytest.mark.parametrize("name", ["plain", "undefined", "plan", "search", "comparison"])
-def test_polars_has_the_values_and_types_of_the_rows(name, results):
+@pytest.mark.parametrize("name", ["undefined", "plan", "search", "comparison"])
+def test_polars_has_the_values_and_types_of_the_rows(name, results, tables):
     polars = pytest.importorskip("polars")
     frame, columns = results[name].to_dataframe("polars"), COLUMNS.get(name, tidy.COLUMNS)
-    assert frame.rows(named=True) == tidy.rows(results[name])
+    assert frame.rows(named=True) == tables[name]
     kinds = {str: polars.Utf8, float: polars.Float64, int: polars.Int64, bool: polars.Boolean}
     assert dict(frame.schema) == {name: kinds[kind] for name, kind in columns.items()}
 
