@@ -15,19 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ..core.data import nodes
 from ..core.data.columns import is_missing, number_of
 from ..core.data.logit import Floats, logit_of
 from ..core.data.messages import Counts, show
-from ..core.data.nodes import (
-    CELL_WIDTH,
-    UNLABELED,
-    Cells,
-    Points,
-    check_clip,
-    check_edges,
-    clip_bounds,
-    settled,
-)
 from ..core.data.rows import WEIGHTS, ScoreData, score_data
 from ..core.data.table import ScoreTable
 from .sql import Terms
@@ -35,12 +26,9 @@ from .sql import Terms
 Columns = dict[str, list[Any]]
 
 FAULTS = {
-    "score_missing": "y_score is missing in {} rows; drop these rows or fill them",
-    "score_outside": "y_score must lie in [0, 1]; it does not in {} rows; transform log odds, "
-    "margins or percentages to probabilities first",
-    "weight_invalid": "sample_weight must be 0 or lie in "
-    f"[{WEIGHTS[0]:g}, {WEIGHTS[1]:g}]; it does not in {{}} rows; drop or repair these rows, or "
-    "multiply all weights by one factor",
+    "score_missing": "y_score is missing",
+    "score_outside": "y_score lies outside of [0, 1]",
+    "weight_invalid": f"sample_weight is neither 0 nor in [{WEIGHTS[0]:g}, {WEIGHTS[1]:g}]",
 }
 
 WHOLE_RESULT = "from_rows takes the whole result of what sql_query, or lightfair sql, wrote"
@@ -103,10 +91,10 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
     if not decided:
         _check_thresholds(columns["threshold"], data)
     ties = _numbers(columns, "ties", 0, count, whole=True)
-    label = np.where(data.label < 0, UNLABELED, data.label)
+    label = np.where(data.label < 0, nodes.UNLABELED, data.label)
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + label
     points, cells = _points_and_cells(columns, terms.clip, stratum, count, weight, weight_sq)
-    points, cells = settled(len(data.groups), terms.clip, points, cells)
+    points, cells = nodes.settled(len(data.groups), terms.clip, points, cells)
     return ScoreTable(
         data.groups,
         terms.clip,
@@ -133,7 +121,7 @@ def _check_totals(columns: Columns, count: Floats) -> None:
             )
     for fault, message in FAULTS.items():
         if invalid := int(_numbers(columns, fault, 0, whole=True).max()):
-            raise ValueError(message.format(invalid))
+            raise ValueError(f"{message} in {invalid} rows; repair or drop them")
 
 
 def _check_thresholds(values: list[Any], data: ScoreData) -> None:
@@ -149,27 +137,27 @@ def _check_thresholds(values: list[Any], data: ScoreData) -> None:
 
 def _points_and_cells(
     columns: Columns, clip: float, stratum: Any, count: Floats, weight: Floats, weight_sq: Floats
-) -> tuple[Points, Cells]:
+) -> tuple[nodes.Points, nodes.Cells]:
     """Rows of the result as points or cells.
 
     The logit of a point is NumPy's, so that it is that of a table of arrays to the last digit.
     """
     is_point = np.array([not is_missing(value) for value in columns["point"]])
-    score = _numbers(columns, "point", 0, 1, where=is_point)
-    check_edges(score[is_point], clip)
-    low, high = clip_bounds(clip) / CELL_WIDTH
-    cell = _numbers(columns, "cell", low - 2, high + 1, whole=True, where=~is_point)
+    score = _numbers(columns, "point", 0, 1, at=is_point)
+    nodes.check_edges(score[is_point], clip)
+    low, high = nodes.clip_bounds(clip) / nodes.CELL_WIDTH
+    cell = _numbers(columns, "cell", low - 2, high + 1, whole=True, at=~is_point)
     powers = []
     for j in (1, 2, 3):
         for name, mass in (("power", count), ("weight_power", weight)):
-            most = mass * (0.5 * CELL_WIDTH) ** j + ROUNDING * (mass + 1.0)
-            powers.append(_numbers(columns, f"{name}{j}", -most, most, where=~is_point))
-    labeled = stratum % 3 != UNLABELED
+            most = mass * (0.5 * nodes.CELL_WIDTH) ** j + ROUNDING * (mass + 1.0)
+            powers.append(_numbers(columns, f"{name}{j}", -most, most, at=~is_point))
+    labeled = stratum % 3 != nodes.UNLABELED
     powers = [np.where(labeled, *pair) for pair in zip(powers[::2], powers[1::2], strict=True)]
     sums = (count, weight, weight_sq)
     points = (stratum, logit_of(np.where(is_point, score, 0.5), clip), *sums)
     cells = (stratum, cell.astype(np.int64), *sums, *powers)
-    return Points(*(v[is_point] for v in points)), Cells(*(v[~is_point] for v in cells))
+    return nodes.Points(*(v[is_point] for v in points)), nodes.Cells(*(v[~is_point] for v in cells))
 
 
 def _records(rows: Iterable[Any]) -> list[dict[str, Any]]:
@@ -203,7 +191,7 @@ def _terms(records: list[dict[str, Any]]) -> Terms:
         )
     try:
         terms = Terms(**json.loads(str(text)))
-        check_clip(terms.clip)
+        nodes.check_clip(terms.clip)
         if all(isinstance(name, str) for name in terms.attributes):
             return terms
         raise TypeError
@@ -217,19 +205,18 @@ def _numbers(
     columns: Columns,
     name: str,
     low: Any = 0,
-    high: Any = math.inf,
-    *,
+    high: Any = np.inf,
     whole: bool = False,
-    where: Any = True,
+    at: Any = True,
 ) -> Floats:
-    """A column as float64, 0 elsewhere than `where`; ValueError unless finite and within bounds."""
+    """A column as float64, 0 elsewhere than `at`; ValueError unless finite and within bounds."""
     values = [number_of(value) for value in columns[name]]
     array = np.array([math.nan if value is None else value for value in values], np.float64)
     good = (array >= low) & (array <= high) & np.isfinite(array)
     if whole:
         good &= (array == np.floor(array)) & (array <= 2**53)
-    good |= ~np.array(where)
+    good |= ~np.array(at)
     if not good.all():
         value, kind = columns[name][int(np.argmin(good))], "whole numbers" if whole else "numbers"
         raise ValueError(f"{name} must hold {kind} in its range; got {show(value)}; {WHOLE_RESULT}")
-    return np.where(where, array, 0.0)
+    return np.where(at, array, 0.0)
