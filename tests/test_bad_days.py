@@ -121,6 +121,7 @@ REFUSED = {
     "thousands": (ROWS.replace("0.7", '"1,000.5"').encode(), "got '1,000.5' at row 3"),
     "thousands, semicolons": (ROWS.replace(",", ";").replace("0.7", "1,000.5").encode(), "1,000.5"),
     "underscores": (ROWS.replace("0.7", "0_7").encode(), "got '0_7' at row 3"),
+    "short and empty lines": (ROWS.encode() + b",\n", "cells in each line .*, 3; got 2 in line 6"),
     "short lines": (ROWS.encode() + b"1,0.5\n", "cells in each line as in its header, 3; got 2 in"),
     "long lines": (ROWS.encode() + b"1,0.5,A,\n", "as in its header, 3; got 4 in line 6"),
     "empty cells": (ROWS.encode() + b",,\n", r"y_score has 1 missing value \(row 4\)"),

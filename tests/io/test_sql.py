@@ -242,7 +242,7 @@ def test_invalid_rows_are_reported(engine):
     columns = draw(10, 200, score=("double", np.linspace(0.01, 0.99, 200)))
     roles = {"sample_weight": "weight", "clip": 0.0}
     for name, values, message in (
-        ("weight", [None, NAN, -1.0, 1e101, 1e-101], "sample_weight is neither 0 nor in .* in 5 rows; repair or"),
+        ("weight", [None, NAN, -1.0, 1e101, 1e-101], "neither 0 nor in .* in 5 rows; repair"),
         ("score", [1.5, -0.25], r"y_score lies outside of \[0, 1\] in 2 rows"),
         ("score", [None, NAN], "y_score is missing in 2 rows; repair or drop them"),
     ):
