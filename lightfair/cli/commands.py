@@ -215,7 +215,7 @@ def summarize(arguments: argparse.Namespace) -> Answer:
 
 
 def sql(arguments: argparse.Namespace) -> Answer:
-    r"""Print the query that makes a table where the rows are.
+    r"""Print the SQL query that summarizes rows in a database.
 
     usage: lightfair sql --dialect NAME --table NAME --label COL --score COL
                          --group COL [options]

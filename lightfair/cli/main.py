@@ -37,7 +37,7 @@ from .terminal import say
 
 # the docstring of this module is the help of `lightfair`, and that of a command is its help
 
-FILE = "rows: CSV with a header, gzipped or not, Parquet, Arrow; several are added up"
+FILE = "rows: CSV with a header, gzipped or not, Parquet, Arrow"
 TABLE = "; or a table that summarize wrote; - is standard input"
 
 
@@ -123,7 +123,7 @@ def make_parsers() -> tuple[Parser, dict[str, Parser]]:
             epilog=f"examples:{examples}",
         )
         if command not in ("sql", "demo"):
-            help_text = FILE + TABLE * (command in TABLES.split())
+            help_text = FILE + TABLE * (command in TABLES.split()) + "; several are added up"
             one.add_argument_group("files").add_argument(
                 "file", nargs="*", metavar="FILE", help=help_text
             )

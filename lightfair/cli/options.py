@@ -96,8 +96,8 @@ TABLES = "assess plan threshold summarize"  # their FILE may be a table
 READS = f"{TABLES} sql"
 ROWS = f"{READS} compare"
 FITS = "assess plan compare threshold demo"
-CUT = "scores from it on are positive (0.5); repeat GROUP=NUMBER to set one per group"
-MODEL_CUT = "scores from it on are positive (0.5); repeat COL=NUMBER to set one per model"
+CUT = "scores of at least NUMBER are positive (0.5); repeat GROUP=NUMBER to set one per group"
+MODEL_CUT = "scores of at least NUMBER are positive (0.5); repeat COL=NUMBER to set one per model"
 CUTS = f"{CUT}, NUMBER to compare several; all compares a grid"
 METRICS = (
     "one or more of accuracy, tpr, fpr, selection_rate (the default is these four), tnr, fnr, "
@@ -119,13 +119,15 @@ DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
 
 OPTIONS = {  # by their headings in the help
     "database": (
-        Option("dialect", "duckdb|spark|postgres|bigquery", "sql", "of the query", required=True),
+        Option(
+            "dialect", "duckdb|spark|postgres|bigquery", "sql", "of the database", required=True
+        ),
         Option("table", "NAME", "sql", "table or view, as catalog.schema.name", required=True),
     ),
     "columns and rows": (
-        Option("label", "COL", ROWS, "labels; empty, NA, NULL = unlabeled", "y_true"),
-        Option("score", "COL", READS, "scores in [0, 1]", "y_score"),
-        Option("score", "COL ...", "compare", "scores of a model in [0, 1]; repeat it", "y_score"),
+        Option("label", "COL", ROWS, "column of labels; empty, NA or NULL: no label", "y_true"),
+        Option("score", "COL", READS, "column of scores in [0, 1]", "y_score"),
+        Option("score", "COL ...", "compare", "column of scores, one per model", "y_score"),
         Option(
             "group", "COL ...", ROWS, "attribute; repeat it to cross several", "sensitive_features"
         ),
@@ -180,7 +182,7 @@ OPTIONS = {  # by their headings in the help
     ),
     "model and sampler": (
         Option("family", "beta|llo|temperature", FITS, "calibration curve (beta)"),
-        Option("no-hierarchical", "", FITS, "separate priors", "hierarchical", const=False),
+        Option("no-hierarchical", "", FITS, "groups share no prior", "hierarchical", const=False),
         Option("nested", "", "assess plan threshold demo", NESTED, "hierarchical", const="nested"),
         Option("no-nested", "", "compare", "groups and models share a prior", "hierarchical"),
         Option("no-trust", "", FITS, "no deviations from the curve", "trust", const=False),
