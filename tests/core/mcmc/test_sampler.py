@@ -21,7 +21,7 @@ from lightfair.core.mcmc.jit import available, compiles
 from lightfair.core.mcmc.moves import make_noise, pack, propose, sweep, unpack
 from lightfair.core.mcmc.sampler import take_draws, warm_up
 from lightfair.core.mcmc.surrogate import expand, log_importance, marginal
-from lightfair.core.model.curve import FAMILIES, features
+from lightfair.core.model.curve import features
 from lightfair.core.model.likelihood import labeled_nodes, loglik
 from lightfair.core.model.regions import no_regions
 from lightfair.core.model.scales import Scales, curve_scales
@@ -60,7 +60,7 @@ def rows(seed, segments, count):
     return group, score, label
 
 
-def sample(seen, seed, *, scales=CURVE, chains=24, warmup=150, draws=400):
+def sample(seen, seed, *, scales=CURVE, chains=24, warmup=100, draws=250):
     start = warm_up(seen, scales, chains=chains, warmup=warmup, rng=np.random.default_rng(seed))
     return take_draws(start, draws)[1]
 
@@ -92,11 +92,18 @@ def both(monkeypatch, seen, seed, scales=CURVE):
 
 
 @needs_numba
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("sets, groups, cap", [(1, 1, math.inf), (3, 2, math.inf), (2, 3, 0.7)])
-def test_forms_agree(monkeypatch, family, sets, groups, cap, scales):
+@pytest.mark.parametrize(
+    "family, sets, groups, cap, count",
+    [
+        ("beta", 3, 2, math.inf, 60),
+        ("llo", 1, 1, math.inf, 60),
+        ("temperature", 2, 3, 0.7, 60),
+        ("beta", 1, 1, 5.0, 4000),  # a product of 4,000 factors overflows unless it is split
+    ],
+)
+def test_forms_agree(monkeypatch, family, sets, groups, cap, count, scales):
     size = {"groups": groups, "sets": sets}
-    seen = build(*rows(1, sets * groups, 60), family=family, cap=cap, scales=scales, **size)
+    seen = build(*rows(1, sets * groups, count), family=family, cap=cap, scales=scales, **size)
     (plain, mine), (fast, theirs) = both(monkeypatch, seen, 2, scales)
     for x, y in zip(mine, theirs, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
@@ -183,7 +190,7 @@ def test_proposals_carry_their_weight(scales):
         far = np.concatenate([mu, psi.ravel()]) - mean
         proposal = -0.5 * far @ np.linalg.solve(covariance, far)
         proposal -= 0.5 * np.linalg.slogdet(covariance)[1]
-        # level is log prior less log mixture
+        # log importance at value 0 is log prior less log mixture
         proposal -= 0.5 * ((sigma / scales.sd) ** 2).sum()
         proposal -= naive.log_importance(
             sigma, 0.0, surrogate.centre[0], surrogate.width[0], scales
@@ -228,6 +235,29 @@ def test_states_keep_their_own_books(monkeypatch, form, scales):
 
 
 # Runs
+
+
+def test_steps_adapt():
+    """From a step 30 times too long, warm-up reaches the target acceptance rates."""
+    seen = build(*rows(70, 2, 60), groups=2)
+    start = warm_up(seen, CURVE, chains=8, warmup=0, rng=np.random.default_rng(71))
+    long = start._replace(step=type(start.step)(*(30.0 * step for step in start.step)))
+    assert take_draws(long, 40)[0].accepted.psi.max() < 0.1
+    now = sampler.warmed(long, 200, sampler._run, sampler._adapted, lambda now, _: now, None)
+    rates = take_draws(now, 200)[0].accepted
+    for rate in (rates.psi, rates.translation, rates.sigma):
+        assert (rate > 0.2).all() and (rate < 0.6).all()
+
+
+def test_starts_are_overdispersed():
+    """Chains without labels start with 1.5 times the standard deviations of the prior."""
+    none = build([], [], [], groups=1)
+    start = warm_up(none, CURVE, chains=4000, warmup=0, rng=np.random.default_rng(72))
+    state = unpack(start.packed, 1, CURVE)
+    ratio = state.mu[0].std(axis=0) / CURVE.location(CURVE.sd)
+    np.testing.assert_allclose(ratio, 1.5, rtol=0.05)
+    far = (state.psi[0, :, 0] - state.mu[0]) / CURVE.spread(state.sigma[0])
+    np.testing.assert_allclose(far.std(axis=0), 1.5, rtol=0.05)
 
 
 def test_same_seed_same_bits(scales):
@@ -280,20 +310,20 @@ def test_draws_in_small_blocks(monkeypatch):
 
 def test_progress_of_warm_up():
     seen = build(*rows(23, 1, 10), groups=1)
-    told = []
+    calls = []
     warm_up(
         seen,
         CURVE,
         chains=1,
         warmup=25,
         rng=np.random.default_rng(0),
-        progress=lambda *done: told.append(done),
+        progress=lambda *done: calls.append(done),
     )
-    assert told[-1] == (25, 25)
-    assert told == sorted(set(told))
+    assert calls[-1] == (25, 25)
+    assert calls == sorted(set(calls))
 
 
-@pytest.mark.parametrize("warmup", [0, 1, 2, 5, 11])
+@pytest.mark.parametrize("warmup", [0, 1, 11])
 def test_short_warm_up_is_finite(warmup, scales):
     seen = build(*rows(24, 2, 20), groups=2, scales=scales)
     draws = sample(seen, 25, scales=scales, chains=1, warmup=warmup, draws=5)
@@ -313,10 +343,9 @@ def test_short_warm_up_is_finite(warmup, scales):
         ([1.0] * 600, [0, 1] * 300),
     ],
 )
-@pytest.mark.parametrize("clip", [0.01, 1e-9])
-def test_hard_evidence_gives_finite_draws(score, label, clip, scales):
+def test_extreme_labels_give_finite_draws(score, label, scales):
     group = np.arange(len(score)) % 2
-    seen = build(group, score, label, groups=2, clip=clip, scales=scales)
+    seen = build(group, score, label, groups=2, clip=1e-9, scales=scales)
     draws = sample(seen, 26, scales=scales, chains=2, warmup=60, draws=60)
     assert all(np.isfinite(x).all() for x in draws)
     assert (draws.sigma > 0).all()
@@ -355,8 +384,7 @@ def test_parameter_without_feature_follows_its_prior(family, free):
     assert_close(moments(draws.psi[0, ..., 1, free]), np.array([0.0, wanted]))
 
 
-@pytest.mark.parametrize("family, other", [("beta", (1, 0, 2)), ("llo", (0, 1, 2))])
-def test_swapping_classes_swaps_a_and_b_and_negates_c(family, other):
+def test_swapping_classes_swaps_a_and_b_and_negates_c(family="beta", other=(1, 0, 2)):
     group, score, label = rows(30, 2, 80)
     ours = sample(build(group, score, label, groups=2, family=family), 31)
     theirs = sample(build(group, 1 - score, 1 - label, groups=2, family=family), 32)
@@ -366,17 +394,16 @@ def test_swapping_classes_swaps_a_and_b_and_negates_c(family, other):
     assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0][..., other]))
 
 
-def test_relabeling_groups_permutes_them(scales):
+def test_relabeling_groups_permutes_them():
     group, score, label = rows(33, 3, 80)
     order = np.array([2, 0, 1])
-    options = {"groups": 3, "scales": scales}
-    ours = sample(build(group, score, label, **options), 34, scales=scales)
-    theirs = sample(build(order[group], score, label, **options), 35, scales=scales)
+    ours = sample(build(group, score, label, groups=3), 34)
+    theirs = sample(build(order[group], score, label, groups=3), 35)
     assert_close(moments(ours.psi[0]), moments(theirs.psi[0][..., order, :]))
     assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0]))
 
 
-def test_batch_equals_each_data_set_alone(scales):
+def test_batch_equals_each_data_set_alone(scales=CURVE):
     first, second = rows(36, 2, 40), rows(37, 2, 90)
     joined = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
     joined[0][40:] += 2

@@ -114,7 +114,7 @@ def test_without_likelihood_sigma_is_free(scales):
     np.testing.assert_allclose(value, value[0, 0], rtol=1e-12)
 
 
-def test_level_equals_naive(scales):
+def test_log_importance_equals_naive(scales):
     surrogate, sigma = random_surrogate(10, scales), random_sigma(11, scales)
     value = np.random.default_rng(12).normal(size=(2, 4))
     got = log_importance(sigma, value, surrogate, scales)
@@ -126,7 +126,7 @@ def test_level_equals_naive(scales):
             np.testing.assert_allclose(got[r, i], wanted, rtol=1e-12)
 
 
-def test_sigma_is_proposed_from_the_density_in_level(scales):
+def test_sigma_is_proposed_from_the_density_in_log_importance(scales):
     # E_proposal[prior / proposal] = 1 and E_proposal[sigma prior / proposal] = prior mean
     surrogate = random_surrogate(13, scales, sets=1)
     rng = np.random.default_rng(14)
@@ -159,7 +159,7 @@ def test_walk_shape_is_a_root_of_the_covariance_given_mu(scales):
         np.testing.assert_allclose(root[r, g] @ root[r, g].T, wanted, rtol=1e-7, atol=1e-10)
 
 
-def test_shift_shape_is_a_root_of_the_covariance_of_a_common_shift(scales):
+def test_translation_shape_is_a_root_of_the_covariance_of_a_translation(scales):
     surrogate = random_surrogate(18, scales)
     root = translation_shape(surrogate, scales)
     for r in range(2):
@@ -261,7 +261,7 @@ def test_no_labels_give_a_flat_surrogate(family, scales):
 
 @pytest.mark.parametrize("positive", [0.0, 1.0])
 @pytest.mark.parametrize("clip", [1e-12, 0.01])
-def test_expansion_of_extreme_evidence_is_usable(positive, clip, scales):
+def test_expansion_of_extreme_labels_is_usable(positive, clip, scales):
     score = np.array([0.0, 0.0, 0.3, 1.0, 1.0])
     nodes = features(logit_of(score, clip), "beta")
     label = np.full(5, 100.0 * positive)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import numpy as np
@@ -302,7 +301,8 @@ def test_a_mass_at_a_loose_bound_is_not_held_to_be_sure():
         metrics="accuracy",
         clip=0.49,
         rng=1,
-        draws=200,
+        chains=4,
+        draws=100,
     )
     assert abs(result.metric("accuracy", "a").mean - 0.5) < 0.1
 
@@ -345,11 +345,10 @@ def assert_close(x, y, errors=4.0):
     assert (distance < errors).all(), distance
 
 
-@pytest.mark.parametrize("labels", [60, 400])
-def test_full_trust_is_the_calibration(labels):
-    rows = lf.simulate(2000, labels, rng=8)
+def test_full_trust_is_the_calibration():
+    rows = lf.simulate(2000, 60, rng=8)
     metrics = ["accuracy", "tpr", "fpr"]
-    options = {"metrics": metrics, "draws": 400, "warmup": 200, "target": "expected"}
+    options = {"metrics": metrics, "draws": 300, "warmup": 150, "target": "expected"}
     full = ask(rows, trust=Trust(omega_sd=1e-6, tau_sd=1e-6), **options)
     plain = ask(rows, trust=False, rng=2, **{**options})
     assert full.posterior.regions.names == ("jump", "bend", "bend", "bend", "bend")
@@ -441,7 +440,7 @@ def test_misfit_is_learned():
     bent = np.where(label < 0, -1, rng.random(3000) < np.where(score == 0.6, 0.1, score))
     group = rng.choice(["A", "B"], 3000)
     assert table.groups == ("A", "B")
-    options = {"draws": 200, "warmup": 150, "rng": 1}
+    options = {"chains": 4, "draws": 100, "warmup": 100, "metrics": "accuracy", "rng": 1}
     fits, bends = (
         lf.assess(y, score, sensitive_features=group, **options).posterior.omega.mean()
         for y in (label, bent)
@@ -452,26 +451,10 @@ def test_misfit_is_learned():
 # assess with trust
 
 
-def as_json(result):
-    return json.dumps(result.to_dict(), allow_nan=False)
-
-
-def test_same_seed_same_bytes(rows):
-    one, two, other = ask(rows), ask(rows), ask(rows, rng=2)
-    assert as_json(one) == as_json(two) != as_json(other)
-    np.testing.assert_array_equal(one.posterior.psi, two.posterior.psi)
-    assert str(one) == str(two)
-
-
-def test_settings_record_trust(rows):
-    assert ask(rows).to_dict()["settings"]["trust"] == Trust().to_dict()
-    assert ask(rows, trust=False).to_dict()["settings"]["trust"] is None
-    given = Trust(omega_sd=0.2)
-    assert ask(rows, trust=given).to_dict()["settings"]["trust"] == given.to_dict()
-
-
 def test_shapes_of_the_posterior(rows):
-    posterior = ask(rows).posterior
+    result = ask(rows, trust=Trust(omega_sd=0.2))
+    assert result.to_dict()["settings"]["trust"] == Trust(omega_sd=0.2).to_dict()
+    posterior = result.posterior
     taken = posterior.phi.shape[1]
     columns = len(posterior.regions.names)
     assert posterior.deviations.shape == (4, taken, 2, columns)
@@ -479,13 +462,15 @@ def test_shapes_of_the_posterior(rows):
     assert posterior.sigma.shape == posterior.mu.shape == (4, taken, 3)
     np.testing.assert_array_equal(posterior.psi[..., :3], posterior.phi)
     np.testing.assert_array_equal(posterior.psi[..., 3:], posterior.deviations)
-    plain = ask(rows, trust=False).posterior
+    off = ask(rows, trust=False)
+    assert off.to_dict()["settings"]["trust"] is None
+    plain = off.posterior
     assert plain.deviations.shape[2:] == (2, 0)
     assert plain.omega is None and plain.tau is None
 
 
 @pytest.mark.skipif(not available(), reason="numba is absent")
-@pytest.mark.parametrize("options", [{}, {"hierarchical": False}, {"log_odds_cap": 0.8}])
+@pytest.mark.parametrize("options", [{}, {"hierarchical": False, "log_odds_cap": 0.8}])
 def test_compiled_and_plain_agree(rows, monkeypatch, options):
     score = np.where(np.arange(400) % 9 == 0, 0.0, rows.y_score)
     results = []
@@ -500,15 +485,13 @@ def test_compiled_and_plain_agree(rows, monkeypatch, options):
         np.testing.assert_allclose(one, two, rtol=1e-6, atol=0.02)  # rows of a sample are whole
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family, target", [*zip(FAMILIES, TARGETS, strict=True)])
 def test_families_and_targets(rows, family, target):
     result = ask(rows, family=family, target=target, metrics=lf.METRICS)
     for name in lf.METRICS:
         low, high = as_metric(name).bounds
         assert ((result.draws(name) >= low) & (result.draws(name) <= high)).all()
     assert (result.posterior.deviations.std(axis=(0, 1)) > 0.0).all()
-    as_json(result)
 
 
 def test_groups_that_share_nothing_have_an_omega_each(rows):
@@ -530,19 +513,18 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("hierarchical", [True, False])
 @pytest.mark.parametrize("case", CASES)
-def test_situations(rows, case, hierarchical):
-    result = ask(CASES[case](rows), hierarchical=hierarchical, metrics=["accuracy", "base_rate"])
+def test_situations(rows, case):
+    shared = case not in ("no labels", "a mass")
+    result = ask(CASES[case](rows), hierarchical=shared, metrics=["accuracy", "base_rate"])
     posterior = result.posterior
     assert np.isfinite(posterior.psi).all() and (posterior.omega > 0.0).all()
     estimate = result.metric("base_rate", result.groups[0])
     assert 0.0 < estimate.mean < 1.0
-    as_json(result)
 
 
 def test_no_labels_leave_omega_and_tau_to_their_priors(rows):
-    result = ask(CASES["no labels"](rows), draws=400, warmup=200)
+    result = ask(CASES["no labels"](rows), draws=300, warmup=100, metrics="accuracy")
     for draws, scale in (
         (result.posterior.omega, Trust().omega_sd),
         (result.posterior.tau, Trust().tau_sd),
