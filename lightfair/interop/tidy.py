@@ -156,8 +156,8 @@ def rows(result: Any) -> list[Row]:
     A 0.384 True
     B 0.471 True
     """
-    names, found = _tidy(result)
-    return [{name: row.get(name) for name in names} for row in found]
+    names, table = _tidy(result)
+    return [{name: row.get(name) for name in names} for row in table]
 
 
 def columns(result: Any) -> dict[str, type]:
@@ -286,9 +286,9 @@ def of_assessment(result: Assessment) -> Iterator[Row]:
         of |= {name: check[name] for name in ("metric", "relation", "within", "prob")}
         pairs = _with_rest(check["pairs"], check["pairs_left_out"], "likelier within")
         yield from _walk({"check": check, "check_pair": pairs}, of)
-    found = values["simultaneous"] or {"intervals": [], "left_out": []}
-    for entry in found["intervals"] + found["left_out"]:
-        of = {**common, **at[entry["metric"]], "prob": found["prob"]}
+    joint = values["simultaneous"] or {"intervals": [], "left_out": []}
+    for entry in joint["intervals"] + joint["left_out"]:
+        of = {**common, **at[entry["metric"]], "prob": joint["prob"]}
         yield from _walk({"simultaneous": entry}, of)
 
 
@@ -331,9 +331,9 @@ def of_plan(plan: LabelPlan) -> Iterator[Row]:
     yield from _walk({"labels": labels, "shrinks_per_label": shrinks}, common)
 
 
-def of_search(found: FoundThresholds) -> Iterator[Row]:
+def of_search(search: FoundThresholds) -> Iterator[Row]:
     """Return the rows of a search for thresholds."""
-    values = found.to_dict()
+    values = search.to_dict()
     common = _common(values) | {"metric": values["metric"], "within": values["settings"]["epsilon"]}
     target = {"estimate": values["target"], "exact": True, "prob": None}
     own = {"group": values["reference"], "threshold": values["own"], **(values["wanted"] or {})}
@@ -366,16 +366,16 @@ def _with_rest(pairs: list[Row], left_out: int, why: str) -> list[Row]:
 
 def _walk(node: Row, of: Row) -> Iterator[Row]:
     """Rows of all entries below the keys of a node, by each method; `of` is what they share."""
-    for key, found in node.items():
+    for key, entries in node.items():
         if key == "marginals":
-            for margin in found:
+            for margin in entries:
                 levels = {
                     "marginal": margin["levels"],
                     "marginal_difference": margin["differences"],
                 }
                 yield from _walk(levels, {**of, "attribute": margin["attribute"]})
-        elif isinstance(found, (dict, list)):
-            for entry in found if isinstance(found, list) else [found]:
+        elif isinstance(entries, (dict, list)):
+            for entry in entries if isinstance(entries, list) else [entries]:
                 row = _row(entry, {**of, "quantity": QUANTITIES.get(key, key)})
                 yield row
                 yield from _methods(entry, {name: row.get(name) for name in PLACE})

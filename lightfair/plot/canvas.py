@@ -41,11 +41,11 @@ WHISKERS = 5  # of a curve without a band
 
 
 class Look(NamedTuple):
-    """Colour, marker, dashes, line width in points, and whether the marker is filled."""
+    """Colour, marker, dashes or "none", line width in points, and whether the marker is filled."""
 
     colour: str
     marker: str
-    dashes: tuple[float, tuple[float, ...]] = (0.0, ())
+    dashes: Any = (0.0, ())
     width: float = 1.8
     filled: bool = True
 
@@ -53,7 +53,7 @@ class Look(NamedTuple):
 LIGHTFAIR = Look(BLUE, "o", width=2.2)
 LABELS_ONLY = Look(VERMILLION, "s", (0, (3.5, 1.2)), 1.4, False)
 POWERED = Look(GREY, "^", (0, (1.0, 1.2)), 1.2, False)
-EXACT = Look(BLUE, "D")
+EXACT = Look(BLUE, "D", "none")
 GROUPS = (
     Look(BLUE, "o"),
     Look(VERMILLION, "s", (0, (5.0, 1.5))),
@@ -117,8 +117,8 @@ def check_in(argument: str, value: Any, known: Iterable[str]) -> str:
     """
     name, names = level_name(value), list(known)
     if name not in names:
-        some = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-        raise ValueError(f"{argument} must be one of {some}; got {name!r}{hint(name, names)}")
+        listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        raise ValueError(f"{argument} must be one of {listed}; got {name!r}{hint(name, names)}")
     return name
 
 
@@ -247,22 +247,22 @@ def draw_interval(
         ax.plot(mean, row, linestyle="none", label=name, zorder=4.0, **style(look))
 
 
-def handle(look: Look, *, line: bool = True, marker: bool = True) -> Line2D:
-    """Return the legend handle of a look."""
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], linestyle=look.dashes if line else "none", **style(look, marker=marker))
-
-
-def style(look: Look, *, marker: bool = True) -> dict[str, Any]:
+def style(look: Look, **changes: Any) -> dict[str, Any]:
     """Arguments of `plot` for a look, but for its dashes."""
     return {
         "color": look.colour,
         "linewidth": look.width,
-        "marker": look.marker if marker else "",
+        "marker": look.marker,
         "markersize": 5.5,
         "markerfacecolor": look.colour if look.filled else "none",
-    }
+    } | changes
+
+
+def handle(look: Look, **changes: Any) -> Line2D:
+    """Return the legend handle of a look."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], linestyle=look.dashes, **style(look, **changes))
 
 
 def patch(**options: Any) -> Patch:
@@ -289,8 +289,8 @@ def draw_curve(
     """
     centre, low, high = line
     known = np.flatnonzero(~np.isnan(centre))
-    options = style(look, marker=size <= BANDED and len(known) <= 12)
-    ax.plot(x, centre, linestyle=look.dashes, zorder=3.0, **options)
+    marker = look.marker if size <= BANDED and len(known) <= 12 else ""
+    ax.plot(x, centre, linestyle=look.dashes, zorder=3.0, **style(look, marker=marker))
     if not len(known):
         return
     if size <= BANDED:

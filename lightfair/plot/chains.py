@@ -187,11 +187,11 @@ def _summary(draws: Floats) -> str:
     undefined = float(np.isnan(draws).mean())
     if undefined:
         return f"undefined in {undefined:.1%} of them"
-    found = diagnose(draws)
-    if found.constant:
+    check = diagnose(draws)
+    if check.constant:
         return "the same in all of them"
-    ess = f"bulk ESS {found.ess_bulk:,.0f}, tail ESS {found.ess_tail:,.0f}"
-    return f"R-hat {found.rhat:.3f}, {ess}"
+    ess = f"bulk ESS {check.ess_bulk:,.0f}, tail ESS {check.ess_tail:,.0f}"
+    return f"R-hat {check.rhat:.3f}, {ess}"
 
 
 def parameters(result: Assessment) -> dict[str, Floats]:
@@ -200,15 +200,15 @@ def parameters(result: Assessment) -> dict[str, Floats]:
     NaN where a metric is undefined.
     """
     data = posterior_dict(result)
-    found = {}
+    named = {}
     for name, draws in data["posterior"].items():
         axes = [_numbered(data["coords"][axis]) for axis in data["dims"][name]]
         for place in itertools.product(*(range(len(axis)) for axis in axes)):
             labels = [axis[index] for axis, index in zip(axes, place, strict=True)]
             label = f"{name}[{', '.join(labels)}]" if labels else name
             at = (slice(None), slice(None), *place)
-            found[label] = draws[at]
-    return found
+            named[label] = draws[at]
+    return named
 
 
 def _numbered(names: list[str]) -> list[str]:
@@ -225,22 +225,22 @@ def choose_parameter(result: Assessment, parameter: str | None) -> tuple[str, Fl
     None is the one with the largest R-hat of those in the convergence check: under the nested prior
     mu and effects are not, as only their sums are identified.
     """
-    every = parameters(result)
+    all_parameters = parameters(result)
     if parameter is None:
         effects = result.posterior.effects
         loose = ("mu[", *(f"effect_{name}[" for name in effects)) if effects else ()
         checked = {
             name: draws
-            for name, draws in every.items()
+            for name, draws in all_parameters.items()
             if not name.startswith(loose) and not np.isnan(draws).any()
         }
         rhat = diagnose(np.stack([*checked.values()], axis=-1)).rhat
         parameter = [*checked][int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]
-    if parameter not in every:
+    if parameter not in all_parameters:
         import difflib
 
-        some = ", ".join(difflib.get_close_matches(str(parameter), every, 3, 0.0))
+        close = ", ".join(difflib.get_close_matches(str(parameter), all_parameters, 3, 0.0))
         raise ValueError(
-            f"parameter must be one of {len(every):,}, such as {some}; got {parameter!r}"
+            f"parameter must be one of {len(all_parameters):,}, such as {close}; got {parameter!r}"
         )
-    return parameter, every[parameter]
+    return parameter, all_parameters[parameter]

@@ -95,15 +95,15 @@ def posterior(
     reasons: dict[str, list[str]] = {}
     for row, name in enumerate(names):
         if base is None:
-            ours = result.metric(metric, name)
+            estimate = result.metric(metric, name)
         else:
-            ours = result.difference(metric, name, base)
-            text = probability(ours.prob_within(epsilon), exact=ours.exact)
+            estimate = result.difference(metric, name, base)
+            text = probability(estimate.prob_within(epsilon), exact=estimate.exact)
             canvas.write(ax, row, text, beside=True)
         labels, reason = _labels_only(result, metric, name, base)
         if reason is not None:
             reasons.setdefault(reason, []).append(name)
-        legend |= _draw_row(ax, row, ours, labels, (low, high), epsilon if base else 0.0)
+        legend |= _draw_row(ax, row, estimate, labels, (low, high), epsilon if base else 0.0)
     if base is not None:
         canvas.write(ax, -0.55, f"P(|.|<{epsilon:g})", beside=True)
         legend["practically fair"] = canvas.shade_near_zero(ax, epsilon)
@@ -139,21 +139,21 @@ def _labels_only(
 def _draw_row(
     ax: Axes,
     row: int,
-    ours: Estimate,
+    estimate: Estimate,
     labels: Floats | None,
     bounds: tuple[float, float],
     epsilon: float,
 ) -> dict[str, Any]:
     """Draw the densities of a row; return legend handles by label."""
     legend: dict[str, Any] = {}
-    draws = {"lightfair": ours.defined, "labels only": labels}
+    draws = {"lightfair": estimate.defined, "labels only": labels}
     foot, look = row + BASE, canvas.LABELS_ONLY
-    if ours.reason is not None:
-        canvas.write(ax, row, f"undefined: {ours.reason}", colour=canvas.BLUE)
+    if estimate.reason is not None:
+        canvas.write(ax, row, f"undefined: {estimate.reason}", colour=canvas.BLUE)
         del draws["lightfair"]
-    elif np.ptp(ours.defined) < EQUAL:
-        canvas.draw_interval(ax, foot, ours.mean, None, canvas.EXACT, "exact")
-        legend["exact"] = canvas.handle(canvas.EXACT, line=False)
+    elif np.ptp(estimate.defined) < EQUAL:
+        canvas.draw_interval(ax, foot, estimate.mean, None, canvas.EXACT, "exact")
+        legend["exact"] = canvas.handle(canvas.EXACT)
     curves = {
         name: density(values, bounds)
         for name, values in draws.items()
@@ -171,7 +171,7 @@ def _draw_row(
             legend[name] = canvas.patch(color=canvas.BLUE, alpha=0.4)
         else:
             ax.plot(x, edge, color=look.colour, linestyle=look.dashes, label=name, zorder=3.0)
-            legend[name] = canvas.handle(look, marker=False)
+            legend[name] = canvas.handle(look, marker="")
     return legend
 
 

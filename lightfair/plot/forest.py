@@ -143,18 +143,18 @@ def _forest(
             name, look = ("exact", canvas.EXACT) if exact else (name, look)
             ends = None if exact else one["interval"]
             canvas.draw_interval(ax, row, one["mean"], ends, look, name)
-            legend[name] = canvas.handle(look, line=not exact)
+            legend[name] = canvas.handle(look)
         elif not key:
             canvas.write(ax, row, f"undefined: {reason}", colour=look.colour)
         else:
             canvas.write(ax, row, DASH, colour=look.colour)
             notes.append(f"{DASH} {name}: {reason}")
-    truth = canvas.Look(str(ax.xaxis.label.get_color()), "|", width=1.6)
+    truth = canvas.Look(str(ax.xaxis.label.get_color()), "|", "none", 1.6)
     for row, entry in enumerate(entries):
         if entry.get("truth") is not None:
-            options = canvas.style(truth) | {"markersize": 19.0}
-            ax.plot(entry["truth"], row, linestyle="none", label="truth", zorder=3.0, **options)
-            legend["truth"] = canvas.handle(truth, line=False)
+            options = canvas.style(truth, markersize=19.0, label="truth")
+            ax.plot(entry["truth"], row, zorder=3.0, **options)
+            legend["truth"] = canvas.handle(truth)
     title, x, near = f"{metric} by group", metric, 0.0
     if differ:
         near = settings.epsilon

@@ -110,7 +110,7 @@ def curves(result: Assessment, group: int) -> list[tuple[Floats, Floats]]:
     cut = table.threshold
     cut = cut[table.groups[group]] if isinstance(cut, dict) else cut
     sides = [predicted >= 0] if cut is not None else [predicted == 0, predicted == 1]
-    found = []
+    pieces = []
     for side, mask in enumerate(sides):
         if not mask.any():
             continue
@@ -118,8 +118,8 @@ def curves(result: Assessment, group: int) -> list[tuple[Floats, Floats]]:
         score = np.unique(np.linspace(sigmoid(low), sigmoid(high), POINTS))
         logit = np.clip(np.log(score) - np.log1p(-score), low, high)
         above = (score >= cut).astype(int) if cut is not None else np.full(len(score), side)
-        found.append((score, rates(result, group, logit, above)))
-    return found
+        pieces.append((score, rates(result, group, logit, above)))
+    return pieces
 
 
 def rates(result: Assessment, group: int, logit: Floats, predicted: Any) -> Floats:
@@ -143,8 +143,8 @@ def rates(result: Assessment, group: int, logit: Floats, predicted: Any) -> Floa
 def _draw_labeled(ax: Axes, result: Assessment, name: str, look: canvas.Look) -> None:
     """Draw the labeled rows of a group, region by region."""
     check, settings = result.misfit, result.settings
-    mine = check.group == result.groups.index(name)
-    score, rows, positives = check.score[mine], check.rows[mine], check.positives[mine]
+    mask = check.group == result.groups.index(name)
+    score, rows, positives = check.score[mask], check.rows[mask], check.positives[mask]
     prior = settings.labels_only_prior
     ends = beta_binomial(positives, rows - positives, prior=prior, prob=settings.prob)
     ax.vlines(score, ends.low, ends.high, colors=look.colour, linewidth=1.0, zorder=3.5)
@@ -154,4 +154,4 @@ def _draw_labeled(ax: Axes, result: Assessment, name: str, look: canvas.Look) ->
         "edgecolor": look.colour,
         "linewidth": 1.2,
     }
-    ax.scatter(score, check.rate[mine], s=area, marker=look.marker, zorder=4.0, **face)
+    ax.scatter(score, check.rate[mask], s=area, marker=look.marker, zorder=4.0, **face)

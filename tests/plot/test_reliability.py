@@ -59,12 +59,12 @@ def test_scores_at_a_bound_have_a_rate_of_their_own():
 def test_labeled_rows_are_marks_by_their_number(two, ax):
     plot.calibration(two, "A", ax=ax)
     check = two.misfit
-    mine = check.group == 0
+    mask = check.group == 0
     (points,) = [one for one in ax.collections if isinstance(one, PathCollection)]
-    expected = np.column_stack([check.score, check.positives / check.rows])[mine]
+    expected = np.column_stack([check.score, check.positives / check.rows])[mask]
     np.testing.assert_allclose(points.get_offsets(), expected)
-    assert (np.argsort(points.get_sizes()) == np.argsort(check.rows[mine])).all()
-    ends = lf.beta_binomial(check.positives[mine], (check.rows - check.positives)[mine])
+    assert (np.argsort(points.get_sizes()) == np.argsort(check.rows[mask])).all()
+    ends = lf.beta_binomial(check.positives[mask], (check.rows - check.positives)[mask])
     np.testing.assert_allclose(segments(ax)[:, :, 1], np.column_stack([ends.low, ends.high]))
 
 
