@@ -162,7 +162,7 @@ REFUSED = {
 @pytest.mark.parametrize("content, message", REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(content, message):
     with pytest.raises(ValueError, match=message) as raised:
-        summary(content)
+        summary(content, chunk_rows=2)
     assert str(raised.value).startswith(("source ", "y_", "column ", "sensitive")), raised.value
     assert "\n" not in str(raised.value)
 

@@ -41,6 +41,7 @@ import numpy as np
 from ..core.data.messages import MISSING_LEVEL, level_name, show
 from ..core.data.nodes import CELL_WIDTH, EXACT_LIMIT, check_clip
 from ..core.data.rows import WEIGHTS, RowReader
+from .files import Columns
 
 
 class Dialect(NamedTuple):
@@ -164,24 +165,20 @@ def sql_query(
             "assess takes a list for the table that the query makes, of edges of its cells"
         )
     check_clip(clip)
-    if clip > 0.0 and 1.0 - clip == 1.0:
-        raise ValueError(f"clip must be 0, or so large that 1 - clip is below 1; got {clip!r}")
     features = sensitive_features
+    features = (features,) if isinstance(features, str) else tuple(features)
+    if not features:
+        raise ValueError("sensitive_features must name at least one column; got none")
+    Columns(y_true, y_score, features, y_pred, sample_weight).names  # noqa: B018, checks them
     terms = Terms(
         clip=float(clip),
         threshold=None if y_pred is not None else reader.cuts,
-        attributes=(features,) if isinstance(features, str) else tuple(features),
+        attributes=features,
         positive_label=positive_label,
         unlabeled=None if unlabeled is None else reader.labels.unlabeled,
         missing=missing,
         weighted=sample_weight is not None,
     )
-    if not terms.attributes:
-        raise ValueError("sensitive_features must name at least one column; got none")
-    roles = [y_true, y_score, *terms.attributes, *filter(None, (y_pred, sample_weight))]
-    for name in roles:
-        if roles.count(name) > 1:
-            raise ValueError(f"a column has one role; {show(name)} was given two")
     path = [table] if dialect == "duckdb" and "/" in table else table
     path = path.split(".") if isinstance(path, str) else list(path)
     if not path:

@@ -48,7 +48,7 @@ import numpy as np
 
 from ..core.data import table as core
 from ..core.data.groups import group_names
-from ..core.data.messages import Counts, lies_in, show
+from ..core.data.messages import Counts, show
 from ..core.data.nodes import CELL_WIDTH, Cells, Points, check_clip
 from ..core.data.rows import check_cuts
 from .intervals import from_attribute, to_attribute
@@ -255,12 +255,6 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
     if list(groups) != sorted(groups) or {len(values["attributes"])} != set(map(len, parts)):
         raise ValueError("groups must be sorted by name, each with a level of each attribute")
     check_clip(values["clip"])
-    threshold = values["threshold"]
-    cuts = threshold if isinstance(threshold, dict) else dict.fromkeys(groups, threshold)
-    if set(cuts) != set(groups) or not (
-        threshold is None or all(lies_in(cut, 0.0, 1.0) for cut in cuts.values())
-    ):
-        raise ValueError("threshold must lie in (0, 1), one for all groups or one for each of them")
     dropped, missing_as_group, ties = (int(values["counts"][name]) for name in COUNTS)
     if min(values["clipped"], dropped, missing_as_group, ties) < 0:
         raise ValueError("clipped and counts must not be negative")
@@ -276,7 +270,7 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
         cells=Cells(**_arrays("cells", values["cells"], Cells._fields, len(groups))),
         attributes=tuple(map(str, values["attributes"])),
         parts=parts,
-        threshold=threshold,
+        threshold=values["threshold"],
         weighted=bool(values["weighted"]),
         counts=Counts(
             dropped, missing_as_group, ties, tuple((name, tuple(levels)) for name, levels in merged)
