@@ -58,7 +58,6 @@ def expand(parser: Parser, command: str, words: Sequence[str]) -> list[str]:
     files = _words(path, FILES, values.pop("files", []))
     names = [word.partition("=")[0].replace("--", "", 1) for word in rest]
     given = {own[name].dest for name in names if name in own}
-    given |= {"output"} if "-o" in rest else set()
     options: list[str] = []
     for name, value in values.items():
         if own[name].dest not in given:

@@ -95,6 +95,11 @@ def test_bad_usage(arguments, message, fail):
     assert message in fail(*arguments.split(" "))
 
 
+def test_files_may_follow_a_repeated_option():
+    arguments = PARSERS["assess"].parse_args(["--group", "g", "x.csv", "y.csv", "--group=h"])
+    assert (arguments.file, arguments.sensitive_features) == (["x.csv", "y.csv"], ["g", "h"])
+
+
 def test_what_follows_two_hyphens_is_a_file(fail):
     assert "--label: no such file or directory" in fail(
         "assess", "--label", "y", "--score", "s", "--group", "g", "--", "--label"

@@ -34,6 +34,7 @@ def test_a_file_or_standard_output(name, ask, result, folder):
     assert written.startswith(BEGINS[name]) and written == report(result, name, *arguments)
     printed = ask(*arguments[:-1], "-")
     assert printed.startswith(BEGINS[name]) and len(printed) > len(written) - 200
+    assert not (folder / "-").exists()
 
 
 def test_several_formats_and_json(ask, result):
