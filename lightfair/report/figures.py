@@ -17,12 +17,12 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from io import BytesIO
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import plot
 from ..core.assessment import Assessment
 from ..core.metrics.definitions import is_built_in
 from ..core.values import counts_of
@@ -80,19 +80,14 @@ def of_assessment(result: Assessment) -> Pictures | None:
     """Return the figures of an assessment by section key; None without matplotlib."""
     if not available():
         return None
-    from .. import plot
-
-    settings = result.settings
-    pictures = {name: _metric(result, name) for name in settings.metrics}
-    if settings.thresholds is not None:
+    pictures = {name: _metric(result, name) for name in result.settings.metrics}
+    if result.settings.thresholds is not None:
         pictures["thresholds"] = [_thresholds(result, name) for name in counted_metrics(result)]
     rows = np.array([count["rows"] for count in counts_of(result)])
     chosen = [result.groups[i] for i in np.sort(np.argsort(-rows, kind="stable")[:CALIBRATED])]
-    text = "share of positive labels by score; line: model, marks: labeled rows"
+    text = "share of positive labels by score; line: model, marks: labeled rows."
     pictures["diagnostics"] = [
-        _picture(
-            HEIGHT, partial(plot.calibration, result, group), f"Calibration of {group}: {text}."
-        )
+        _picture(f"Calibration of {group}: {text}", HEIGHT, plot.calibration, result, group)
         for group in chosen
     ]
     if len(chosen) < len(rows):
@@ -113,68 +108,53 @@ def of_plan(plan: LabelPlan) -> Pictures | None:
     """Return the figure of a plan."""
     if not available():
         return None
-    from .. import plot
-
     caption = (
         f"Expected width of {100 * plan.prob:g} % intervals of {plan.metric} by number of extra "
         "labels; whiskers: two Monte Carlo standard errors."
     )
-    return {"plan": [_picture(HEIGHT, partial(plot.plan, plan), caption)]}
+    return {"plan": [_picture(caption, HEIGHT, plot.plan, plan)]}
 
 
 def of_comparison(result: ModelComparison) -> Pictures | None:
     """Return the figures of a comparison of models."""
     if not available():
         return None
-    from .. import plot
-
-    rows = (len(result.groups) + 1) * max(1.0, 0.5 * len(result.models))
+    names = result.settings.metrics
+    if len(result.groups) > MOST_ROWS:
+        return dict.fromkeys(names, [_omitted(result)])
+    height = plot.figure_size((len(result.groups) + 1) * max(1.0, 0.5 * len(result.models)))[1]
     text = f"of {' and '.join(result.models)}; lines: {_intervals(result)}, marks: means."
-    return {
-        name: [
-            _picture(
-                plot.figure_size(rows)[1], partial(plot.models, result, name), f"{name} {text}"
-            )
-            if len(result.groups) < MOST_ROWS
-            else _omitted(result)
-        ]
-        for name in result.settings.metrics
-    }
+    return {name: [_picture(f"{name} {text}", height, plot.models, result, name)] for name in names}
 
 
 def _metric(result: Assessment, name: str) -> list[Picture]:
     """The groups, their differences, and the posterior of the differences."""
-    from .. import plot
-
-    settings = result.settings
-    if len(result.groups) > MOST_ROWS:
+    settings, groups = result.settings, result.groups
+    if len(groups) > MOST_ROWS:
         return [_omitted(result)]
     marks = f"lines: {_intervals(result)}, marks: means"
     if name in settings.label_free:
         marks = "marks: exact values"
-    height = plot.figure_size(len(result.groups))[1]
-    pictures = [_picture(height, partial(plot.groups, result, name), f"{name} by group; {marks}.")]
-    others = [group for group in result.groups if group != settings.reference]
-    if not others or settings.reference is None:
+    height, minus = plot.figure_size(len(groups))[1], f"{name} minus that of {settings.reference}"
+    pictures = [_picture(f"{name} by group; {marks}.", height, plot.groups, result, name)]
+    if settings.reference is None:
         return pictures
-    height, minus = plot.figure_size(len(others))[1], f"{name} minus that of {settings.reference}"
+    deltas = [result.difference(name, group, settings.reference) for group in groups]
+    height = plot.figure_size(len(groups) - 1)[1]
     caption = f"{minus}; {marks}; on the right, the probability of a positive difference."
-    pictures.append(_picture(height, partial(plot.differences, result, name), caption))
-    deltas = [result.difference(name, group, settings.reference) for group in others]
-    if not all(delta.exact or delta.reason is not None for delta in deltas):
+    pictures.append(_picture(caption, height, plot.differences, result, name))
+    if any(not delta.exact and delta.reason is None and np.any(delta.draws) for delta in deltas):
         caption = (
             f"Posterior of {minus}; dark: less than {settings.epsilon:g} from 0, with its "
             "probability on the right."
         )
-        pictures.append(_picture(height, partial(plot.posterior, result, name), caption))
+        pictures.append(_picture(caption, height, plot.posterior, result, name))
     return pictures
 
 
 def _thresholds(result: Assessment, name: str) -> Picture:
-    from .. import plot
-
     caption = f"{name} of groups by threshold; bands: pointwise {_intervals(result)}."
-    return _picture(HEIGHT, partial(plot.thresholds, result, name), caption)
+    return _picture(caption, HEIGHT, plot.thresholds, result, name)
 
 
 def _omitted(result: Assessment | ModelComparison) -> Picture:
@@ -186,19 +166,18 @@ def _intervals(result: Assessment | ModelComparison) -> str:
     return f"{100 * result.settings.prob:g} % intervals"
 
 
-def _picture(height: float, draw: Callable[..., Any], caption: str) -> Picture:
-    """Draw a figure of a height in inches with `draw(ax=axes)`."""
+def _picture(caption: str, height: float, draw: Callable[..., Any], *arguments: Any) -> Picture:
+    """Draw a figure, of a height in inches, with a function of `plot`."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import AutoLocator
 
     with _style():
         figure, file = Figure(figsize=(WIDTH, height), layout="constrained"), BytesIO()
-        axes = draw(ax=figure.subplots())
+        axes = draw(*arguments, ax=figure.subplots())
         if isinstance(axes.xaxis.get_major_locator(), AutoLocator):
             axes.locator_params(axis="x", nbins=TICKS)
         figure.savefig(file, format="svg", metadata=METADATA, bbox_inches="tight", pad_inches=0.05)
-    svg = DIGITS.sub(rb"\1", file.getvalue())
-    source = base64.b64encode(svg).decode()
+    source = base64.b64encode(DIGITS.sub(rb"\1", file.getvalue())).decode()
     return Picture(f"data:image/svg+xml;base64,{source}", caption)
 
 

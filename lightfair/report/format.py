@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..core.data.messages import counted, number, one_line, probability
@@ -11,7 +11,7 @@ from ..core.metrics.estimate import Estimate
 from ..core.values import plain, summary
 from .document import Cell, Table
 
-Columns = dict[str, Callable[[dict[str, Any]], Cell]]
+Columns = dict[str, Callable[[Any], Cell]]  # cells of an entry, by column title
 
 TARGET_WORDS = {
     "expected": "the expected metric of these rows, given the calibration curves",
@@ -77,7 +77,7 @@ def probability_columns(epsilon: float) -> Columns:
     }
 
 
-def table_of(title: str, columns: Columns, entries: dict[str, dict[str, Any]]) -> Table:
+def table_of(title: str, columns: Columns, entries: Mapping[str, Any]) -> Table:
     """Return a table with a row per entry, by name, and a column per function of the entry."""
     rows = [(Cell(name), *(f(entry) for f in columns.values())) for name, entry in entries.items()]
     return Table((title, *columns), tuple(rows))

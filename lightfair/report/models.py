@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..core import __version__
@@ -11,7 +12,7 @@ from ..core.data.messages import counted, interval, number, probability
 from ..core.metrics.estimate import Estimate, direction_level
 from ..model_comparison import ModelComparison, data_values
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import estimate_cell, target_line
+from .format import Columns, estimate_cell, table_of, target_line
 from .provenance import definition, provenance_sections
 from .sections import capitalized, diagnostics_line, rows_table, warning_summary, warnings_section
 
@@ -177,17 +178,13 @@ def _tables(
     of_pair: Callable[..., Cell],
 ) -> list[Table]:
     """Tables of the models and of their differences by group; one table for two models."""
-    pairs = [(two, one) for one, two in itertools.combinations(result.models, 2)]
-    models = [[of_model(model, group) for model in result.models] for group in groups.values()]
-    deltas = [[of_pair(*pair, group) for pair in pairs] for group in groups.values()]
-    parts = [(result.models, models), (tuple(" minus ".join(pair) for pair in pairs), deltas)]
-    if len(pairs) == 1:
-        both = [[*one, *two] for one, two in zip(models, deltas, strict=True)]
-        parts = [(parts[0][0] + parts[1][0], both)]
-    return [
-        Table((head, *titles), tuple((Cell(n), *row) for n, row in zip(groups, rows, strict=True)))
-        for titles, rows in parts
-    ]
+    models: Columns = {model: partial(of_model, model) for model in result.models}
+    pairs: Columns = {
+        f"{two} minus {one}": partial(of_pair, two, one)
+        for one, two in itertools.combinations(result.models, 2)
+    }
+    parts = [models | pairs] if len(pairs) == 1 else [models, pairs]
+    return [table_of(head, columns, groups) for columns in parts]
 
 
 def _findings(result: ModelComparison, name: str) -> list[Paragraph]:

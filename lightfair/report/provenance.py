@@ -64,7 +64,7 @@ KNOWN_SELECTION = (
 )
 
 LIMITS = (
-    "Selected labels: no number here can prove that the labeled rows are a random sample.",
+    "Non-random labels: no number here can prove that the labeled rows are a random sample.",
     "Warnings: resolve what they name before using a number.",
     "Few labels: results are then driven by the prior, which assumes roughly calibrated scores and "
     "similar groups. If doubling the prior scales changes an answer, it is prior-driven.",
