@@ -138,9 +138,9 @@ class ScoreTable:
         """
         if not isinstance(other, ScoreTable):
             return NotImplemented
-        _check_same("clip", self.clip, other.clip, "one clip")
-        _check_same("list of thresholds", self.cuts, other.cuts, "one list")
-        _check_same("attributes", self.attributes, other.attributes, "the same in one order")
+        _check_same("clip", self.clip, other.clip)
+        _check_same("list of thresholds", self.cuts, other.cuts)
+        _check_same("attributes", self.attributes, other.attributes)
         part_of = dict(zip(self.groups, self.parts, strict=True))
         for name, part in zip(other.groups, other.parts, strict=True):
             if part_of.setdefault(name, part) != part:
@@ -255,20 +255,16 @@ def _renumbered(part: Part, old: tuple[str, ...], new: tuple[str, ...]) -> Part:
     return part._replace(stratum=group * 6 + stratum % 6)
 
 
-def _check_same(what: str, one: Any, other: Any, way_out: str) -> None:
+def _check_same(what: str, one: Any, other: Any) -> None:
     if one != other:
-        raise ValueError(
-            f"tables add only when their {what} is the same; got {_listed(one)} and "
-            f"{_listed(other)}; build both with {way_out}"
-        )
+        got = f"{_listed(one)} and {_listed(other)}"
+        raise ValueError(f"tables add only when their {what} is the same; got {got}")
 
 
 def _listed(value: Any) -> str:
-    if value is None:
-        return "none (decisions were given)"
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {cut:g}" for name, cut in value.items())
-    return (", ".join(map(str, value)) or "none") if isinstance(value, tuple) else str(value)
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _merged_thresholds(
@@ -277,9 +273,9 @@ def _merged_thresholds(
     """Return the thresholds of a sum: those of both, equal for groups that are in both."""
     if isinstance(one, dict) and isinstance(other, dict):
         if any(other.get(name, cut) != cut for name, cut in one.items()):
-            _check_same("threshold", one, other, "one threshold of each group")
+            _check_same("threshold", one, other)
         return dict(sorted({**one, **other}.items()))
-    _check_same("threshold", one, other, "one threshold")
+    _check_same("threshold", one, other)
     return one
 
 
@@ -294,6 +290,6 @@ def _merged_designs(groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) -> 
         elif table.labeled:
             raise ValueError(
                 "tables add only when both know the label_prob of their labeled rows, or neither; "
-                "got one; build both with label_prob, 1 where all rows were labeled"
+                "got one; it is 1 where all rows were labeled"
             )
     return total
