@@ -56,6 +56,13 @@ def test_names_of_levels(g, groups):
     assert set(grouped(g, missing="drop").groups) == set(groups)
 
 
+def test_groups_are_sorted_by_name():
+    """That is not the order of their levels: a comma is greater than an exclamation mark."""
+    data = grouped([["x", "x!", "x", "x!"], ["a", "a", "b", "b"]])
+    assert data.groups == ("x!, a", "x!, b", "x, a", "x, b")
+    assert data.group.tolist() == [2, 0, 3, 1]
+
+
 def test_values_of_one_name_are_one_level_with_a_warning():
     data = grouped([1, "1", True, 2])
     assert data.groups == ("1", "2", "True")
@@ -113,6 +120,7 @@ def test_warnings_about_levels():
     assert codes(grouped(range(50), 50)) == ["real_valued_group"]
     assert codes(grouped([0.5, 1.5, 2.0], 3)) == ["real_valued_group"]
     assert codes(grouped([20, 30, 40, 50])) == []
+    assert codes(grouped([0.5, 1.5, 1.5], 3)) == []  # half of the levels have one row
     notes = dict(grouped({"g": ["Male", "NaN", "MALE ", "f"]}).notes)
     assert notes["blank_levels"].startswith("g has levels that read as missing: 'NaN'; they")
     assert "differ only in case or spaces: 'MALE ', 'Male'; if" in notes["alike_levels"]
