@@ -494,18 +494,9 @@ def _simulated(
     """
     contrasts, truths = forecast.contrasts, result.draws(metric)[..., 0].size
     at = np.linspace(0.0, truths - 1.0, refits).round().astype(np.int64)
-    splits = [forecast.split(number) for number in numbers]
-    by_group = forecast.shares is not None
-    widths = refitted_widths(
-        result,
-        metric,
-        np.array(splits),
-        contrasts.matrix,
-        at,
-        contrasts.prob,
-        rng,
-        by_group=by_group,
-    )
+    splits = np.array([forecast.split(number) for number in numbers])
+    labels = np.array(numbers, float)[:, None] if forecast.shares is None else splits
+    widths = refitted_widths(result, metric, contrasts, labels, at, rng)
     same = preposterior(result, metric, at, groups=contrasts.groups)
     ratio, error = np.ones(widths.shape[1:]), np.zeros(widths.shape[1:])
     for i, split in enumerate(splits):

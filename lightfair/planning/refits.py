@@ -23,6 +23,7 @@ from ..core.metrics.imputation import confusion_counts
 from ..core.model.curve import tie
 from ..core.model.likelihood import labeled_data
 from ..core.model.regions import trusted_scales
+from .contrasts import Contrasts
 from .forecast import Bins, count_metric, log_odds, unlabeled_parts
 
 if TYPE_CHECKING:
@@ -36,74 +37,53 @@ CHAINS, WARMUP, DRAWS = 2, 150, 250  # widths are within 1 to 2 % of those of lo
 def refitted_widths(
     result: Assessment,
     metric: str,
+    contrasts: Contrasts,
     splits: Floats,
-    contrasts: Floats,
     truths: Ints,
-    prob: float,
     rng: np.random.Generator,
-    *,
-    by_group: bool = False,
 ) -> Floats:
     """Return interval widths of contrasts of the groups' metrics in simulated data sets.
 
     Parameters
     ----------
     splits
-        float64 (P, G), increasing numbers of extra labels, by group.
-    contrasts
-        float64 (E, G).
+        Increasing numbers of extra labels: float64 (P, G), by group, or (P, 1), of random rows.
     truths
         int64 (R,), draws of the posterior, chains one after the other.
-    prob
-        Credible level.
-    by_group
-        Whether each group gets its number; else random rows of all groups get their sum.
 
     Returns
     -------
     float64 (R, P, E); NaN where the contrast is undefined in too many draws.
     """
     settings, of = result.settings, count_metric(result, metric)
-    tables = future_tables(result, splits, truths, rng, by_group=by_group)
+    tables = future_tables(result, splits, truths, rng)
     psi, jit = fit_tables(result, tables, rng)
-    widths = np.full((len(tables), len(contrasts)), np.nan)
+    options: Any = {"cap": settings.cap, "regions": result.posterior.regions, "jit": jit}
+    widths = np.full((len(tables), len(contrasts.pairs)), np.nan)
     for i, (curves, table) in enumerate(zip(psi, tables, strict=True)):
-        counts = confusion_counts(
-            curves,
-            table,
-            target=settings.target,
-            rng=rng,
-            cap=settings.cap,
-            regions=result.posterior.regions,
-            jit=jit,
-        )
+        counts = confusion_counts(curves, table, target=settings.target, rng=rng, **options)
         draws = theta(of, counts.drawn).reshape(-1, len(result.groups))
-        for e, contrast in enumerate(contrasts):
-            widths[i, e] = _width(draws[:, contrast != 0.0] @ contrast[contrast != 0.0], prob)
-    return widths.reshape(len(truths), len(splits), len(contrasts))
+        for e, row in enumerate(contrasts.matrix):
+            widths[i, e] = _width(draws[:, row != 0.0] @ row[row != 0.0], contrasts.prob)
+    return widths.reshape(len(truths), len(splits), -1)
 
 
 def future_tables(
-    result: Assessment,
-    splits: Floats,
-    truths: Ints,
-    rng: np.random.Generator,
-    *,
-    by_group: bool = False,
+    result: Assessment, splits: Floats, truths: Ints, rng: np.random.Generator
 ) -> list[ScoreTable]:
     """Return tables with simulated labels: truth by truth, and number by number in each."""
     parts = unlabeled_parts(result.table, result.posterior.regions)
     psi = result.posterior.psi.reshape(-1, *result.posterior.psi.shape[2:])[truths]
     odds = np.minimum(log_odds(psi, parts, result.posterior.regions), result.settings.cap)
-    pools = (
-        [parts.group == g for g in range(len(result.groups))] if by_group else [parts.group >= 0]
-    )
-    needs = np.rint(splits if by_group else splits.sum(axis=1, keepdims=True)).astype(np.int64)
+    pools = [parts.group == g for g in range(len(result.groups))]
+    if splits.shape[1] == 1:
+        pools = [parts.group >= 0]
+    needs = np.diff(np.rint(splits).astype(np.int64), axis=0, prepend=0)
     tables = []
     for rate in sigmoid(odds):
         left = np.rint(parts.rows).astype(np.int64)
         chosen, positive = np.zeros_like(left), np.zeros_like(left)
-        for need in np.diff(needs, axis=0, prepend=0):
+        for need in needs:
             new = np.zeros_like(left)
             for pool, size in zip(pools, need, strict=True):
                 if pool.any():

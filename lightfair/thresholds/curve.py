@@ -362,8 +362,8 @@ def grid(table: ScoreTable, most: int = MAX_GRID) -> Floats:
     below = np.cumsum(np.bincount(at, rows))[:-1]
     edges = cells[1:] * CELL_WIDTH
     if len(edges) > most:
-        wanted = (np.arange(most) + 1.0) / (most + 1.0) * rows.sum()
-        edges = edges[np.unique(np.abs(below[:, None] - wanted).argmin(axis=0))]
+        targets = (np.arange(most) + 1.0) / (most + 1.0) * rows.sum()
+        edges = edges[np.unique(np.abs(below[:, None] - targets).argmin(axis=0))]
     cuts = np.asarray(sigmoid(edges)) if len(edges) else np.array([0.5])
     cuts[cuts > 1.0 - table.clip - 1e-12] = 1.0 - table.clip
     if isinstance(table.threshold, float):

@@ -7,10 +7,9 @@ import pytest
 
 import lightfair as lf
 from lightfair.core.model.regions import regions
+from lightfair.planning.contrasts import contrasts_of
 from lightfair.planning.forecast import unlabeled_parts
 from lightfair.planning.refits import draw_rows, future_tables, labeled, refitted_widths
-
-DELTA = np.array([[-1.0, 1.0]])
 
 
 @pytest.mark.parametrize("name", ["result", "weighted"])
@@ -45,24 +44,23 @@ def test_rows_that_get_their_own_labels_make_the_table_of_these_labels():
             np.testing.assert_allclose(left, right, rtol=1e-12)
 
 
-@pytest.mark.parametrize("by_group", [False, True])
-def test_tables_of_one_truth_are_nested(result, by_group):
-    splits = np.array([[30.0, 10.0], [50.0, 60.0]])
+@pytest.mark.parametrize("splits", [[[40.0], [110.0]], [[30.0, 10.0], [50.0, 60.0]]])
+def test_tables_of_one_truth_are_nested(result, splits):
     rng = np.random.default_rng(1)
-    few, more = future_tables(result, splits, np.array([7]), rng, by_group=by_group)
+    few, more = future_tables(result, np.array(splits), np.array([7]), rng)
     known = [one.sums("rows")[..., :2] for one in (result.table, few, more)]
-    gained = [(one - known[0]).sum(axis=(1, 2)) for one in known[1:]]
-    assert [one.sum() for one in gained] == [40.0, 110.0]
-    assert not by_group or (np.array(gained) == splits).all()
+    gained = np.array([(one - known[0]).sum(axis=(1, 2)) for one in known[1:]])
+    assert gained.sum(axis=1).tolist() == [40.0, 110.0]
+    assert len(splits[0]) == 1 or (gained == splits).all()
     assert (known[0] <= known[1]).all() and (known[1] <= known[2]).all()
 
 
 def test_without_labels_the_widths_are_the_current_ones(result):
-    rng = np.random.default_rng(1)
-    found = refitted_widths(result, "tpr", np.zeros((1, 2)), DELTA, np.arange(24), 0.95, rng)
-    low, high = result.difference("tpr", "B", "A").interval(0.95)
-    error = found.std() / np.sqrt(found.size) + 0.03 * (high - low)  # of short and long chains
-    assert abs(found.mean() - (high - low)) < 3.0 * error
+    contrasts = contrasts_of(result, "tpr", "B", "A", 0.95)
+    truths, rng = np.arange(24), np.random.default_rng(1)
+    widths = refitted_widths(result, "tpr", contrasts, np.zeros((1, 1)), truths, rng)[..., 0]
+    error = widths.std() / np.sqrt(widths.size) + 0.03 * contrasts.width[0]  # of short chains
+    assert abs(widths.mean() - contrasts.width[0]) < 3.0 * error
 
 
 def test_billions_of_rows_are_drawn_from():
