@@ -103,24 +103,26 @@ def test_labels_only_agrees_with_the_truth_where_the_design_is_undone():
     everything = table(truth, score, group)
     names = ("accuracy", "tpr", "balanced_accuracy")
     true = {n: theta(n, everything.sums("weight")[..., :2]) for n in names}
-    found = {(n, used): [] for n in names for used in (False, True)}
+    errors = {(n, used): [] for n in names for used in (False, True)}
     covered = []
     for _ in range(40):
         label = np.where(rng.random(count) < prob, truth, -1)
         for used in (False, True):
-            mine = table(label, score, group, label_prob=prob if used else None)
+            sample = table(label, score, group, label_prob=prob if used else None)
             for name in names:
-                got = labels_only(name, *mine.labeled_sums(), prior=(1.0, 1.0), prob=0.95, rng=rng)
-                found[name, used].append(got.mean - true[name])
+                got = labels_only(
+                    name, *sample.labeled_sums(), prior=(1.0, 1.0), prob=0.95, rng=rng
+                )
+                errors[name, used].append(got.mean - true[name])
                 if used:
                     covered.append((got.low <= true[name]) & (true[name] <= got.high))
     for name in names:
         bias, error = (
-            np.mean(found[name, True]),
-            np.std(np.mean(found[name, True], axis=1)) / np.sqrt(40),
+            np.mean(errors[name, True]),
+            np.std(np.mean(errors[name, True], axis=1)) / np.sqrt(40),
         )
         assert abs(bias) < 4.0 * error + 0.005, name
-        assert abs(np.mean(found[name, False])) > 0.05, name
+        assert abs(np.mean(errors[name, False])) > 0.05, name
     assert np.mean(covered) > 0.9
 
 

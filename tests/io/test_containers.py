@@ -178,6 +178,12 @@ def test_columns_of_arrow_are_read_in_parts_and_slices():
             assert (got.groups, got.group.tolist()) == (expected.groups, expected.group.tolist())
 
 
+def test_nested_columns_are_errors():
+    for column in (pytest.importorskip("pyarrow").array, pytest.importorskip("polars").Series):
+        with pytest.raises(ValueError, match=r"must hold plain values; got \[1\] at row 0"):
+            read(g=column([[1], [2], [1], [2]]))
+
+
 def test_times_have_one_name():
     pd = pytest.importorskip("pandas")
     times = pd.to_datetime(["2020-01-02"] * 4)
@@ -204,6 +210,13 @@ def test_frames_in_chunks_add_up_and_come_back(threshold, tmp_path):
     names |= {"sample_weight": "w", "label_prob": "p"}
     got = lf.summarize(chunks, threshold=threshold, **names)
     whole.save(tmp_path / "table.json")
+    stored = whole.to_dict()
+    if whole.cuts:  # in a file the interval of the score is an attribute
+        assert stored["attributes"] == ["group", "score band"] and stored["cuts"] == threshold
+        assert stored["groups"][:2] == [["a", "0"], ["a", "1"]] and len(stored["groups"]) == 8
+        stored["groups"][-1] = ["b, c", "9"]
+        with pytest.raises(ValueError, match="must be numbers from 0 to 3"):
+            lf.ScoreTable.from_dict(stored)
     for table in (got, lf.load_table(tmp_path / "table.json")):
         assert (table.groups, table.cuts) == (whole.groups, whole.cuts)
         np.testing.assert_allclose(table.design, whole.design, rtol=1e-12)

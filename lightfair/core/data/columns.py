@@ -106,7 +106,7 @@ def _coded(name: str, values: Any, first: int) -> tuple[NDArray[np.int64], list[
     array = getattr(values, "array", values)
     if hasattr(array, "codes") and hasattr(array, "categories"):  # categorical of pandas
         return np.asarray(array.codes, dtype=np.int64), list(array.categories)
-    if hasattr(values, "dictionary_encode"):  # Arrow
+    if hasattr(values, "dictionary_encode") and not values.type.num_fields:  # Arrow, not nested
         encoded = values if hasattr(values.type, "index_type") else values.dictionary_encode()
         encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
         codes = encoded.indices.cast("int64").fill_null(-1)

@@ -66,8 +66,8 @@ def test_few_nodes_stay():
     key, logit, weight = nodes(4, count=ORDER)
     got = merge(key, logit, weight)
     order = np.lexsort((logit, key))
-    for ours, theirs in zip(got, (key, logit, weight), strict=True):
-        np.testing.assert_array_equal(ours, theirs[order])
+    for left, right in zip(got, (key, logit, weight), strict=True):
+        np.testing.assert_array_equal(left, right[order])
 
 
 def test_nothing_gives_nothing():
