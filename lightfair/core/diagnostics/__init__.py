@@ -1,1 +1,1 @@
-"""core/diagnostics."""
+"""Diagnostics: posterior predictive check, selection of labels by score, all warnings."""

@@ -41,8 +41,8 @@ def selection_z(table: ScoreTable) -> Floats:
     stratum, logit, rows = rows_on_axis(table)
     z = np.zeros((len(table.groups), 2))
     for group in range(len(table.groups)):
-        mine = stratum // 6 == group
-        score, labeled, count = logit[mine], stratum[mine] % 3 != UNLABELED, rows[mine]
+        here = stratum // 6 == group
+        score, labeled, count = logit[here], stratum[here] % 3 != UNLABELED, rows[here]
         distance = np.abs(mid_ranks(score, count)[0] - 0.5 * (count.sum() + 1.0))
         z[group] = rank_z(score, labeled, count), rank_z(distance, labeled, count)
     return z

@@ -126,7 +126,7 @@ def _reversed(table: ScoreTable) -> list[Note]:
     names = [
         name
         for index, name in enumerate(table.groups)
-        if rank_z(logit[mine := group == index], label[mine], count[mine]) < REVERSED_Z
+        if rank_z(logit[here := group == index], label[here], count[here]) < REVERSED_Z
     ]
     if not everywhere and not names:
         return []

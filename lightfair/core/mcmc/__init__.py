@@ -1,1 +1,1 @@
-"""core/mcmc."""
+"""MCMC: Gaussian surrogate, moves in NumPy and compiled, sampler, convergence, Posterior."""

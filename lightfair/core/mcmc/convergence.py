@@ -135,7 +135,7 @@ def gate(diagnosis: Diagnosis, *, rhat_limit: float = 1.01, ess_limit: float = 4
         reason = f"fewer than {MIN_DRAWS} draws a chain: R-hat and ESS are undefined"
         return Gate(None, None, None, False, reason)
     finite, defined = diagnosis.finite[moves], rhat < math.inf
-    high, few, rare = rhat > rhat_limit, bulk < ess_limit, tail < ess_limit
+    high, low_bulk, low_tail = rhat > rhat_limit, bulk < ess_limit, tail < ess_limit
     # printed numbers are rounded away from the limit, never onto it
     largest = math.ceil(round(float(rhat[defined].max(initial=0.0)) * 1e3, 6)) / 1e3
     least = [math.floor(ess.min(initial=1e9, where=defined)) for ess in (bulk, tail)]
@@ -143,8 +143,8 @@ def gate(diagnosis: Diagnosis, *, rhat_limit: float = 1.01, ess_limit: float = 4
         (~finite, "draws are not finite", ""),
         (finite & ~defined, "a chain is stuck", ""),
         (defined & high, f"R-hat is above {rhat_limit:g}", f" (largest {largest:g})"),
-        (defined & few, f"bulk ESS is below {ess_limit:g}", f" (smallest {least[0]})"),
-        (defined & rare, f"tail ESS is below {ess_limit:g}", f" (smallest {least[1]})"),
+        (defined & low_bulk, f"bulk ESS is below {ess_limit:g}", f" (smallest {least[0]})"),
+        (defined & low_tail, f"tail ESS is below {ess_limit:g}", f" (smallest {least[1]})"),
     ]
     total = diagnosis.constant.size
     reasons = [

@@ -1,39 +1,39 @@
-"""The nested prior: groups that are crossings of attributes borrow from those that share a level.
+"""The nested prior: crossed groups share information with groups that share a level.
 
 A group g is its levels (l_1, ..., l_K), one of each attribute. Each coordinate d of its curve is
 
     psi_gd = mu_d + sum_k effect_{k, l_k, d} + interaction_gd
     effect_kld ~ N(0, s_kd),   interaction_gd ~ N(0, s_0d)
 
-and mu has the prior of `model`. So a group of five labeled rows is told by the other groups of its
-levels where it is likely to be, and its own labels say how far it is from there. The prior of
-`model` has the interactions alone: there a small group is drawn to the mean of all.
+and mu has the plain prior (`model.curve`). So the other groups of its levels inform a group of five
+labeled rows. The plain prior has the interactions alone: there a small group is shrunk to the mean
+of all.
 
 The scales. Of log a, log b and c there is one sigma for each attribute and one for the
 interactions, half-normals with the scales of `Prior` over sqrt(K + 1): the variance of psi around
-mu is then what it is without effects. Two groups that share a level are a priori closer than there,
-groups that share none as far apart. Deviations (`trust`) have effects, too, but the data say little
-of them: all layers share tau, each has tau / sqrt(K + 1) for its scale. The deviation of a mass
-differs as c does. An attribute with one level has no effects; mu is enough. With more than two
-attributes the interactions are of all of them together; there are none of pairs.
+mu is then that of the plain prior. Two groups that share a level are a priori closer than there,
+groups that share none equally far apart. Deviations (`model.regions`) have effects, too, but the
+data are hardly informative about them: all layers share tau, each with scale tau / sqrt(K + 1). The
+deviation of a point mass differs as c does. An attribute with one level has no effects. With more
+than two attributes the interactions are of all of them together, without those of pairs.
 
-Effects are known up to what one may take from mu and add to all levels of an attribute. Their prior
-settles that; what is to be judged is psi, the scales and the metrics.
+Effects are identified up to a constant subtracted from mu and added to all levels of an attribute,
+which their prior settles. Convergence is checked for psi, the scales and the metrics.
 
-The surrogate (`surrogate`). Given sigma and quadratics for the groups' log likelihoods, all is
-Gaussian. The groups' interactions are integrated out one by one. Of the attribute with most levels
-each level has groups of its own, so its effects are next, level by level; one dense system is left,
-of mu and the effects of the other attributes.
+Surrogate: given sigma and quadratics for the groups' log likelihoods, the posterior is Gaussian.
+The groups' interactions are integrated out one by one. The levels of the attribute with most levels
+have separate groups, so its effects are next, level by level; one dense system remains, of mu and
+the effects of the other attributes.
 
-`assess(..., hierarchical="nested")` or `--nested` asks for it. It takes 2 to 4 times the CPU of the
-prior without it; what a small cell gains is in bench/INTERSECTIONS.md. `result.posterior.effects`
-is what a level adds to the curve; `marginals` has the metrics of levels.
+Enabled by `assess(..., hierarchical="nested")` or `--nested`, at 2 to 4 times the CPU time of the
+plain prior; the gain for small groups is in bench/INTERSECTIONS.md. `result.posterior.effects` are
+the effects on the curve; `marginals` has the metrics of levels.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -71,7 +71,7 @@ class Nesting(NamedTuple):
         return np.asarray(self.ratio * with_one(sigma)[..., self.of])
 
     def middle(self, eta: Floats) -> Floats:
-        """What is expected of psi: eta (..., P, D) -> (..., group, D)."""
+        """Mean of psi given eta: (..., P, D) -> (..., group, D)."""
         return np.asarray(self.design @ eta)
 
     def squares(self, psi: Floats, eta: Floats) -> Floats:
@@ -84,20 +84,18 @@ class Nesting(NamedTuple):
         return np.asarray(own + flat @ one_hot(self.of.ravel(), size))
 
     def counts(self) -> Floats:
-        """How many normals have each sigma as their scale: float64 (S,)."""
+        """Number of normals that have each sigma as their scale: float64 (S,)."""
         size = len(self.scales.sd)
         own = one_hot(self.scales.own_of, size).sum(axis=0)
         return np.asarray(len(self.design) * own + one_hot(self.of.ravel(), size).sum(axis=0))
 
     def blocks(self) -> list[slice]:
         """Rows of mu, and of the effects of each attribute."""
-        return [
-            slice(*pair) for pair in zip(self.starts[:-1].tolist(), self.starts[1:], strict=True)
-        ]
+        return [slice(*pair) for pair in itertools.pairwise(self.starts.tolist())]
 
 
 def nesting(scales: Scales, parts: Parts) -> Nesting:
-    """Return the nested prior of groups with some levels.
+    """Return the nested prior of crossed groups.
 
     Parameters
     ----------
@@ -174,22 +172,12 @@ class _Order(NamedTuple):
     above: list[list[int]]
 
 
-@lru_cache(maxsize=16)
-def _order_of(starts: tuple[int, ...], design: bytes) -> _Order:
-    rows = np.frombuffer(design).reshape(-1, starts[-1])
-    longest = int(np.argmax(np.diff(starts)[1:])) + 1
-    leaf = slice(starts[longest], starts[longest + 1])
-    top = np.delete(np.arange(starts[-1]), leaf)
-    return _Order(
-        leaf,
-        top,
-        rows[:, leaf].argmax(axis=1),
-        [np.flatnonzero(row).tolist() for row in rows[:, top]],
-    )
-
-
 def _order(nest: Nesting) -> _Order:
-    return _order_of(tuple(nest.starts.tolist()), nest.design.tobytes())
+    longest = int(np.argmax(np.diff(nest.starts)[1:])) + 1
+    leaf = nest.blocks()[longest]
+    top = np.delete(np.arange(len(nest.ratio)), leaf)
+    above = [np.flatnonzero(row).tolist() for row in nest.design[:, top]]
+    return _Order(leaf, top, nest.design[:, leaf].argmax(axis=1), above)
 
 
 class Effects(NamedTuple):
@@ -210,7 +198,7 @@ class Marginal(NamedTuple):
     """The surrogate posterior at given sigma, with eta and psi integrated out.
 
     value: (data set, n), log marginal likelihood of sigma; half: as in `surrogate.Marginal`;
-    effects: what is left when psi has been integrated out.
+    effects: the system after integrating psi out.
     """
 
     value: Floats

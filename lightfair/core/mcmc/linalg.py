@@ -16,7 +16,7 @@ def eliminate(system: Floats) -> None:
     """Factor [A | B], float64 (size, columns, batch), in place by Gauss elimination.
 
     A is symmetric and positive definite, and only its upper half is read. With A = L L', [A | B]
-    becomes [L' | L^-1 B]; what is then below the diagonal of L' has no meaning.
+    becomes [L' | L^-1 B]; entries below the diagonal of L' are not meaningful.
     """
     size = len(system)
     for k in range(size):

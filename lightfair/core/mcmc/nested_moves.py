@@ -193,13 +193,13 @@ def sweep(
     state = state._replace(eta=eta_given(state.psi, state.sigma, nest, noise.eta))
     # 4. rows of eta with the psi of their groups, 5. the scales
     translated, rescaled = np.zeros(for_translation.shape, bool), np.zeros(for_sigma.shape, bool)
-    every = np.zeros((*joint.shape, 2), bool)
+    all_accepted = np.zeros((*joint.shape, 2), bool)
     if independent:
-        state, every[..., 0] = _translate_all(
+        state, all_accepted[..., 0] = _translate_all(
             state, noise.translation, for_translation[..., 0], data, surrogate, nest
         )
         width = JUMP / math.sqrt(state.sigma.shape[-1]) * surrogate.width[:, None]
-        state, every[..., 1] = _scale_all(
+        state, all_accepted[..., 1] = _scale_all(
             state, width * noise.scale, noise.independent, for_sigma[..., 0], data, surrogate, nest
         )
         half = eliminated(state.sigma, surrogate, nest.scales).half
@@ -214,7 +214,7 @@ def sweep(
     ratio = height - quadratic(new, surrogate) - state.loglik + quadratic(state.psi, surrogate)
     renewed = ratio + for_own > 0.0
     state = _moved(state, renewed, psi=new, loglik=height)
-    counts = (walked, translated, rescaled, every, renewed)
+    counts = (walked, translated, rescaled, all_accepted, renewed)
     return state, Accepted(
         joint.sum(axis=1)[:, None], *(n.sum(axis=1, dtype=float) for n in counts)
     )
@@ -223,12 +223,12 @@ def sweep(
 def _moved(state: State, where: Any, **new: Floats) -> State:
     """Replace parts of the states where `where`, bool (data set, chain) or (.., group), is true."""
     old = state._asdict()
-    mine = {
+    mask = {
         name: where.reshape(*where.shape, *(1,) * (value.ndim - where.ndim))
         for name, value in new.items()
     }
     return state._replace(
-        **{name: np.where(mine[name], value, old[name]) for name, value in new.items()}
+        **{name: np.where(mask[name], value, old[name]) for name, value in new.items()}
     )
 
 
@@ -281,7 +281,7 @@ def _translate(
 ) -> tuple[State, Bools]:
     """Move 4, first form: rows of a block have separate groups, so they move independently."""
     deviation = nest.sds(state.sigma)
-    every = np.zeros(accept.shape, dtype=bool)
+    accepted = np.zeros(accept.shape, dtype=bool)
     for block in nest.blocks():
         members, by = nest.design[:, block], translation[:, :, block]
         new = state.psi + members @ by
@@ -292,8 +292,8 @@ def _translate(
         eta = state.eta.copy()
         eta[:, :, block] += np.where(moved[..., None], by, 0.0)
         state = _moved(state, moved @ members.T > 0.0, psi=new, loglik=height)._replace(eta=eta)
-        every[:, :, block] = moved
-    return state, every
+        accepted[:, :, block] = moved
+    return state, accepted
 
 
 def _translate_all(

@@ -102,11 +102,11 @@ def _adapted(chains: NestedChains) -> NestedChains:
 
 def _refitted(chains: NestedChains, history: list[State]) -> NestedChains:
     """Refit the surrogate to the latter half of the states visited so far."""
-    every = _joined(history)
-    length = every.value.shape[2]
+    visited = _joined(history)
+    length = visited.value.shape[2]
     recent = [
         part[:, :, length // 2 :].reshape(len(part), -1, *part.shape[3:])
-        for part in (every.psi, every.sigma, every.loglik)
+        for part in (visited.psi, visited.sigma, visited.loglik)
     ]
     surrogate = refit(chains.surrogate, *recent)
     value = marginal(chains.state.sigma, surrogate, chains.nest).value
@@ -141,14 +141,14 @@ def _run(chains: NestedChains, sweeps: int) -> tuple[NestedChains, State]:
     sums = Accepted(*(np.sum(values, axis=0) for values in zip(*total, strict=True)))
     count = state.value.shape[1]
     first, second = count * ((sweeps + 1) // 2), max(1, count * (sweeps // 2))
-    every = count * sweeps
+    total_sweeps = count * sweeps
     rates = Accepted(
-        sums.joint / (every * ROUNDS),
-        sums.psi / every,
+        sums.joint / (total_sweeps * ROUNDS),
+        sums.psi / total_sweeps,
         sums.eta / first,
         sums.sigma / first,
         sums.all / second,
-        sums.own / every,
+        sums.own / total_sweeps,
     )
     states = State(*(np.stack(column, axis=2) for column in zip(*kept, strict=True)))
     return chains._replace(state=state, accepted=rates), states

@@ -20,18 +20,19 @@ class Posterior:
         log a, log b, c of each group.
     mu, sigma : float64 array, shape (chain, draw, 3)
         Common location and spread of the groups' log a, log b and c. Without hierarchy each group
-        has its own: (chain, draw, group, 3). Under the nested prior sigma is the spread of what is
-        left when the effects of attributes are taken off.
+        has its own: (chain, draw, group, 3). Under the nested prior sigma is the spread of the
+        interactions, without the effects of attributes.
     deviations : float64 array, shape (chain, draw, group, J)
-        How far the log odds are from the curve, in the columns of `regions`; J is 0 without trust.
+        Deviations of the log odds from the curve, one for each column of `regions`; J is 0 without
+        trust.
     omega, tau : float64 array, shape (chain, draw), or None
-        Scales of the deviations, in log odds: of what groups share, and of what they do not.
+        Scales of the deviations, in log odds: of the shared and the group-specific part.
         Without hierarchy (chain, draw, group). None without trust.
     regions : Regions
-        Where the deviations live.
+        Regions of the scores and columns of the deviations.
     effects, effect_sd : dict of str to float64 array, or None
-        Under the nested prior, for each attribute with two levels or more, what a level adds to mu,
-        (chain, draw, level, 3), levels sorted by name, and the scale of these, (chain, draw, 3).
+        Under the nested prior, for each attribute with two levels or more, the effects of its
+        levels, (chain, draw, level, 3), sorted by name, and their scale, (chain, draw, 3).
 
     Examples
     --------

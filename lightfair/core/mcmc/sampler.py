@@ -191,9 +191,9 @@ def _adapted(chains: Chains) -> Chains:
 
 def _refitted(chains: Chains, history: list[Floats]) -> Chains:
     """Refit the surrogate to the latter half of the states visited so far."""
-    every = np.concatenate(history, axis=2)
-    sets, _, length, width = every.shape
-    recent = every[:, :, length // 2 :].reshape(sets, -1, width)
+    states = np.concatenate(history, axis=2)
+    sets, _, length, width = states.shape
+    recent = states[:, :, length // 2 :].reshape(sets, -1, width)
     groups, scales = chains.data.groups, chains.scales
     visited = unpack(recent, groups, scales)
     surrogate = refit(chains.surrogate, visited.psi, visited.sigma, visited.loglik)
@@ -224,10 +224,10 @@ def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
     arguments = (chains.data, chains.surrogate, scales)
     candidates = form.propose(noise, *arguments)
     kept, counts = form.sweeps(chains.packed, candidates, noise, *arguments, chains.step)
-    every = count * sweeps
+    total = count * sweeps
     rates = Accepted(
-        counts.joint / (every * ROUNDS),
-        counts.psi / every,
+        counts.joint / (total * ROUNDS),
+        counts.psi / total,
         *(number / (count * ((sweeps + 1) // 2)) for number in counts[2:]),
     )
     return chains._replace(packed=kept[:, :, -1].copy(), accepted=rates), kept

@@ -1,1 +1,1 @@
-"""core/model."""
+"""Model: calibration curve, prior, discrepancy by region, likelihood."""

@@ -12,7 +12,7 @@ and the parameters phi_g = (log a_g, log b_g, c_g) of the groups share a prior:
 where TN is the positive half of a normal (Ji, Smyth and Steyvers, NeurIPS 2020, section 3). All
 second arguments are standard deviations; the authors' program, too, passes 1 / sd^2 as precision.
 
-Deviations from the curve, region by region of the scores, may be added to the log odds (`trust`).
+Deviations from the curve by region of the scores may be added to the log odds (`regions`).
 
 Three families. `beta` is the curve above. `llo` (linear in log odds) sets a = b, so that the log
 odds are c + a logit(s). `temperature` sets a = b and c = 0. `hierarchical=False` shares nothing
@@ -37,7 +37,7 @@ Family = Literal["beta", "llo", "temperature"]
 
 FAMILIES: tuple[str, ...] = get_args(Family)
 
-LARGEST_SD = 50.0  # exp of a log slope this wide is still a number
+LARGEST_SD = 50.0  # exp of such a log slope is still finite
 
 
 @dataclass(frozen=True)
@@ -109,10 +109,10 @@ def llo_prior() -> Prior:
 
 
 class Features(NamedTuple):
-    """What the curve sees of a score: log odds are offset * c + a * up + b * down.
+    """Features of a score: log odds of the curve are offset * c + a * up + b * down.
 
     For `beta`, up = log s and down = -log(1 - s). The other families put logit(s) in `up` and 0 in
-    `down`, so that one sampler serves all three: a parameter without a feature follows its prior.
+    `down`, so one sampler serves all three: a parameter without a feature follows its prior.
     """
 
     up: Floats
@@ -128,12 +128,12 @@ def features(logit: Floats, family: str) -> Features:
 
 
 def active(family: str) -> npt.NDArray[np.bool_]:
-    """Which of log a, log b and c the family has as parameters of its own, bool of shape (3,)."""
+    """Return which of log a, log b and c are free parameters of the family, bool of shape (3,)."""
     return np.array({"beta": (1, 1, 1), "llo": (1, 0, 1), "temperature": (1, 0, 0)}[family], bool)
 
 
 def tie(values: Floats, family: str) -> Floats:
-    """Fill in the parameters that the family derives: b from a, and c = 0 for `temperature`.
+    """Fill in the derived parameters of a family: b = a, and c = 0 for `temperature`.
 
     `values` has (log a, log b, c) on its last axis, or their locations or scales.
     """

@@ -156,9 +156,9 @@ class Regions(NamedTuple):
         predicted = stratum // 3 % 2
         region = np.zeros(len(logit), dtype=np.int64)
         for side in (0, 1):
-            mine = predicted == side
-            inner = np.searchsorted(self.edges[side], logit[mine], side="right")
-            region[mine] = self.first[side] + inner
+            here = predicted == side
+            inner = np.searchsorted(self.edges[side], logit[here], side="right")
+            region[here] = self.first[side] + inner
         beyond = (logit <= self.bounds[LOW], logit >= self.bounds[HIGH])
         for place, (bound, side) in enumerate(self.masses):
             region[beyond[bound] & (predicted == side)] = self.first[2] + place

@@ -54,8 +54,8 @@ class Scales(NamedTuple):
         """Sum squares in units of sigma: psi (..., group, D), mu (..., D) -> (..., S)."""
         far = (psi - mu[..., None, :]) / self.own
         middle = mu / self.common
-        mine = (far * far).sum(axis=-2) @ one_hot(self.own_of, len(self.sd))
-        return np.asarray(mine + (middle * middle) @ one_hot(self.common_of, len(self.sd)))
+        own = (far * far).sum(axis=-2) @ one_hot(self.own_of, len(self.sd))
+        return np.asarray(own + (middle * middle) @ one_hot(self.common_of, len(self.sd)))
 
     def counts(self, groups: int) -> Floats:
         """Number of normals that have each sigma as their scale: float64 (S,)."""
