@@ -227,6 +227,7 @@ def test_a_few_undefined_draws_are_left_out():
     draws[0, :4, 1] = NAN
     verdict = ask("tpr<=0.05", by_group(draws))
     assert (verdict.status, verdict.prob_within) == ("pass", 1.0)
+    assert ask("tpr<=0.05", by_group(draws), prob=0.99).status == "pass"
     draws[0, 4:, 1] = 0.7
     assert ask("tpr<=0.05", by_group(draws)).status == "fail"
 
@@ -253,6 +254,11 @@ def test_ratios_with_zeros():
     assert (
         star.status == "insufficient" and star.pairs[0].reason == "undefined in 100% of the draws"
     )
+    draws = np.tile([0.5, 0.1], (1, 100, 1))
+    draws[0, :50] = 0.0  # far apart in all draws that are defined
+    half = ask("tpr ratio>=0.8", by_group(draws))
+    assert half.status == "insufficient"
+    assert half.reason == "a gap is undefined in 50% of the draws"
 
 
 def test_exact_gaps_are_decided_with_certainty():
@@ -344,6 +350,8 @@ def test_the_gap_of_a_pair_is_that_of_its_worst_metric():
     assert verdict.pairs[0].gap == pytest.approx(0.2)
     assert verdict.beyond.metric == verdict.check.metrics[1]
     assert verdict.beyond.gap == pytest.approx(0.2)
+    ratio = ask("equalized_odds ratio>=0.9", near, far)
+    assert ratio.pairs[0].gap == ratio.beyond.gap == pytest.approx(1 / 3)
 
 
 def test_a_gap_is_a_mean_over_draws_in_which_it_is_defined():
