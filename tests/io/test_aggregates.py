@@ -112,12 +112,6 @@ def test_rows_of_many_kinds(kind):
     np.testing.assert_array_equal(table.points.logit, expected().points.logit)
 
 
-def test_an_assessment_from_rows():
-    options = {"draws": 50, "warmup": 50, "rng": 0}
-    one, two = (lf.assess(t, **options) for t in (lf.ScoreTable.from_rows(rows()), expected()))
-    assert str(one) == str(two)
-
-
 def change(column, value, kind="point"):
     """Rows with one value changed, in the first point or cell."""
     changed = rows()

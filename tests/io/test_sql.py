@@ -11,10 +11,10 @@ import importlib
 import itertools
 import operator
 import os
+import pathlib
 import re
 import textwrap
 from decimal import Decimal
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -328,13 +328,15 @@ def test_the_example_of_the_readme(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     line = re.search(r"\n    lightfair (sql .*) > query.sql\n", README.read_text())[1]
     assert main(line.split()) == 0
-    Path("query.sql").write_text(capsys.readouterr().out)
+    pathlib.Path("query.sql").write_text(capsys.readouterr().out)
     columns = {name: values for name, (_, values) in draw(17, 600).items()}
     with duckdb.connect("warehouse.duckdb") as connection:
         connection.execute("CREATE TABLE scores (race VARCHAR, label INTEGER, score DOUBLE)")
         rows = zip(columns["race"], columns["label"], columns["score"], strict=True)
         connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", [list(row) for row in rows])
-    table = example(README.read_text(), "duckdb")["table"]
+    found = example(README.read_text(), "duckdb", duckdb=duckdb, pathlib=pathlib)
+    found["connection"].close()
+    table = lf.ScoreTable.from_rows(found["rows"])
     assert "\ntpr\n" in capsys.readouterr().out
     race = {"race": columns["race"]}
     data = lf.score_data(columns["label"], columns["score"], sensitive_features=race)

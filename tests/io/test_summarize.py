@@ -87,8 +87,8 @@ def whole(columns, features, options, given, clip):
 
 
 def test_chunks_of_any_size_give_the_whole():
-    errors = [check_chunks(seed) for seed in range(100)]
-    assert 20 < sum(errors) < 80
+    errors = [check_chunks(seed) for seed in range(60)]
+    assert 12 < sum(errors) < 48
 
 
 def check_chunks(seed):
@@ -233,15 +233,6 @@ def test_frames(library, rows, tmp_path):
         chunks = __import__("pandas").read_csv(path, chunksize=150)
     data = lf.score_data(rows.y_true, score, sensitive_features={"g": rows.group})
     assert_same(summarize(chunks), lf.score_table(data))
-
-
-def test_a_summary_is_assessed_as_its_rows(rows):
-    columns = {"y": rows.y_true, "s": rows.y_score, "g": rows.group}
-    options = {"draws": 20, "warmup": 50, "rng": 1}
-    one = lf.assess(summarize(cut(columns, 90)), **options)
-    two = lf.assess(rows.y_true, rows.y_score, sensitive_features={"g": rows.group}, **options)
-    for name in one.theta:
-        np.testing.assert_allclose(one.draws(name), two.draws(name), rtol=1e-9)
 
 
 @pytest.mark.parametrize(
