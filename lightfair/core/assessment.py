@@ -24,7 +24,7 @@ from .fit import count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior
 from .metrics.definitions import Metric
-from .metrics.estimate import Estimate, Gap, check_prob, difference
+from .metrics.estimate import Estimate, Gap, check_prob
 from .metrics.labels_only import LabelsOnly
 from .metrics.prediction_powered import PredictionPowered
 from .settings import Settings
@@ -125,9 +125,7 @@ class Assessment:
         >>> result.metric("selection_rate", "B").exact  # known without labels
         True
         """
-        at = self._index(group)
-        lack = self.settings.metric(metric).lack
-        return Estimate(self.draws(metric)[..., at], lack, self._known(metric, at))
+        return self._assessed(metric).estimate(self._index(group))
 
     def difference(self, metric: str, group: Any, reference: Any) -> Estimate:
         """Return the estimate of the metric in `group` minus the metric in `reference`.
@@ -142,9 +140,7 @@ class Assessment:
         >>> delta.draws.shape
         (16, 200)
         """
-        at, base = self._index(group), self._index(reference)
-        lack = self.settings.metric(metric).lack
-        return difference(self.draws(metric), at, base, lack, exact=self._known(metric, at, base))
+        return self._assessed(metric).difference(self._index(group), self._index(reference))
 
     def imputed(self, group: Any) -> Imputed:
         """Return the labels of every row of a group in each draw, by score bin.
@@ -268,14 +264,10 @@ class Assessment:
         >>> print(f"{ratio.median:.2f} {ratio.prob_within(0.8):.1f}")
         1.10 1.0
         """
-        from .metrics.estimate import ratio
-
         low = self.settings.metric(metric).bounds[0]
         if low < 0.0:
             raise ValueError(f"{metric} can be negative and has no ratio; take its difference")
-        by, at, base = self.by_group(metric), self._index(group), self._index(reference)
-        exact = bool(by.known[at] and by.known[base])
-        return ratio(by.draws, at, base, by.lack, exact=exact)
+        return self.by_group(metric).ratio(self._index(group), self._index(reference))
 
     def pairs(self, metric: str) -> tuple[Pair, ...]:
         """Return the differences of all pairs, each with the probability that it is the largest.
@@ -378,12 +370,8 @@ class Assessment:
         """
         metrics = criterion_metrics(name)
         at, base = self._index(group), self._index(reference)
-        found = {}
-        for metric in metrics:
-            by = self.by_group(metric)
-            exact = bool(by.known[at] and by.known[base])
-            found[metric] = difference(by.draws, at, base, by.lack, exact=exact)
-        return larger_gap(found) if len(found) > 1 else found[metrics[0]]
+        deltas = {metric: self.by_group(metric).difference(at, base) for metric in metrics}
+        return larger_gap(deltas) if len(deltas) > 1 else deltas[metrics[0]]
 
     def simultaneous(self, metrics: Any = None, prob: float | None = None) -> Simultaneous:
         """Return simultaneous intervals of all differences from the reference.
@@ -559,13 +547,9 @@ class Assessment:
 
         return GroupDraws(self.counts, imputed, self.table, self.fine, finite)
 
-    def _known(self, metric: str | Metric, *groups: int) -> bool:
-        """Return whether a metric is known exactly: without labels, or with all rows labeled."""
-        if self.settings.target == "population":
-            return False
-        of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
-        unlabeled = self.table.sums("rows")[list(groups), :, UNLABELED]
-        return of.label_free or not unlabeled.any()
+    def _assessed(self, metric: str) -> ByGroup:
+        self.draws(metric)  # raises for a metric that was not assessed
+        return self.by_group(metric)
 
     @property
     def _base(self) -> int | None:

@@ -25,7 +25,7 @@ from .comparison.pooled import overall_draws
 from .comparison.verdict import LISTED
 from .data.logit import Floats
 from .diagnostics.predictive import typical_rate
-from .metrics.estimate import Estimate, Gap, Ratio, ratio, tails
+from .metrics.estimate import Estimate, Gap, Ratio, tails
 from .metrics.prediction_powered import powered_difference
 from .model.regions import NOWHERE, worth
 
@@ -237,8 +237,7 @@ def _ratio_entry(by: ByGroup, at: int, base: int, least: float, prob: float) -> 
     if least < 0.0:
         reason = "the metric can be negative"
         return {**names, "median": None, "interval": None, "reason": reason}
-    exact = bool(by.known[at] and by.known[base])
-    return names | ratio_values(ratio(by.draws, at, base, by.lack, exact=exact), prob)
+    return names | ratio_values(by.ratio(at, base), prob)
 
 
 def criterion_values(result: Assessment) -> Values:

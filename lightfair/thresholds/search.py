@@ -329,7 +329,8 @@ def _search(
     """Search the thresholds of one group; `goal` float64 (n,) is the target by draw."""
     at = result.groups.index(name)
     chains = result.posterior.phi.shape[:2]
-    exact = result._known(of, at, *([] if base is None else [result.groups.index(base)]))
+    known = result.by_group(of).known
+    exact = bool(known[at] and (base is None or known[result.groups.index(base)]))
     parts = parts_of(bins[at], result.fine, at)
     sums = sums_by_rank(*result.imputed(name), parts.rank, len(parts.low) + 1)
     values = theta(of, above_and_below(sums, axis=1))
@@ -350,7 +351,7 @@ def _search(
         name,
         crossing,
         _decimal(parts.low[best], parts.high[best]),
-        Estimate(values[:, best].reshape(chains), of.lack, result._known(of, at)),
+        Estimate(values[:, best].reshape(chains), of.lack, bool(known[at])),
         Estimate(gap[:, best].reshape(chains), of.lack, exact),
     )
 

@@ -68,8 +68,10 @@ from ..metrics.estimate import (
     UNDEFINED_LIMIT,
     Estimate,
     Gap,
+    Ratio,
     check_prob,
     difference,
+    ratio,
     rounded,
 )
 
@@ -108,6 +110,20 @@ class ByGroup:
     def usable(self) -> npt.NDArray[np.int64]:
         """Indices of groups with at most 5 % undefined draws."""
         return np.flatnonzero(self.undefined <= UNDEFINED_LIMIT)
+
+    def estimate(self, at: int) -> Estimate:
+        """Return the estimate of a group, by index."""
+        return Estimate(self.draws[..., at], self.lack, bool(self.known[at]))
+
+    def difference(self, at: int, base: int) -> Estimate:
+        """Return the estimate of a group minus that of another."""
+        exact = bool(self.known[at] and self.known[base])
+        return difference(self.draws, at, base, self.lack, exact=exact)
+
+    def ratio(self, at: int, base: int) -> Ratio:
+        """Return the ratio of a group to another."""
+        exact = bool(self.known[at] and self.known[base])
+        return ratio(self.draws, at, base, self.lack, exact=exact)
 
     def others(self, kept: npt.NDArray[np.int64]) -> tuple[str, ...]:
         """Return the names of the groups not among those kept."""

@@ -26,7 +26,8 @@ from ..data.messages import level_name
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from ..metrics.definitions import Metric, theta
-from ..metrics.estimate import Estimate, difference
+from ..metrics.estimate import Estimate
+from .gaps import ByGroup
 
 if TYPE_CHECKING:
     from ..metrics.imputation import Imputed
@@ -69,39 +70,30 @@ class Margin:
         Sorted by name.
     reference : str
         The level with most rows.
-    draws : float64 array, shape (chain, draw, level)
-        NaN where the metric is undefined.
-    lack : str
-        What is missing where it is undefined.
-    known : tuple of bool
-        Whether the metric of a level is known exactly.
+    by : ByGroup
+        Draws of the metric, with the levels in place of groups.
     """
 
     attribute: str
     levels: tuple[Level, ...]
     reference: str
-    draws: Floats
-    lack: str
-    known: tuple[bool, ...]
+    by: ByGroup
 
     def index(self, level: Any) -> int:
         """Return the index of a level, given as it was in the data."""
-        names, name = [one.name for one in self.levels], level_name(level)
+        names, name = self.by.groups, level_name(level)
         if name not in names:
             raise ValueError(f"no level {name!r} of {self.attribute}; there are {', '.join(names)}")
         return names.index(name)
 
     def estimate(self, level: Any) -> Estimate:
         """Return the estimate of the metric in a level."""
-        at = self.index(level)
-        return Estimate(self.draws[..., at], self.lack, self.known[at])
+        return self.by.estimate(self.index(level))
 
     def difference(self, level: Any, reference: Any = None) -> Estimate:
         """Return the metric in `level` minus that in `reference`, by default `self.reference`."""
-        at = self.index(level)
-        base = self.index(self.reference if reference is None else reference)
-        exact = self.known[at] and self.known[base]
-        return difference(self.draws, at, base, self.lack, exact=exact)
+        base = self.reference if reference is None else reference
+        return self.by.difference(self.index(level), self.index(base))
 
 
 def margins(drawn: GroupDraws, metrics: Sequence[Metric]) -> dict[str, dict[str, Margin]]:
@@ -114,9 +106,9 @@ def margins(drawn: GroupDraws, metrics: Sequence[Metric]) -> dict[str, dict[str,
         reference = max(levels, key=lambda level: level.rows).name
         for metric in metrics:
             values = np.stack([by_metric[metric.name] for by_metric in draws], axis=-1)
-            known = tuple(drawn.finite and (metric.label_free or every) for every in complete)
-            margin = Margin(attribute, levels, reference, values, metric.lack, known)
-            found[metric.name][attribute] = margin
+            known = np.array([metric.label_free or every for every in complete]) & drawn.finite
+            by = ByGroup(values, tuple(level.name for level in levels), metric.lack, known)
+            found[metric.name][attribute] = Margin(attribute, levels, reference, by)
     return found
 
 
