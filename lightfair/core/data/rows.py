@@ -247,14 +247,13 @@ class RowReader:
                 "give y_pred or threshold, not both: y_pred already holds the decisions"
             )
         self.several: tuple[float, ...] = check_cuts(threshold) if is_several(threshold) else ()
-        self.cuts = _thresholds(self.several[0] if self.several else threshold)
-        self.decided = decided
+        one = self.several[0] if self.several else threshold
+        self.cuts = None if decided else _thresholds(one)
         self.missing = missing
         self.labels = Labels(positive_label, unlabeled)
         self.names: dict[str, dict[tuple[bool, Any], str]] = {}  # of the values of each attribute
         self.counts = Counts()
         self.rows = 0
-        self.kept = 0
 
     def read(
         self,
@@ -310,7 +309,6 @@ class RowReader:
         rows = {name: values[keep] for name, values in rows.items()}
         group, parts = cross(levels)
         score = rows["y_score"]
-        self.kept += len(score)
         data = ScoreData(
             label=rows["y_true"],
             score=score,
@@ -340,7 +338,7 @@ class RowReader:
             Sum of the weights of each group, float64 (group,), if rows have weights.
         """
         self.labels.check()
-        if self.kept == 0:
+        if not parts:
             raise ValueError('sensitive_features is missing in every row; pass missing="group"')
         groups = group_names(parts)
         if weight is not None and (weight == 0.0).any():
@@ -354,7 +352,7 @@ class RowReader:
             for attribute, names in self.names.items()
         }
         merged = tuple((attribute, names) for attribute, names in shared.items() if names)
-        cuts: float | dict[str, float] | None = None if self.decided else self.cuts
+        cuts = self.cuts
         if isinstance(cuts, dict):
             cuts = _of_groups(cuts, groups, empty_groups(parts))
         return cuts, self.counts + Counts(merged_levels=merged)
@@ -378,7 +376,7 @@ class RowReader:
     def _decided(self, data: ScoreData, dtype: Any) -> ScoreData:
         """Compute decisions, and threshold intervals, from scores that were read as `dtype`."""
 
-        def rounded(cuts: list[float]) -> Floats:  # 0.7 in float32 ties with 0.7
+        def rounded(cuts: list[Any]) -> Floats:  # 0.7 in float32 ties with 0.7
             array = np.array(cuts)
             return array.astype(dtype).astype(np.float64) if dtype.kind == "f" else array
 
