@@ -214,8 +214,8 @@ def _contents(
             return
         if columns is None:
             raise ValueError(
-                f"{where} holds rows, not a table; rows are read by summarize, given the names of "
-                f"their columns{columns_in(source)}"
+                f"{where} holds rows, not a table; to read rows (see summarize), give y_true, "
+                f"y_score and sensitive_features{columns_in(source)}"
             )
         read = _csv_chunks if kind == "CSV" else _arrow_chunks
         chunk = None

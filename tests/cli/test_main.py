@@ -26,7 +26,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells of POS
     "words, message",
     [
         ("assess absent.csv " + COLUMNS, "absent.csv: no such file or directory"),
-        ("assess rows.csv", "its columns are y, s, g, h, d, w, p"),
+        ("assess rows.csv", "give --label, --score and --group; its columns are y, s, g, h, d, w"),
         ("assess rows.csv --label y --score s", "got no --group; its columns are y, s, g"),
         (f"assess {ROWS} --label G", r"no column G \(did you mean 'g'\?\)"),
         (f"assess {ROWS} --pred w", "--pred must hold 0 and 1"),
