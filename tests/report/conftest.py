@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from results import QUICKEST, ask_quickly
@@ -54,4 +56,5 @@ def models(rows):
 @pytest.fixture(scope="session")
 def pictures(result):
     pytest.importorskip("matplotlib")
-    return of_assessment(result)
+    settings = replace(result.settings, metrics=("tpr", "selection_rate"))
+    return of_assessment(replace(result, settings=settings))
