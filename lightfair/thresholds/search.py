@@ -289,7 +289,7 @@ def find_threshold(
     else:
         at = result.groups.index(base)
         goal = theta(of, confusion(result.imputed(base), bins[at])).reshape(chains)
-        wanted = Estimate(goal, of.lack, result._known(of, at))
+        wanted = Estimate(goal, of.lack, bool(result.by_group(of).known[at]))
         own = own[base] if isinstance(own, dict) else own
     return FoundThresholds(
         of=of,
