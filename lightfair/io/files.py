@@ -304,17 +304,17 @@ def _csv_reader(file: Any, where: str, names: Mapping[str, str]) -> tuple[Any, l
     if not first:
         raise ValueError(f"{where} is empty; it must have a header line and rows")
 
-    def header(mark: str, lines: Iterable[str], strict: bool = False) -> tuple[Any, list[str]]:
+    def split(mark: str, lines: Iterable[str], strict: bool = False) -> tuple[Any, list[str]]:
         reader = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=strict)
         return reader, [name.strip() for name in next(reader)]
 
     def match(mark: str) -> tuple[bool, int]:
-        found = header(mark, [first])[1]
-        return set(names) <= set(found), len(found)
+        header = split(mark, [first])[1]
+        return set(names) <= set(header), len(header)
 
-    reader, found = header(max(SEPARATORS, key=match), chain([first], file), strict=True)
-    _check_names(where, found, names)
-    return reader, found
+    reader, header = split(max(SEPARATORS, key=match), chain([first], file), strict=True)
+    _check_names(where, header, names)
+    return reader, header
 
 
 def _csv_rows(reader: Any, width: int, where: str, pick: Any) -> Iterator[tuple[str, ...]]:

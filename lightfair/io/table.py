@@ -97,11 +97,12 @@ class ScoreTable(core.ScoreTable):
 
         >>> terms = {"clip": 0.01, "threshold": 0.5, "attributes": ["race"], "weighted": False}
         >>> terms |= {"positive_label": None, "unlabeled": None, "missing": "raise"}
-        >>> point = {"terms": json.dumps(terms), "predicted": 1, "threshold": 0.5, "label": 1}
-        >>> point |= {"level_1": "a", "point": 0.9, "cell": None, "row_count": 3, "row_total": 3}
-        >>> point |= dict.fromkeys(["power1", "power2", "power3"], None) | {"clipped": 0, "ties": 0}
-        >>> point |= dict.fromkeys(["score_missing", "score_outside", "weight_invalid"], 0)
-        >>> lf.ScoreTable.from_rows([point])
+        >>> row = {"terms": json.dumps(terms), "predicted": 1, "threshold": 0.5, "label": 1}
+        >>> row |= {"level_1": "a", "point": 0.9, "cell": None, "row_count": 3, "row_total": 3}
+        >>> row |= {f"{name}power{j}": None for name in ("", "weight_") for j in (1, 2, 3)}
+        >>> row |= {"weight_sum": 3, "weight_sq_sum": 3, "clipped": 0, "ties": 0}
+        >>> row |= dict.fromkeys(["score_missing", "score_outside", "weight_invalid"], 0)
+        >>> lf.ScoreTable.from_rows([row])
         <ScoreTable: 3 rows, 3 labeled; 1 groups by race; clip 0.01>
         """
         from .aggregates import table_from_rows

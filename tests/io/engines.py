@@ -38,14 +38,14 @@ def module(name):
         absent(f"{name} is not installed")
 
 
-def assert_same(got, want):
+def assert_same(result, expected):
     """Two tables are equal up to the order in which sums were added."""
     for name in ("groups", "attributes", "parts", "clip", "clipped", "threshold", "weighted"):
-        assert getattr(got, name) == getattr(want, name), name
-    assert got.counts == want.counts
-    for mine, yours in ((got.points, want.points), (got.cells, want.cells)):
-        for name in mine._fields:
-            left, right = getattr(mine, name), getattr(yours, name)
+        assert getattr(result, name) == getattr(expected, name), name
+    assert result.counts == expected.counts
+    for one, two in ((result.points, expected.points), (result.cells, expected.cells)):
+        for name in one._fields:
+            left, right = getattr(one, name), getattr(two, name)
             if name in ("stratum", "cell", "logit", "rows"):
                 np.testing.assert_array_equal(left, right, name)
             else:

@@ -483,38 +483,3 @@ BAD_QUERIES = [
 def test_bad_queries(changes, message):
     with pytest.raises(ValueError, match=message):
         query(**changes)
-
-
-def test_the_command_prints_what_the_function_returns(capsys):
-    arguments = "sql --dialect spark --table lake.t --label y --score s --group a --group b"
-    more = "--weight w --clip 0.02 --positive-label yes --unlabeled ? --missing drop"
-    cuts = ["--threshold", "x, 1=0.4", "--threshold", "it's, 2=0.6"]
-    assert main([*arguments.split(), *more.split(), *cuts]) == 0
-    expected = lf.sql_query(
-        dialect="spark",
-        table="lake.t",
-        y_true="y",
-        y_score="s",
-        sensitive_features=["a", "b"],
-        sample_weight="w",
-        clip=0.02,
-        positive_label="yes",
-        unlabeled="?",
-        missing="drop",
-        threshold={("x", "1"): 0.4, ("it's", "2"): 0.6},
-    )
-    assert capsys.readouterr().out == expected + "\n"
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        ("", "sql needs the names of columns; give --label, --score and --group"),
-        ("--label y --score y --group g", "a column has one role; "),
-        ("--label y --score s --group g --clip 2", "clip must lie in [0, 0.5); got 2.0"),
-    ],
-)
-def test_bad_commands(arguments, message, capsys):
-    assert main(["sql", "--dialect", "duckdb", "--table", "t", *arguments.split()]) == 2
-    out, error = capsys.readouterr()
-    assert out == "" and message in error and error.count("\n") == 1
