@@ -173,7 +173,7 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize("rows", [1, 3, 10, 40, 200])
+@pytest.mark.parametrize("rows", [1, 3, 40, 200])
 @pytest.mark.parametrize("kind", RATES)
 def test_tails_are_within_ten_percent_of_the_exact_ones(kind, rows):
     rate = RATES[kind](np.random.default_rng(rows).random(rows))
@@ -204,7 +204,7 @@ def test_deviations_of_zero_are_the_curve():
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
-def test_without_trust_a_mass_is_on_the_curve():
+def test_without_trust_a_point_mass_is_on_the_curve():
     label, score, group = labeled(600)
     score[:60] = 1.0
     table = build((label, score, group))
@@ -276,13 +276,6 @@ def test_no_labels_give_no_entries_and_no_notes(trusted):
     assert typical_rate(check) == 0.5
 
 
-def test_a_group_without_labels_has_no_entries():
-    label, score, group = labeled(300)
-    table = build((np.where(group == "a", np.nan, label), score, group))
-    check = misfit_check(posterior(table), table, 1)
-    assert (check.group == 1).all() and len(check.group) == 6
-
-
 def test_one_group_and_one_labeled_row():
     table = build(([1.0] + [np.nan] * 99, LEVELS[:50].tolist() * 2, ["a"] * 100))
     check = misfit_check(posterior(table), table, 1)
@@ -290,7 +283,7 @@ def test_one_group_and_one_labeled_row():
     assert check.p[0] == pytest.approx(min(check.expected[0], 2.0 - check.expected[0]), rel=1e-9)
 
 
-def test_masses_are_entries_of_their_own():
+def test_point_masses_are_separate_entries():
     label, score, group = labeled(600)
     score[:60], score[60:140] = 0.0, 1.0
     table = build((label, score, group))
@@ -348,7 +341,10 @@ def fits():
                     score,
                     sensitive_features=np.resize(["Female", "Male"], 4000),
                     trust=trust,
-                    draws=100,
+                    metrics="tpr",
+                    chains=4,
+                    draws=50,
+                    warmup=100,
                     rng=1,
                 )
     return results
@@ -360,7 +356,9 @@ def note_of(result):
 
 
 @pytest.mark.parametrize("trust", [False, True])
-def test_labels_from_a_curve_are_not_flagged(fits, trust):
+def test_a_right_model_is_not_flagged(fits, trust):
+    """Labels from the curve; with trust labels that jump at the threshold, too."""
+    assert not trust or note_of(fits[True, True])[1] == []
     check, notes = note_of(fits[False, trust])
     assert notes == [] and len(check.group) == 12
     assert (check.p < 0.05).sum() <= 2
@@ -375,10 +373,6 @@ def test_a_jump_at_the_threshold_is_flagged_and_trust_is_advised(fits):
         r"expected \d+\.\d \(\d+ to \d+\).*; intervals are too narrow there; use trust"
     )
     assert re.fullmatch(pattern, notes[0].message)
-
-
-def test_with_trust_the_intervals_allow_for_a_jump(fits):
-    assert note_of(fits[True, True])[1] == []
 
 
 # words
@@ -477,8 +471,8 @@ def worths(*labels):
     ],
 )
 def test_the_worth_of_the_curve_rounded(labels, words):
-    said = worth_sentence(*[worths(*labels)] * 2, STANDARD)
-    assert said == f"in each region of the scores the curve is worth {words}"
+    sentence = worth_sentence(*[worths(*labels)] * 2, STANDARD)
+    assert sentence == f"in each region of the scores the curve is worth {words}"
 
 
 def test_the_worth_of_the_curve_with_an_interval():
@@ -492,7 +486,7 @@ def test_the_worth_of_the_curve_with_an_interval():
     )
 
 
-def test_labels_tell_less_of_a_rare_label():
+def test_labels_are_less_informative_about_rare_positives():
     omega = worths(130, 130)
     assert "about 360 labels" in worth_sentence(omega, omega, STANDARD, 0.1)
     assert worth_sentence(omega, omega, STANDARD, 0.1) == worth_sentence(

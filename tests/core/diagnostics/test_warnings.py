@@ -42,7 +42,7 @@ def labeled(seed, count=60, levels=None):
     return rng.integers(0, 2, count), score
 
 
-def test_nothing_to_warn_of():
+def test_no_warnings():
     assert data_codes([1, 1, 0, 0], [0.9, 0.7, 0.2, 0.4]) == []
     assert result_warnings({"tpr": np.zeros((4, 10, 2))}, ("A", "B"), GOOD, (4, 10)) == []
 
@@ -106,19 +106,12 @@ def test_rank_z_is_that_of_mann_and_whitney(seed, levels):
     )
 
 
-@pytest.mark.parametrize("label", [[1, 1, None], [0, 0, 0], [None, None, None]])
-def test_rank_z_needs_both_labels(label):
-    assert rank_z(build(label, [0.2, 0.5, 0.7])) == 0.0
-
-
-def test_rank_z_of_equal_scores():
-    assert rank_z(build([1, 0, 1], [0.4, 0.4, 0.4])) == 0.0
-
-
-def test_rank_z_looks_at_labeled_rows_only():
-    label, score = labeled(3)
-    more = build([*label, *[None] * 500], [*score, *np.linspace(0, 1, 500)])
-    assert rank_z(more) == rank_z(build(label, score))
+@pytest.mark.parametrize(
+    "label, score",
+    [([1, 1, None], [0.2, 0.5, 0.7]), ([None] * 3, [0.2, 0.5, 0.7]), ([1, 0, 1], [0.4] * 3)],
+)
+def test_rank_z_needs_two_classes_and_two_scores(label, score):
+    assert rank_z(build(label, score)) == 0.0
 
 
 def test_rank_z_of_counts_is_that_of_rows():
@@ -141,7 +134,7 @@ def test_scores_against_the_labels_are_seen_in_cells():
     assert z == pytest.approx(rank_z_of(score, label), rel=0.01)
 
 
-@pytest.mark.parametrize("share, warned", [(0.0, False), (0.02, True), (0.05, True), (0.2, False)])
+@pytest.mark.parametrize("share, warned", [(0.0, False), (0.05, True), (0.2, False)])
 def test_partly_undefined(share, warned):
     """A few undefined draws are warned of; with more, the number is not reported at all."""
     draws = np.full((4, 100, 2), 0.5)
@@ -195,7 +188,7 @@ def test_scores_against_the_labels_of_one_group():
 
 
 @pytest.mark.parametrize("prob, codes", [(0.95, []), (0.999, ["coarse_interval"])])
-def test_ends_that_rest_on_few_draws(prob, codes):
+def test_interval_ends_of_few_draws(prob, codes):
     assert [note.code for note in coarse_interval(prob, (4, 1000))] == codes
 
 
@@ -211,7 +204,7 @@ def spread_around(centres, sd, seed=1):
     return np.asarray(centres) + sd * np.random.default_rng(seed).standard_normal((4, 500, 2))
 
 
-def test_a_disagreement_is_said_with_both_numbers():
+def test_a_disagreement_is_reported_with_both_numbers():
     draws = {"tpr": spread_around([0.5, 0.8], 0.01)}
     estimates = {"tpr": powered([0.5, 0.6], [0.03, 0.03])}
     notes = disagreements(draws, estimates, "A", ("A", "B"))
@@ -234,7 +227,7 @@ def test_the_level_is_shared_among_comparisons(metrics, warned):
     assert (len(notes) == 1) == warned
 
 
-def test_agreement_and_undefined_estimates_say_nothing():
+def test_agreement_and_undefined_estimates_are_not_reported():
     draws = {"tpr": spread_around([0.5, 0.65], 0.02), "selection_rate": spread_around([0, 1], 0)}
     estimates = {
         "tpr": powered([0.5, 0.6], [0.05, 0.05]),
@@ -245,14 +238,13 @@ def test_agreement_and_undefined_estimates_say_nothing():
     assert disagreements(draws, estimates, None, ("A", "B")) == []
 
 
-def test_a_wrong_curve_shows_as_a_disagreement():
+def test_a_wrong_curve_is_a_disagreement():
     """A curve that is held to identity on scores of which it is not true, with many labels."""
     rows = lf.simulate(6000, 3000, rng=3)
     tight = lf.Prior(0.001, 0.001, 0.001, 0.001, 0.001, 0.001)
     flipped = np.where(rows.y_score >= 0.5, rows.y_score**0.2, rows.y_score**3)
-    result = lf.assess(
-        rows.y_true, flipped, sensitive_features=rows.group, prior=tight, trust=False, rng=1
-    )
+    options = {"prior": tight, "trust": False, "chains": 4, "draws": 50, "warmup": 50, "rng": 1}
+    result = lf.assess(rows.y_true, flipped, sensitive_features=rows.group, **options)
     codes = {note.code for note in result.warnings}
     assert {"disagreement", "misfit"} <= codes
 
@@ -266,12 +258,12 @@ def with_few(rows, positives):
 
 
 def few_notes(label, rows, **options):
-    options = {"chains": 4, "draws": 60, "warmup": 60, "rng": 1, **options}
+    options = {"chains": 4, "draws": 30, "warmup": 40, "rng": 1, **options}
     result = lf.assess(label, rows.y_score, sensitive_features=rows.group, **options)
     return result, [note for note in result.warnings if note.code == "few_labels"]
 
 
-@pytest.mark.parametrize("positives, warned", [(0, True), (4, True), (5, False)])
+@pytest.mark.parametrize("positives, warned", [(4, True), (5, False)])
 def test_few_labeled_positives_rest_on_the_prior(positives, warned):
     """F04: said for the metric that needs them, with the share of what is known."""
     rows = lf.simulate(600, 100, rng=1)
@@ -287,15 +279,13 @@ def test_few_labeled_positives_rest_on_the_prior(positives, warned):
 
 
 @pytest.mark.parametrize(
-    "metric, said",
+    "metric, words",
     [
-        ("tpr", "1 labeled positive row, so its tpr rests"),
         ("auc", "1 labeled row of the rarer class, so its auc rests"),
-        ("ppv", "1 labeled row predicted positive, so its ppv rests"),
         ("treatment_equality", "2 labeled rows decided wrongly, so its treatment_equality rests"),
     ],
 )
-def test_few_rows_are_counted_by_what_the_metric_divides_by(metric, said):
+def test_few_rows_are_counted_by_what_the_metric_divides_by(metric, words):
     score = np.tile([0.2, 0.7], 60)
     label, group = np.full(120, -1), np.repeat(["A", "B"], 60)
     label[:40] = np.tile([0, 0, 1, 1], 10)
@@ -304,10 +294,10 @@ def test_few_rows_are_counted_by_what_the_metric_divides_by(metric, said):
         label, score, sensitive_features=group, metrics=metric, chains=4, draws=60, rng=1
     )
     note = next(note for note in result.warnings if note.code == "few_labels")
-    assert note.message.startswith(f"few labels: B has {said} on the prior and other labels")
+    assert note.message.startswith(f"few labels: B has {words} on the prior and other labels")
 
 
-def test_a_fact_does_not_rest_on_few_labels(rows):
+def test_exact_values_do_not_rest_on_few_labels(rows):
     """Nobody of B is selected, so its fpr is 0 whatever its labels are."""
     decided = (rows.group == "A") & (rows.y_score > 0.5)
     few = with_few(rows, 1)
@@ -323,7 +313,7 @@ def test_every_built_in_metric_has_a_noun_for_its_rows():
         assert metric.label_free or not denominators(metric) or metric.lack in ROWS, name
 
 
-def test_what_is_worth_no_more_than_its_labels_rests_on_the_prior_to_no_share():
+def test_no_share_if_the_posterior_is_worth_fewer_labels_than_there_are():
     """A uniform posterior is worth 0 labels, fewer than the one there is."""
     table = lf.score_table(build([1, 0, -1, -1], [0.9, 0.7, 0.2, 0.4], ["A"] * 4))
     draws = np.linspace(0.0, 1.0, 101).reshape(1, 101, 1)
@@ -341,7 +331,7 @@ def test_what_is_worth_no_more_than_its_labels_rests_on_the_prior_to_no_share():
     )
 
 
-def test_of_metrics_that_nobody_asked_for_nothing_is_said():
+def test_only_requested_metrics_are_reported():
     """F36."""
     rows = lf.simulate(600, 100, rng=1)
     label = with_few(rows, 0)
@@ -350,7 +340,7 @@ def test_of_metrics_that_nobody_asked_for_nothing_is_said():
     assert "its tpr and fnr rest on the prior and other labels to 100%" in both[0].message
 
 
-def test_a_fully_labeled_group_rests_on_nothing_else():
+def test_fully_labeled_groups_are_not_reported():
     rows = lf.simulate(600, 100, rng=1)
     label = np.where(rows.group == "B", rows.y_all, rows.y_true)
     label[(rows.group == "B") & (rows.y_all == 1)] = 0
@@ -360,9 +350,8 @@ def test_a_fully_labeled_group_rests_on_nothing_else():
 def test_the_worst_places_are_named():
     rows = lf.simulate(600, 40, rng=2)
     group = np.array([f"g{i % 6}" for i in range(600)])
-    result = lf.assess(
-        rows.y_true, rows.y_score, sensitive_features=group, chains=4, draws=40, rng=1
-    )
+    options = {"chains": 4, "draws": 40, "warmup": 40, "metrics": ["tpr", "fpr"], "rng": 1}
+    result = lf.assess(rows.y_true, rows.y_score, sensitive_features=group, **options)
     note = next(note for note in result.warnings if note.code == "few_labels")
     assert note.message.startswith("few labels (worst 3 of ")
     assert note.message.count(" has ") == 3
