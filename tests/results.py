@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import lightfair as lf
+
+PACKAGE = Path(lf.__file__).parent
 
 QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
 QUICKEST = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}

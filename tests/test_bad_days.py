@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import PACKAGE
+from results import PACKAGE
 
 import lightfair as lf
 from lightfair.core.mcmc.jit import available

@@ -18,7 +18,7 @@ import pydoc
 import re
 
 import pytest
-from conftest import PACKAGE
+from results import PACKAGE
 
 import lightfair as lf
 from lightfair.core.data import messages

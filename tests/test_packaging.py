@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from conftest import PACKAGE
+from results import PACKAGE
 
 import lightfair as lf
 from lightfair.cli.main import main

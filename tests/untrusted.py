@@ -18,8 +18,8 @@ import traceback
 from pathlib import Path
 
 import numpy as np
-from conftest import PACKAGE
 from hypothesis import strategies as st
+from results import PACKAGE
 
 import lightfair as lf
 from lightfair.io.files import UNLABELED

@@ -18,8 +18,8 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from conftest import PACKAGE
 from engines import ENGINES, assert_same, fetched, module
+from results import PACKAGE
 
 import lightfair as lf
 from lightfair.cli.main import main
