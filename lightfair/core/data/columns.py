@@ -66,7 +66,7 @@ def check_lengths(columns: dict[str, Any]) -> None:
         raise ValueError("y_true and y_score must hold at least one row; got 0 rows")
 
 
-def check_indexes(columns: list[tuple[str, Any]], first: int = 0) -> None:
+def check_indexes(columns: list[tuple[str, Any]]) -> None:
     """Raise ValueError if pandas would pair the rows of (name, column) in another order."""
     indexed = [
         (name, values.index)
@@ -74,13 +74,9 @@ def check_indexes(columns: list[tuple[str, Any]], first: int = 0) -> None:
         if hasattr(values, "iloc") and hasattr(getattr(values, "index", None), "equals")
     ]
     for name, index in indexed[1:]:
-        one, expected = indexed[0]
-        if not index.equals(expected):
-            pairs = enumerate(zip(expected, index, strict=False))
-            row = next((row for row, (a, b) in pairs if a != b), 0)
+        if not index.equals(indexed[0][1]):
             raise ValueError(
-                f"{one} and {name} must have the same index; got {show(expected[row])} and "
-                f"{show(index[row])} at row {first + row}; align them, or call "
+                f"{indexed[0][0]} and {name} must have the same index; align them, or call "
                 ".reset_index(drop=True) on both if their rows match by position"
             )
 

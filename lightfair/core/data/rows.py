@@ -274,7 +274,7 @@ class RowReader:
         attributes = {where: values for _, where, values in features}
         given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
         given |= {"sample_weight": sample_weight, "label_prob": label_prob}
-        check_indexes([*given.items(), *attributes.items()], first)
+        check_indexes([*given.items(), *attributes.items()])
         given["y_score"] = column("y_score", y_score)
         rows: dict[str, Any] = {"y_true": self.labels.read(y_true, first)}
         for name, rule in RULES.items():

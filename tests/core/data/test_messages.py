@@ -5,15 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lightfair.core.data.messages import (
-    hint,
-    list_values,
-    number,
-    one_line,
-    probability,
-    show,
-    visible,
-)
+from lightfair.core.data import messages
+from lightfair.core.data.messages import hint
 
 
 @pytest.mark.parametrize(
@@ -40,22 +33,22 @@ def test_other_words_stand_for_known_names():
 
 
 @pytest.mark.parametrize(
-    "format_, value, text",
+    "name, value, text",
     [
-        (number, -0.0004, "0.000"),
-        (number, -0.0006, "-0.001"),
-        (number, np.float64(0.1235), "0.123"),
-        (number, None, "-"),
-        (probability, 1.0, ">0.999"),
-        (probability, 0.0, "<0.001"),
-        (probability, float("nan"), "-"),
-        (show, "a" * 70, "'" + "a" * 56 + "..."),
-        (show, np.float32(2.0), "2"),
-        (visible, "a ", "'a '"),
-        (one_line, "a\nb", "a\\nb"),
-        (list_values, {3, 1, 2, 5, 4, 6}, "1, 2, 3, 4, 5, ..."),
-        (list_values, ("b", "a"), "'b', 'a'"),
+        ("number", -0.0004, "0.000"),
+        ("number", -0.0006, "-0.001"),
+        ("number", np.float64(0.1235), "0.123"),
+        ("number", None, "-"),
+        ("probability", 1.0, ">0.999"),
+        ("probability", 0.0, "<0.001"),
+        ("probability", float("nan"), "-"),
+        ("show", "a" * 70, "'" + "a" * 56 + "..."),
+        ("show", np.float32(2.0), "2"),
+        ("visible", "a ", "'a '"),
+        ("one_line", "a\nb", "a\\nb"),
+        ("list_values", {3, 1, 2, 5, 4, 6}, "1, 2, 3, 4, 5, ..."),
+        ("list_values", ("b", "a"), "'b', 'a'"),
     ],
 )
-def test_how_values_are_written(format_, value, text):
-    assert format_(value) == text
+def test_how_values_are_written(name, value, text):
+    assert getattr(messages, name)(value) == text

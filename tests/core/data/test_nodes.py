@@ -40,11 +40,6 @@ def test_sums_over_nodes_are_sums_over_rows(kind, clip):
     assert max(errors) < 1e-8
 
 
-def test_nodes_are_few():
-    score = np.random.default_rng(1).beta(1.0, 1.0, 200_000)
-    assert len(table_of(score).nodes().logit) <= 4 * 4.6 / CELL_WIDTH + 4
-
-
 def test_few_distinct_scores_are_kept():
     levels = np.arange(1, EXACT_LIMIT) / EXACT_LIMIT
     table = table_of(np.repeat(levels, 5), clip=1e-6)
