@@ -205,10 +205,12 @@ def _statement(sql: Dialect, source: str, columns: list[str], terms: Terms) -> s
     """The statement, given the columns of its first CTE and where they come from."""
     low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(CELL_WIDTH)
     least, most = map(_number, WEIGHTS)
-    levels = ", ".join(f"level_{j}" for j, _ in enumerate(terms.attributes, 1))
+    levels = [f"level_{j}" for j, _ in enumerate(terms.attributes, 1)]
     decision = "CASE WHEN score >= cut THEN 1 ELSE 0 END" if terms.threshold else "decision"
     selected = ",\n    ".join(columns)
-    strata = f"predicted, threshold, label, {levels}"
+    strata = ", ".join(["predicted", "threshold", "label", *levels])
+    # as text, since BigQuery does not partition by floats
+    texts = ", ".join(f"CAST({name} AS {sql.text})" for name in ("predicted", "label", *levels))
     return f"""\
 WITH lightfair_rows AS (
   SELECT
@@ -236,7 +238,7 @@ WITH lightfair_rows AS (
 ), lightfair_counted AS (
   SELECT
     *,
-    SUM(CASE WHEN place = 'inside' THEN 1 ELSE 0 END) OVER (PARTITION BY {strata}) AS scores
+    SUM(CASE WHEN place = 'inside' THEN 1 ELSE 0 END) OVER (PARTITION BY {texts}) AS scores
   FROM lightfair_scores
 ), lightfair_placed AS (
   SELECT

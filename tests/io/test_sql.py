@@ -441,6 +441,13 @@ def test_statements_parse(dialect):
         assert "lake" in outer
 
 
+def test_bigquery_does_not_partition_by_floats():
+    partition = query("bigquery").split("PARTITION BY ")[1].split(") AS scores")[0]
+    assert partition == ", ".join(
+        f"CAST({name} AS STRING)" for name in ("predicted", "label", "level_1")
+    )
+
+
 def test_spark_does_not_substitute():
     assert "${" not in query("spark", threshold={"${x}": 0.4})
     with pytest.raises(ValueError, match=r"Spark replaces \$\{\.\.\.\}"):
