@@ -380,7 +380,7 @@ def test_F34_a_sentence_gives_direction_and_probability(result, metric):
     size = f"{d.mean:.3f} [" + ", ".join(f"{end:.3f}" for end in d.interval()) + "]."
     size = size.replace("-0.000", "0.000")
     if max(chance, less) < 0.975:
-        said = f"{metric} for B against A: no direction is clear, P(higher) {chance:.3f}"
+        said = f"{metric} for B against A: no clear direction, P(higher) {chance:.3f}"
     else:
         word = "higher" if chance > less else "lower"
         said = f"{metric} is {word} for B than for A with probability "

@@ -16,6 +16,8 @@ from ..core import __version__
 from ..core.assessment import Assessment
 from ..core.comparison.verdict import verdict_text
 from ..core.data.messages import interval, number, probability
+from ..core.data.nodes import CELL_WIDTH
+from ..core.data.table import ScoreTable
 from ..core.metrics.estimate import Estimate, direction_level
 from ..core.metrics.labels_only import MOST, Effective
 from ..core.values import (
@@ -125,6 +127,8 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
         blocks.append(Paragraph(meaning))
     by_group = {entry["name"]: entry for entry in groups}
     blocks.append(table_of("group", columns | powered | effective | truth, by_group))
+    if metric.of != "counts" and any(entry["exact"] for entry in groups):
+        blocks += _precision(result.table)
     low, high = metric.bounds
     ends = [entry[KEY]["interval"] or (low, high) for entry in groups]
     if any(one < low or other > high for one, other in ends):
@@ -158,6 +162,15 @@ def _effective(entry: dict[str, Any]) -> Cell:
 
 def _truth(entry: dict[str, Any]) -> Cell:
     return Cell(number(entry["truth"]), entry.get("truth_reason"))
+
+
+def _precision(table: ScoreTable) -> shared.Blocks:
+    """The scores for which an exact metric of scores is exact: those of the table."""
+    low, high = table.clip, 1.0 - table.clip
+    parts = [f"clipped to [{low:g}, {high:g}]"] if table.clipped else []
+    if len(table.cells.stratum):
+        parts.append(f"with one value per cell of width {CELL_WIDTH:g} in log odds")
+    return [Paragraph(f"exact for scores {' and '.join(parts)}")] if parts else []
 
 
 def labels_line(found: Effective, groups: tuple[str, ...]) -> str | None:

@@ -167,6 +167,15 @@ def test_an_interval_beyond_the_bounds_is_explained():
     assert "asymptotic" not in flat(lf.assess(many, score, **options))
 
 
+def test_exact_metrics_of_scores_name_the_scores():
+    rng = np.random.default_rng(1)
+    score, options = rng.random(600), {"sensitive_features": ["A"] * 600, **QUICKEST}
+    label, few = rng.random(600) < score, np.round(score, 1) * 0.9 + 0.05
+    text = "exact for scores clipped to [0.01, 0.99] and with one value per cell of width 0.05 in "
+    assert flat(lf.assess(label, score, metrics=["auc", "tpr"], **options)).count(text) == 1
+    assert "exact for scores" not in flat(lf.assess(label, few, metrics=["auc"], **options))
+
+
 def test_truth_criteria_marginals_and_simultaneous_intervals(rows):
     group = {"sex": rows.group, "age": np.where(np.arange(400) % 2, "old", "young")}
     result = ask_quickly(
