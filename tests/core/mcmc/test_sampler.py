@@ -14,17 +14,28 @@ import pytest
 from cases import CURVE, PRIOR, TRUSTED, column, place
 from scipy.special import log_expit
 
+import lightfair.core as lf
 from lightfair.core.data.logit import logit_of
 from lightfair.core.mcmc import sampler
 from lightfair.core.mcmc.convergence import mcse_mean
 from lightfair.core.mcmc.jit import available, compiles
 from lightfair.core.mcmc.moves import make_noise, pack, propose, sweep, unpack
-from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.mcmc.sampler import (
+    DRAWS,
+    FEW,
+    MANY,
+    numpy_seconds,
+    take_draws,
+    usual,
+    usual_warmup,
+    warm_up,
+)
 from lightfair.core.mcmc.surrogate import expand, log_importance, marginal
 from lightfair.core.model.curve import features
 from lightfair.core.model.likelihood import labeled_nodes, loglik
 from lightfair.core.model.regions import no_regions
 from lightfair.core.model.scales import Scales, curve_scales
+from lightfair.core.settings import Settings
 
 HALF = math.sqrt(2.0 / math.pi)  # mean of a half-normal in units of its scale
 needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
@@ -498,3 +509,44 @@ def test_one_group_with_a_jump_equals_quadrature():
     )
     wanted = [(density.sum(axis=(0, 1)) * omega**k).sum() for k in (1, 2)]
     assert_close(moments(draws.sigma[0, ..., 3]), np.array(wanted))
+
+
+# Number of chains
+
+
+def test_small_fits_get_many_short_chains():
+    assert usual(2, 100, True) == usual(2, 10_000, True) == usual(1, 0, False) == MANY
+    assert usual(200, 10_000, True) == usual(100, 5000, False) == FEW
+    for trust in (False, True):
+        many = [usual(groups, 50 * groups, trust) == MANY for groups in range(1, 100)]
+        assert many == sorted(many, reverse=True)
+    assert usual_warmup(16) == MANY[1] and usual_warmup(15) == FEW[1]
+
+
+def test_work_costs():
+    base = numpy_seconds(1, 2, 100, 8, 4)
+    assert base > 0.0
+    for more in ((3, 2, 300, 8, 4), (1, 6, 100, 8, 4), (1, 2, 900, 8, 4), (1, 2, 100, 12, 4)):
+        assert numpy_seconds(*more) > base
+
+
+@pytest.mark.parametrize(
+    "given, wanted",
+    [
+        ({}, (*MANY, DRAWS // MANY[0])),
+        ({"chains": 4}, (*FEW, DRAWS // FEW[0])),
+        ({"chains": 3, "warmup": 7}, (3, 7, 1067)),
+        ({"draws": 10}, (*MANY, 10)),
+        ({"chains": 5000}, (5000, MANY[1], 4)),
+    ],
+)
+def test_defaults_depend_on_the_number_of_chains(given, wanted):
+    data = lf.simulate(400, 60, rng=3)
+    table = lf.score_table(lf.score_data(data.y_true, data.y_score, sensitive_features=data.group))
+    chains, draws, warmup = Settings(**given).resolved(table, 0).run
+    assert (chains, warmup, draws) == wanted
+
+
+def test_unresolved_settings_have_no_run():
+    with pytest.raises(ValueError, match="settings must be resolved"):
+        _ = Settings().run

@@ -1,4 +1,4 @@
-"""The log likelihood of groups and data sets."""
+"""The log likelihood of groups and data sets, and the labeled data of tables."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import naive
 import numpy as np
 import pytest
 from cases import CURVE, REGIONS, TRUSTED, column, place
+from tables import draw, table_of
 
 from lightfair.core.data.logit import logit_of
 from lightfair.core.model.curve import FAMILIES, features
-from lightfair.core.model.likelihood import by_segment, labeled_nodes, loglik, runs
+from lightfair.core.model.likelihood import by_segment, labeled_data, labeled_nodes, loglik, runs
+from lightfair.core.model.regions import no_regions, regions
 
 
 def build(rows, groups, family="beta", cap=math.inf, scales=CURVE):
@@ -168,3 +170,60 @@ def test_extreme_odds_stay_finite():
     a = math.exp(3.0)
     wanted = 5 + a * math.log(1e-300) - (5 - a * math.log1p(-0.9999999999))
     np.testing.assert_allclose(got, [[[wanted]]], rtol=1e-9)
+
+
+# labeled data of tables
+
+
+@pytest.mark.parametrize(
+    "family, cut", [("beta", False), ("llo", False), ("temperature", False), ("beta", True)]
+)
+def test_merged_nodes_have_the_likelihood_of_the_rows(family, cut):
+    rng = np.random.default_rng(7)
+    clip = 0.1 if cut else 0.01
+    score = rng.beta(1.1, 1.3, 3000)
+    label = (rng.random(3000) < score).astype(int)
+    group = np.where(rng.random(3000) < 0.97, "large", "small")
+    label[:500] = -1
+    table = table_of(score, label, group, clip=clip)
+    where = regions(table) if cut else no_regions()
+    assert where.names.count("mass") == 2 * cut
+    got = labeled_data([table], family=family, regions=where)
+    assert len(got.base) < 400
+    psi = rng.normal(0.0, 0.5, (1, 3, 2, 3 + len(where.names)))
+    value = loglik(psi, got)
+    clipped = np.clip(score, clip, 1.0 - clip)
+    region = where.of(3 * (score >= 0.5).astype(np.int64), logit_of(score, clip))
+    region = region if cut else np.zeros(3000, dtype=int)
+    for g, name in enumerate(["large", "small"]):
+        rows = [
+            (clipped[i], label[i], 1.0, (where.on_curve[r], where.base[r], where.loadings[r]))
+            for i, r in enumerate(region)
+            if group[i] == name and label[i] >= 0
+        ]
+        for i in range(3):
+            expected = naive.loglik(rows, psi[0, i, g], family)
+            assert abs(value[0, i, g] - expected) < 1e-7 * len(rows)
+
+
+def test_groups_without_hierarchy_are_data_sets():
+    score, label, group, _ = draw("spread")
+    table = table_of(score, label, group)
+    where = regions(table)
+    psi = np.random.default_rng(8).normal(0.0, 0.5, (1, 2, 3, 3 + len(where.names)))
+    joint = labeled_data([table], family="beta", regions=where)
+    apart = labeled_data([table], family="beta", regions=where, hierarchical=False)
+    assert (joint.groups, apart.groups) == (3, 1)
+    one = loglik(psi, joint)[0]
+    two = loglik(psi[0].swapaxes(0, 1)[:, :, None], apart)
+    np.testing.assert_allclose(one, two[..., 0].T, rtol=1e-12)
+
+
+def test_capped_labeled_data_is_not_merged():
+    score = np.random.default_rng(6).uniform(0.02, 0.98, 1500)
+    label = (score > 0.4).astype(int)
+    got = labeled_data([table_of(score, label)], family="beta", cap=1.5)
+    rows = list(zip(score, label, np.ones(len(score)), strict=True))
+    phi = np.array([0.3, -0.2, 0.5])
+    value = loglik(phi[None, None, None], got)[0, 0, 0]
+    assert abs(value - naive.loglik(rows, phi, cap=1.5)) < 2e-3 * len(rows)  # a kink in some cells
