@@ -30,11 +30,10 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     from ..core.settings import Settings
 
     given = {field.name: getattr(arguments, field.name, None) for field in fields(Settings)}
-    del given["threshold"]
     given["thresholds"] = "all" if getattr(arguments, "threshold", None) == ["all"] else None
     if not 0.0 < arguments.alpha < 1e6:
         raise ValueError(f"alpha must be above 0; got {arguments.alpha}; it multiplies the prior")
-    given["prior"] = Prior().scaled(arguments.alpha)
+    given |= {"threshold": None, "prior": Prior().scaled(arguments.alpha)}
     return Settings(**{name: value for name, value in given.items() if value is not None})
 
 

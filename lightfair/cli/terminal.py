@@ -33,7 +33,9 @@ def in_color(choice: str, stream: IO[str] | None) -> bool:
 
 def is_terminal(stream: IO[str] | None) -> bool:
     """Return whether a stream is a terminal that takes escape codes."""
-    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+    if stream is None or (os.name == "nt" and "WT_SESSION" not in os.environ):
+        return False
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def progress_line() -> Callable[..., None] | None:
