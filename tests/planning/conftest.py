@@ -10,7 +10,7 @@ import lightfair as lf
 
 def assessed(rows=3000, labeled=100, weight=None, **options):
     data = lf.simulate(rows, labeled, rng=3)
-    options = {"rng": 1, "metrics": ["tpr", "accuracy"], **options}
+    options = {"chains": 4, "draws": 200, "rng": 1, "metrics": ["tpr", "accuracy"], **options}
     return lf.assess(
         data.y_true, data.y_score, sensitive_features=data.group, sample_weight=weight, **options
     )
@@ -33,9 +33,9 @@ def weighted():
 
 @pytest.fixture(scope="session")
 def small():
-    return assessed(rows=300, labeled=60, draws=100, chains=4)
+    return assessed(rows=300, labeled=60, draws=100)
 
 
 @pytest.fixture(scope="session")
 def plan(result):
-    return lf.plan_labels(result, width=0.15, extra=[100, 600], refits=8, rng=2)
+    return lf.plan_labels(result, width=0.15, extra=[100, 600], refits=4, rng=2)

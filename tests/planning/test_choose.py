@@ -10,6 +10,7 @@ from lightfair.planning.choose import METHODS, Update, allocate, strata_of, syst
 from lightfair.planning.forecast import expected_sd, preposterior
 
 CONTRAST = np.array([[-1.0, 1.0]])
+QUICK = {"chains": 4, "draws": 100, "rng": 1}
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def result(rows):
-    return lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    return lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, **QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +130,7 @@ def test_dropped_rows_keep_their_numbers(result, rows):
 def test_decisions_replace_a_threshold(rows):
     decided = (rows.y_score > 0.4).astype(int)
     data = {"sensitive_features": rows.group, "y_pred": decided}
-    result = lf.assess(rows.y_true, rows.y_score, **data, draws=50, rng=1)
+    result = lf.assess(rows.y_true, rows.y_score, **data, **QUICK)
     assert len(choose(result, rows, y_pred=decided).rows) == 100
     with pytest.raises(ValueError, match="y_pred must be given"):
         choose(result, rows)
@@ -142,7 +143,7 @@ def test_weighted_rows_at_bounds_with_thresholds_by_group():
     label = np.where(rng.random(1500) < 0.1, rng.random(1500) < score, np.nan)
     weight, cuts = rng.integers(1, 5, 1500), {"a": 0.5, "b": 0.3}
     data = {"y_score": score, "sensitive_features": group}
-    result = lf.assess(label, **data, threshold=cuts, sample_weight=weight, draws=50, rng=1)
+    result = lf.assess(label, **data, threshold=cuts, sample_weight=weight, **QUICK)
     choice = lf.choose_labels(result, 50, **data, y_true=label)
     assert np.isnan(label[choice.rows]).all()
 
@@ -172,7 +173,7 @@ def test_a_row_that_was_not_assessed_is_named():
     score = np.tile([0.4, 0.45, 0.6, 0.65], 100)
     label = np.where(np.arange(400) < 60, np.arange(400) % 3 == 0, np.nan)
     group = np.repeat(["a", "b"], 200)
-    result = lf.assess(label, score, sensitive_features=group, draws=50, rng=1)
+    result = lf.assess(label, score, sensitive_features=group, **QUICK)
     score[350] = 0.99
     with pytest.raises(ValueError, match="row 350 is not among the unlabeled rows"):
         lf.choose_labels(result, 5, y_score=score, sensitive_features=group, y_true=label)

@@ -52,7 +52,7 @@ def test_a_population_stays_uncertain(assess):
 @pytest.mark.parametrize("target", ["sample", "expected", "population"])
 def test_without_labels_it_is_the_posterior(target, assess):
     metrics = ["tpr", "accuracy", "fpr", "ppv", "base_rate", "f1"]
-    result = assess(rows=1000, labeled=200, target=target, metrics=metrics, draws=100)
+    result = assess(rows=1000, labeled=200, target=target, metrics=metrics)
     for metric in metrics:
         found = forecast(preposterior(result, metric), 0.0, np.vstack([np.eye(2), DELTA]))
         expected = [result.metric(metric, g).sd for g in "AB"]
