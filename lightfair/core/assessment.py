@@ -16,7 +16,7 @@ from .comparison import gaps as comparisons
 from .comparison.check import Check, check_range, make_check, parse_check
 from .comparison.gaps import ByGroup, Pair, criterion_metrics, larger_gap, only_one
 from .data.logit import Floats
-from .data.messages import Note, hint, level_name
+from .data.messages import Note, index_of
 from .data.nodes import UNLABELED
 from .data.table import ScoreTable
 from .diagnostics.predictive import Misfit
@@ -203,10 +203,8 @@ class Assessment:
 
     def _margin(self, metric: str, attribute: Any) -> Margin:
         self.draws(metric)  # an unknown one raises
-        name = level_name(attribute)
-        if name not in self.table.attributes:
-            raise ValueError(f"no attribute {name!r}; there are {', '.join(self.table.attributes)}")
-        return self.margins[metric][name]
+        names = self.table.attributes
+        return self.margins[metric][names[index_of(attribute, names, "attribute")]]
 
     def by_group(self, metric: str | Metric) -> ByGroup:
         """Return the draws of a metric, with the names and flags that comparisons need.
@@ -563,8 +561,4 @@ class Assessment:
             raise ValueError(only_one(self.groups))
 
     def _index(self, group: Any) -> int:
-        name = level_name(group)
-        if name not in self.groups:
-            known = ", ".join(self.groups)
-            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {known}")
-        return self.groups.index(name)
+        return index_of(group, self.groups)

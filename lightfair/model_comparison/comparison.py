@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ..core import __version__
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats
-from ..core.data.messages import Note, hint, level_name, one_line, show
+from ..core.data.messages import Note, index_of, level_name, one_line, show
 from ..core.data.nodes import UNLABELED
 from ..core.metrics.estimate import Estimate, rounded
 from ..core.settings import Settings
@@ -239,11 +239,7 @@ class ModelComparison:
         return None, None
 
     def _index(self, group: Any) -> int:
-        name = level_name(group)
-        if name not in self.groups:
-            names = ", ".join(self.groups)
-            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {names}")
-        return self.groups.index(name)
+        return index_of(group, self.groups)
 
 
 def data_values(result: ModelComparison) -> dict[str, Any]:

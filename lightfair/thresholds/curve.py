@@ -39,7 +39,7 @@ import numpy as np
 from ..core.comparison.gaps import Cell
 from ..core.comparison.gaps import simultaneous as simultaneous_intervals
 from ..core.data.logit import Floats, logit_of, sigmoid
-from ..core.data.messages import hint, level_name, show
+from ..core.data.messages import index_of, show
 from ..core.data.nodes import CELL_WIDTH, UNLABELED, Ints
 from ..core.data.rows import check_cuts, is_several
 from ..core.data.table import ScoreTable
@@ -226,11 +226,7 @@ class ThresholdCurve:
         }
 
     def _index(self, group: Any) -> int:
-        name = level_name(group)
-        if name not in self.groups:
-            names = ", ".join(self.groups)
-            raise ValueError(f"no group {name!r}{hint(name, self.groups)}; there are {names}")
-        return self.groups.index(name)
+        return index_of(group, self.groups)
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..core.data.logit import Floats, logit_of, sigmoid
-from ..core.data.messages import Note, counted, hint, level_name, lies_in, one_line, show
+from ..core.data.messages import Note, counted, index_of, level_name, lies_in, one_line, show
 from ..core.data.nodes import CELL_WIDTH, Ints
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, resolve_metrics, theta
@@ -310,9 +310,7 @@ def _searched(result: Assessment, group: Any, base: str | None) -> list[str]:
     if not names:
         raise ValueError("group must name at least one group; got an empty list; leave it out")
     for name in (*names, *([] if base is None else [base])):
-        if name not in result.groups:
-            known = ", ".join(result.groups)
-            raise ValueError(f"no group {name!r}{hint(name, result.groups)}; there are {known}")
+        index_of(name, result.groups)
     if base in names:
         raise ValueError(f"group must differ from the reference, {base}")
     return names

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..data.logit import Floats
-from ..data.messages import level_name
+from ..data.messages import index_of
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from ..metrics.definitions import Metric, theta
@@ -81,10 +81,7 @@ class Margin:
 
     def index(self, level: Any) -> int:
         """Return the index of a level, given as it was in the data."""
-        names, name = self.by.groups, level_name(level)
-        if name not in names:
-            raise ValueError(f"no level {name!r} of {self.attribute}; there are {', '.join(names)}")
-        return names.index(name)
+        return index_of(level, self.by.groups, f"level of {self.attribute}")
 
     def estimate(self, level: Any) -> Estimate:
         """Return the estimate of the metric in a level."""

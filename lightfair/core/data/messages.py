@@ -7,7 +7,7 @@ dropped, not which.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -94,6 +94,14 @@ def level_name(value: Any) -> str:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
     return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+
+
+def index_of(value: Any, names: Sequence[str], what: str = "group") -> int:
+    """Return the index of a name, given as it was in the data; raise ValueError if it is absent."""
+    name = level_name(value)
+    if name not in names:
+        raise ValueError(f"no {what} {name!r}{hint(name, names)}; there are {', '.join(names)}")
+    return names.index(name)
 
 
 def lies_in(value: Any, low: float, high: float) -> bool:

@@ -160,7 +160,7 @@ def test_one_attribute_has_no_marginals(rows):
     [
         (("fnr", "sex", "A"), "metric 'fnr' was not assessed"),
         (("tpr", "age", "A"), "no attribute 'age'; there are sex, race"),
-        (("tpr", "sex", "C"), "no level 'C' of sex; there are A, B"),
+        (("tpr", "sex", "C"), "no level of sex 'C'; there are A, B"),
     ],
 )
 def test_unknown_names(result, arguments, message):
