@@ -16,7 +16,6 @@ import pytest  # noqa: E402
 import lightfair as lf  # noqa: E402
 from lightfair.core.mcmc.jit import available  # noqa: E402
 
-PACKAGE = Path(lf.__file__).parent
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell script
     signal.signal(signal.SIGINT, signal.default_int_handler)  # children would ignore it, too
 
@@ -46,7 +45,7 @@ def compiled():
 def child_env():
     """Environment of a Python child that finds the package under test."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("LIGHTFAIR_", "PYTHON"))}
-    return {**env, "PYTHONPATH": str(PACKAGE.parents[lf.__name__.count(".")])}
+    return {**env, "PYTHONPATH": str(Path(lf.__file__).parents[1])}
 
 
 def pytest_terminal_summary(terminalreporter):
