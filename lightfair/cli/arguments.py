@@ -54,9 +54,7 @@ def one_threshold(arguments: argparse.Namespace) -> Any:
     """Return a threshold where several would have no meaning."""
     threshold = threshold_of(arguments)
     if isinstance(threshold, (list, str)):
-        raise ValueError(
-            f"--threshold must be one number, or NAME=NUMBER for every name, in {arguments.command}"
-        )
+        raise ValueError("--threshold must be one number here, or NAME=NUMBER for every name")
     return threshold
 
 

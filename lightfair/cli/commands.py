@@ -236,8 +236,7 @@ def sql(arguments: argparse.Namespace) -> Answer:
         raise ValueError("sql needs the names of columns; give --label, --score and --group")
     if arguments.label_prob is not None:
         raise ValueError(
-            "sql does not support --label-prob; summarize the labeled rows with it, and add the "
-            "table of the unlabeled ones that the query makes"
+            "sql does not support --label-prob; summarize the labeled rows with it, and add tables"
         )
     given = {**vars(arguments), "threshold": threshold_of(arguments)}
     names = inspect.signature(sql_query).parameters

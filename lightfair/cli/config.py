@@ -48,11 +48,12 @@ def expand(parser: Parser, command: str, words: Sequence[str]) -> list[str]:
     ValueError, OSError, ImportError
         If the file cannot be read, or a key or value in it is wrong.
     """
-    if not any(word.partition("=")[0] == "--config" for word in words):
+    end = words.index("--") if "--" in words else len(words)
+    if not any(word.partition("=")[0] == "--config" for word in words[:end]):
         return list(words)
     only = Parser(prog=f"lightfair {command}")
     only.add_argument("--config")
-    known, rest = only.parse_known_args(list(words))
+    known, rest = only.parse_known_args(list(words[:end]))
     path, own = known.config, options_of(command)
     values = _values_for(command, path)
     files = _words(path, FILES, values.pop("files", []))
@@ -62,6 +63,7 @@ def expand(parser: Parser, command: str, words: Sequence[str]) -> list[str]:
     for name, value in values.items():
         if own[name].dest not in given:
             options += _words(path, own[name], value)
+    rest += words[end:]
     named = getattr(parser.parse_args([*options, *rest]), "file", None)
     return [*([] if named else files), *options, *rest]
 

@@ -63,7 +63,7 @@ def test_forms_of_a_threshold(words, threshold):
     arguments = Namespace(threshold=words and list(map(cut, words)), command="plan")
     assert threshold_of(arguments) == threshold
     if isinstance(threshold, (list, str)):
-        with pytest.raises(ValueError, match="must be one number, or NAME=NUMBER for every"):
+        with pytest.raises(ValueError, match="must be one number here, or NAME=NUMBER"):
             one_threshold(arguments)
     else:
         assert one_threshold(arguments) == threshold

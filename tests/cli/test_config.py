@@ -57,11 +57,12 @@ json = false
     )
 
 
-def test_the_command_line_wins(settings):
+def test_the_command_line_wins(ask, folder):
     text = f"{RUN}files = 'absent.csv'\nprob = 0.9\nseed = 1\nnested = true\n"
     text += "metric = ['tpr', 'fpr']\nthreshold = [0.2, 0.4]\n"
-    given = "rows.csv --prob 0.8 --metric ppv --threshold=0.6 --no-hierarchical"
-    found = settings(text, *given.split())
+    given = "--prob 0.8 --metric ppv --threshold=0.6 --no-hierarchical -- rows.csv"
+    (folder / "conf.toml").write_text(text)
+    found = json.loads(ask("assess", "--config", "conf.toml", *given.split()))["settings"]
     assert (found["prob"], found["seed"], found["metrics"]) == (0.8, 1, ["ppv"])
     assert found["threshold"] == 0.6 and found["hierarchical"] is False
 
