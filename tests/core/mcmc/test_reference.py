@@ -167,6 +167,7 @@ def test_metrics_agree():
     assert {key: value for key, value in far.items() if value > ERRORS} == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 def test_metrics_agree_on_the_whole_files(labels):
     file = SHARED / f"L{labels}_U1e4_G2.csv"
