@@ -41,8 +41,6 @@ from .gaps import ByGroup, pair_indices
 
 Bools = npt.NDArray[np.bool_]
 
-BLOCK = 256  # pairs at a time
-
 LISTED = 200  # pairs in the plain values, the worst
 
 NO_RATIO = "a ratio of 0 to 0 is undefined"
@@ -153,9 +151,8 @@ class Verdict:
 
     @property
     def worst(self) -> PairWithin | None:
-        """The first of `ranked`; None if no pair can be judged."""
-        first = self.ranked[0] if self.pairs else None
-        return None if first is None or first.prob_within is None else first
+        """The first of `ranked` that can be judged, or None."""
+        return next((pair for pair in self.ranked if pair.prob_within is not None), None)
 
     @property
     def ranked(self) -> tuple[PairWithin, ...]:
@@ -163,9 +160,7 @@ class Verdict:
         sign = 1.0 if self.relation == "ratio" else -1.0
 
         def key(pair: PairWithin) -> tuple[float, float]:
-            if pair.prob_within is None or pair.gap is None:
-                return 2.0, 0.0
-            return pair.prob_within, sign * pair.gap
+            return (2.0, 0.0) if pair.gap is None else (pair.prob_within or 0.0, sign * pair.gap)
 
         return tuple(sorted(self.pairs, key=key))
 
@@ -174,8 +169,7 @@ class Verdict:
         """The verdict in words, with its probabilities."""
         inconclusive = self.status == "insufficient"
         status = "insufficient evidence" if inconclusive else self.status
-        because = inconclusive or not self.exact
-        because = because and (self.reason is not None or self.beyond is not None)
+        because = inconclusive or (self.beyond is not None and not self.exact)
         return f"{self.check.text}: {status}{', ' if because else '; '}{_basis(self)}."
 
     def to_dict(self) -> dict[str, Any]:
@@ -218,16 +212,14 @@ class Question(NamedTuple):
 
     def obstacles(self) -> list[dict[int, str]]:
         """For each metric the groups that cannot be judged, and why."""
-        found = []
-        for metric, part in zip(self.check.metrics, self.parts, strict=True):
-            reasons = {}
+        reasons: list[dict[int, str]] = [{} for _ in self.parts]
+        for metric, part, of_metric in zip(self.check.metrics, self.parts, reasons, strict=True):
             for at, name in enumerate(part.groups):
                 if not (self.labeled[at] or part.known[at] or part.label_free):
-                    reasons[at] = f"group {name} has no labels and rests on the prior"
+                    of_metric[at] = f"group {name} has no labels and rests on the prior"
                 elif why := undefined_reason(float(part.undefined[at]), part.lack):
-                    reasons[at] = f"{metric} of {name} is undefined: {why}"
-            found.append(reasons)
-        return found
+                    of_metric[at] = f"{metric} of {name} is undefined: {why}"
+        return reasons
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
@@ -274,31 +266,64 @@ def judge(
     forecast
         Returns how many more labels would probably settle it; called if labels are missing.
     """
-    exact = question.exact
+    exact, check = question.exact, question.check
     if exact:  # all draws are equal
         parts = tuple(replace(part, draws=part.draws[:1, :1]) for part in question.parts)
         question = question._replace(parts=parts)
     obstacles = question.obstacles()
-    gaps = pair_gaps(question, obstacles)
-    inside, beyond = gaps.all_inside, gaps.any_beyond
+    obstacle = _first_reason(obstacles, question.pairs)
+    any_beyond = any_unknown = np.zeros(question.parts[0].draws.shape[:2], dtype=bool)
+    can_judge = False
+    pairs: list[PairWithin] = []
+    directions: list[Beyond] = []
+    for pair in question.pairs:
+        one, two = (question.parts[0].groups[at] for at in pair)
+        outside = unknown = np.zeros((), dtype=bool)
+        worst = np.full((), np.nan)
+        for metric, part, why in zip(check.metrics, question.parts, obstacles, strict=True):
+            gap, above, below = _compare(check, *(part.draws[..., at] for at in pair))
+            undefined = np.isnan(gap)
+            outside, unknown = outside | above | below, unknown | undefined
+            worst = (np.fmin if check.relation == "ratio" else np.fmax)(worst, np.abs(gap))
+            if why.keys() & {*pair}:
+                continue
+            can_judge = True
+            any_beyond, any_unknown = any_beyond | above | below, any_unknown | undefined
+            if undefined.mean() <= UNDEFINED_LIMIT:
+                signed = float(np.nanmean(gap))
+                defined = (~undefined).sum()
+                up, down = (float(side.sum() / defined) for side in (above, below))
+                away = signed if check.relation == "ratio" else -signed
+                directions.append(Beyond(metric, one, two, up, signed))
+                directions.append(Beyond(metric, two, one, down, away))
+        inside, beyond = float((~outside & ~unknown).mean()), float(outside.mean())
+        reason = _first_reason(obstacles, [pair])
+        if reason is None and (share := 1.0 - inside - beyond) > UNDEFINED_LIMIT:
+            reason = NO_RATIO if exact else f"undefined in {share:.0%} of the draws"
+        if reason is not None:
+            pairs.append(PairWithin(one, two, None, reason))
+        else:
+            mean = float(np.nanmean(worst))
+            pairs.append(PairWithin(one, two, inside / (inside + beyond), gap=mean))
+    wide = -1.0 if check.relation == "ratio" else 1.0
+    surest = max(directions, key=lambda way: (way.prob, wide * way.gap), default=None)
+    beyond = float(any_beyond.mean())
+    inside = float((~any_beyond & ~any_unknown).mean()) if can_judge else 0.0
     judged = inside + beyond
-    in_the_way = [
-        why[at] for why in obstacles for pair in question.pairs for at in pair if at in why
-    ]
     status, reason, more, no_forecast = "insufficient", None, None, None
     if unconverged is not None and not exact:
         reason = unconverged
-    elif gaps.surest >= prob:
+    elif surest is not None and surest.prob >= prob:
         status = "fail"
-    elif in_the_way:
-        reason = in_the_way[0]
+    elif obstacle is not None:
+        reason = obstacle
     elif 1.0 - judged > UNDEFINED_LIMIT:
         reason = NO_RATIO if exact else f"a gap is undefined in {1.0 - judged:.0%} of the draws"
     elif inside >= prob * judged:
         status = "pass"
     else:
         reason = f"neither within nor beyond the limit with probability {prob:g}"
-        if len(question.pairs) > 1:
+        if len(pairs) > 1:
             reason = f"not all within the limit, and no pair beyond it with probability {prob:g}"
             if beyond >= prob * judged:  # typical of equal groups with few labels
                 reason = (
@@ -310,77 +335,23 @@ def judge(
     if no_forecast is None:
         no_forecast = f"the verdict is {status}" if reason is None else f"not forecast, as {reason}"
     return Verdict(
-        question.check,
+        check,
         status,
         prob,
         inside / judged if judged > 0.0 else None,
-        _pairs(question, gaps, obstacles),
+        tuple(pairs),
         exact,
         reason,
         more,
         empty_groups,
-        _surest(question, gaps) if status == "fail" else None,
+        surest if status == "fail" else None,
         no_forecast if more is None else None,
     )
 
 
-class PairGaps(NamedTuple):
-    """Shares of draws with gaps within and beyond the limit, and means of the gaps.
-
-    all_inside, any_beyond: of all pairs at once, in the metrics that can be judged; inside, beyond:
-    float64 (pair,), of each pair separately, in all metrics and in any; gap: float64 (pair,), mean
-    in the metric where it is worst; these are NaN if a pair cannot be judged. up, down: float64
-    (metric, pair), shares in which the first of a pair is too far above the second, and the second
-    above the first, 0 if it cannot be judged; apart: float64 (metric, pair), mean gap.
-    """
-
-    all_inside: float
-    any_beyond: float
-    inside: Floats
-    beyond: Floats
-    gap: Floats
-    up: Floats
-    down: Floats
-    apart: Floats
-
-    @property
-    def surest(self) -> float:
-        """Largest probability of a direction beyond the limit in one metric."""
-        return float(max(self.up.max(), self.down.max()))
-
-
-def pair_gaps(question: Question, obstacles: list[dict[int, str]]) -> PairGaps:
-    """Compare the pairs of a check with its limit, draw by draw."""
-    size = (len(question.parts), len(question.pairs))
-    inside, beyond, gap = np.full((3, size[1]), np.nan)
-    up, down, apart = np.zeros((3, *size))
-    usable = np.array([[not why.keys() & {*pair} for pair in question.pairs] for why in obstacles])
-    any_beyond = any_unknown = np.zeros(question.parts[0].draws[..., 0].size, dtype=bool)
-    worse = np.fmin if question.check.relation == "ratio" else np.fmax
-    for first in range(0, size[1], BLOCK):
-        block = slice(first, first + BLOCK)
-        one, two = (np.array(column) for column in zip(*question.pairs[block], strict=True))
-        outside = unknown = np.zeros((), dtype=bool)
-        worst = np.full((), np.nan)
-        for m, part in enumerate(question.parts):
-            draws, ok = part.draws.reshape(-1, len(part.groups)), usable[m, block]
-            far, rise, fall = _compare(question.check, draws[:, one], draws[:, two])
-            undefined = np.isnan(far)
-            any_beyond = any_beyond | (rise | fall)[:, ok].any(axis=1)
-            any_unknown = any_unknown | undefined[:, ok].any(axis=1)
-            outside, unknown = outside | rise | fall, unknown | undefined
-            worst = worse(worst, np.abs(far))
-            ok = ok & (undefined.mean(axis=0) <= UNDEFINED_LIMIT)
-            defined = np.maximum((~undefined).sum(axis=0), 1)
-            up[m, block] = np.where(ok, rise.sum(axis=0) / defined, 0.0)
-            down[m, block] = np.where(ok, fall.sum(axis=0) / defined, 0.0)
-            apart[m, block] = _mean(far)
-        every = usable[:, block].all(axis=0)
-        inside[block] = np.where(every, (~outside & ~unknown).mean(axis=0), np.nan)
-        beyond[block] = np.where(every, outside.mean(axis=0), np.nan)
-        gap[block] = np.where(every, _mean(worst), np.nan)
-    all_inside = float((~any_beyond & ~any_unknown).mean()) if usable.any() else 0.0
-    return PairGaps(all_inside, float(any_beyond.mean()), inside, beyond, gap, up, down, apart)
+def _first_reason(obstacles: list[dict[int, str]], pairs: list[tuple[int, int]]) -> str | None:
+    every = (why[at] for why in obstacles for pair in pairs for at in pair if at in why)
+    return next(every, None)
 
 
 def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Bools]:
@@ -399,45 +370,6 @@ def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Boo
     return gap, apart & (one > two), apart & (two > one)
 
 
-def _mean(values: Floats) -> Floats:
-    """Mean over defined draws, of each column; NaN if there are none."""
-    defined = ~np.isnan(values)
-    total, count = np.where(defined, values, 0.0).sum(axis=0), defined.sum(axis=0)
-    mean: Floats = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
-    return mean
-
-
-def _surest(question: Question, gaps: PairGaps) -> Beyond:
-    """Return the direction whose probability is `PairGaps.surest`, among equal ones the widest."""
-    ratio = question.check.relation == "ratio"
-    signed = np.stack([gaps.apart, gaps.apart if ratio else -gaps.apart])
-    width = np.where(np.stack([gaps.up, gaps.down]) == gaps.surest, signed, np.nan)
-    width = np.where(np.isnan(width), -np.inf, -width if ratio else width)
-    down, m, at = np.unravel_index(int(np.argmax(width)), width.shape)
-    names = [question.parts[m].groups[group] for group in question.pairs[at]]
-    high, low = reversed(names) if down else names
-    metric = question.check.metrics[m]
-    return Beyond(metric, high, low, gaps.surest, float(signed[down, m, at]))
-
-
-def _pairs(
-    question: Question, gaps: PairGaps, obstacles: list[dict[int, str]]
-) -> tuple[PairWithin, ...]:
-    pairs = []
-    columns = zip(question.pairs, gaps.inside, gaps.beyond, gaps.gap, strict=True)
-    for pair, inside, beyond, gap in columns:
-        one, two = (question.parts[0].groups[at] for at in pair)
-        reason = next((why[at] for why in obstacles for at in pair if at in why), None)
-        undefined = 1.0 - inside - beyond
-        if reason is None and undefined > UNDEFINED_LIMIT:
-            reason = NO_RATIO if question.exact else f"undefined in {undefined:.0%} of the draws"
-        if reason is not None:
-            pairs.append(PairWithin(one, two, None, reason))
-        else:
-            pairs.append(PairWithin(one, two, float(inside / (inside + beyond)), gap=float(gap)))
-    return tuple(pairs)
-
-
 def verdict_text(verdict: Verdict) -> str:
     """Return the basis of a verdict in words, without its status."""
     return f"{verdict.check.text}: {_basis(verdict)}."
@@ -445,22 +377,27 @@ def verdict_text(verdict: Verdict) -> str:
 
 def _basis(verdict: Verdict) -> str:
     """Return the basis of a verdict: gaps, probabilities, forecast."""
-    clauses, worst = [], verdict.worst
+    pairs, worst, limit = verdict.pairs, verdict.worst, f"{verdict.within:g}"
+    ratio, judged = verdict.relation == "ratio", sum(p.prob_within is not None for p in pairs)
+    subject = f"all {len(pairs):,} pairs"
+    if len(pairs) == 1:
+        subject = f"{pairs[0].group} and {pairs[0].reference}"
+    if judged < len(pairs):
+        subject = f"{subject}, as far as they can be judged,"
+        if verdict.exact:
+            subject = f"of {len(pairs):,} pairs the {judged:,} that can be judged"
+    within = f"{subject} {f'at least {limit} of each other' if ratio else f'within {limit}'}"
+    clauses = [] if verdict.reason is None else [verdict.reason]
     if verdict.beyond is not None:
-        clauses.append(_beyond(verdict, verdict.beyond))
-    elif verdict.reason is not None:
-        clauses.append(verdict.reason)
-    if not verdict.exact:
-        if verdict.prob_within is not None:
-            clauses.append(
-                f"{_within(verdict)} with probability {probability(verdict.prob_within)}"
-            )
-        judged = sum(pair.prob_within is not None for pair in verdict.pairs)
+        clauses = [_beyond(verdict, verdict.beyond)]
+    if verdict.exact:
+        if verdict.beyond is None and worst is not None:
+            clauses.append(f"{within}, known exactly")
+    elif verdict.prob_within is not None:
+        clauses.append(f"{within} with probability {probability(verdict.prob_within)}")
         if judged > 1 and verdict.status == "insufficient" and worst is not None:
             least = probability(worst.prob_within)
             clauses.append(f"least likely {worst.group} and {worst.reference}, {least}")
-    elif verdict.beyond is None and (verdict.status == "pass" or worst is not None):
-        clauses.append(f"{_within(verdict)}, known exactly")
     if verdict.more_labels is not None:
         more = counted(verdict.more_labels, "more label")
         clauses.append(f"about {more} would probably settle it")
@@ -471,33 +408,14 @@ def _basis(verdict: Verdict) -> str:
 
 def _beyond(verdict: Verdict, beyond: Beyond) -> str:
     """Return which group is too far above which, and with which probability or by how much."""
-    ratio = verdict.relation == "ratio"
-    below, more, size = "below ", "more than ", f"{verdict.within:g}"
+    sign, limit = -1.0 if verdict.relation == "ratio" else 1.0, verdict.within
+    below, more, size = "below ", "more than ", f"{limit:g}"
     certainty = f" with probability {probability(beyond.prob)}"
-    if verdict.exact:
-        below, more, certainty, digits = "", "", ", known exactly", 3
-        while digits < 12:  # as many as show that it is beyond the limit
-            gap = round(beyond.gap, digits)
-            if gap < verdict.within if ratio else gap > verdict.within:
-                break
-            digits += 1
-        size = number(beyond.gap, digits)
+    if verdict.exact:  # as many digits as show that it is beyond the limit
+        digits = (n for n in range(3, 12) if sign * (round(beyond.gap, n) - limit) > 0.0)
+        below, more, size = "", "", number(beyond.gap, next(digits, 12))
+        certainty = ", known exactly"
     text = f"of {beyond.higher} is above that of {beyond.lower} by {more}{size}"
-    if ratio:
+    if sign < 0.0:
         text = f"of {beyond.lower} is {below}{size} of that of {beyond.higher}"
     return f"{beyond.metric} {text}{certainty}"
-
-
-def _within(verdict: Verdict) -> str:
-    """Return which pairs are within the limit."""
-    pairs, limit = verdict.pairs, f"{verdict.within:g}"
-    near = f"at least {limit} of each other" if verdict.relation == "ratio" else f"within {limit}"
-    subject = f"{pairs[0].group} and {pairs[0].reference}"
-    if len(pairs) > 1:
-        subject = f"all {len(pairs):,} pairs"
-    judged = sum(pair.prob_within is not None for pair in pairs)
-    if judged < len(pairs):
-        subject = f"{subject}, as far as they can be judged,"
-        if verdict.exact and judged > 0:
-            subject = f"of {len(pairs):,} pairs the {judged:,} that can be judged"
-    return f"{subject} {near}"
