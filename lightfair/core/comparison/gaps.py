@@ -54,6 +54,7 @@ differences are left out, with the reason.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -117,17 +118,20 @@ class ByGroup:
 
     def difference(self, at: int, base: int) -> Estimate:
         """Return the estimate of a group minus that of another."""
-        exact = bool(self.known[at] and self.known[base])
-        return difference(self.draws, at, base, self.lack, exact=exact)
+        return difference(self.draws, at, base, self.lack, exact=self.exact([at, base]))
 
     def ratio(self, at: int, base: int) -> Ratio:
         """Return the ratio of a group to another."""
-        exact = bool(self.known[at] and self.known[base])
-        return ratio(self.draws, at, base, self.lack, exact=exact)
+        return ratio(self.draws, at, base, self.lack, exact=self.exact([at, base]))
 
-    def others(self, kept: npt.NDArray[np.int64]) -> tuple[str, ...]:
-        """Return the names of the groups not among those kept."""
-        return tuple(name for at, name in enumerate(self.groups) if at not in kept)
+    def exact(self, groups: Sequence[int] | npt.NDArray[np.int64]) -> bool:
+        """Whether the metric is known exactly in all of some groups, by index."""
+        return bool(self.known[groups].all())
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Names of the groups that are not usable."""
+        return tuple(np.delete(self.groups, self.usable).tolist())
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,8 +176,7 @@ class Pair:
     @property
     def estimate(self) -> Estimate:
         """The metric of `group` minus that of `reference`."""
-        exact = bool(self.by.known[list(self.at)].all())
-        return difference(self.by.draws, *self.at, self.by.lack, exact=exact)
+        return self.by.difference(*self.at)
 
 
 def pairs(by: ByGroup, base: int | None = None) -> tuple[Pair, ...]:
@@ -200,16 +203,15 @@ def pair_indices(groups: int, base: int | None = None) -> list[tuple[int, int]]:
 def largest_gap(by: ByGroup) -> Gap:
     """Return the highest minus the lowest metric of all groups, draw by draw."""
     kept = by.usable
-    left_out = by.others(kept)
     if len(kept) < 2:
-        return Gap(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=left_out)
+        return Gap(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=by.left_out)
     gap = rounded(np.ptp(by.draws[..., kept], axis=-1))
     largest = np.nan_to_num(_prob_largest(by))
     both = np.triu(largest + largest.T, 1)
     one, two = np.unravel_index(int(np.argmax(both)), both.shape)
     which = (one, two) if largest[one, two] >= largest[two, one] else (two, one)
-    names, exact = tuple(by.groups[at] for at in which), bool(by.known[kept].all())
-    return Gap(gap, by.lack, exact, left_out, names, float(both[one, two]))
+    names = tuple(by.groups[at] for at in which)
+    return Gap(gap, by.lack, by.exact(kept), by.left_out, names, float(both[one, two]))
 
 
 def _prob_largest(by: ByGroup) -> Floats:
@@ -246,18 +248,17 @@ def against_rest(by: ByGroup, group: int, weight: Floats) -> Estimate:
         Steyvers (2020) for an attribute of several levels.
     """
     others = np.setdiff1d(by.usable, [group])
-    left_out = tuple(name for name in by.others(others) if name != by.groups[group])
+    left_out = tuple(name for name in by.left_out if name != by.groups[group])
     if len(others) == 0:
         return Estimate(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=left_out)
     rest = by.draws[..., others] @ (weight[others] / weight[others].sum())
-    exact = bool(by.known[group] and by.known[others].all())
+    exact = by.exact([group, *others])
     return Estimate(rounded(by.draws[..., group] - rest), by.lack, exact, left_out)
 
 
 def against_overall(by: ByGroup, group: int, overall: Floats) -> Estimate:
     """Return the metric of a group minus the metric of all rows, float64 (chain, draw)."""
-    exact = bool(by.known.all())
-    return Estimate(rounded(by.draws[..., group] - overall), by.lack, exact)
+    return Estimate(rounded(by.draws[..., group] - overall), by.lack, bool(by.known.all()))
 
 
 def only_one(groups: tuple[str, ...]) -> str:
@@ -287,7 +288,7 @@ def between_group_sd(by: ByGroup, scale: float = TAU_SD) -> Gap:
     """
     kept = by.usable
     values = np.full(by.draws.shape[:2], np.nan)
-    exact = bool(by.known[kept].all())
+    exact = by.exact(kept)
     defined = ~np.isnan(by.draws[..., kept]).any(axis=-1)
     draws = by.draws[..., kept][defined]
     if len(kept) >= 2 and len(draws) > 0:
@@ -295,11 +296,14 @@ def between_group_sd(by: ByGroup, scale: float = TAU_SD) -> Gap:
         if not exact:
             modeled = np.arange(len(draws)) % 2 == 0 if by.pooled else True
             values[defined] = np.where(modeled, _spread(draws, scale), values[defined])
-    return Gap(values, by.lack, exact, by.others(kept))
+    return Gap(values, by.lack, exact, by.left_out)
 
 
 def _spread(draws: Floats, scale: float) -> Floats:
-    """Standard deviations between groups (n,), of draws (n, group)."""
+    """Standard deviations between groups (n,), of draws (n, group).
+
+    The grid of tau is even in its root: densest near 0, for small variances.
+    """
     from scipy.special import ndtri
 
     n, groups = draws.shape
@@ -309,35 +313,29 @@ def _spread(draws: Floats, scale: float) -> Floats:
     variance = np.maximum(variance, 0.0)
     # in the eigenvectors of V, where B is diagonal
     y, one, own = centre @ vectors, vectors.sum(axis=0), own @ vectors
-    tau, weight = _grid(variance, y, one, scale)
-    at, other = ((0.5 + np.arange(n) * step) % 1.0 for step in KRONECKER)
-    mass = np.concatenate([[0.0], np.cumsum(weight)])
-    ends = np.concatenate([[0.0], 0.5 * (tau[1:] + tau[:-1]), tau[-1:]])
-    drawn = np.interp(at, mass / mass[-1], ends)[:, None]
-    precision = 1.0 / (variance + drawn * drawn)
-    bottom = (precision * one * one).sum(axis=1)
-    middle = (precision * one * y).sum(axis=1) / bottom + ndtri(other) / np.sqrt(bottom)
-    common = middle[:, None] * one
-    shrunk = drawn * np.sqrt(precision)
-    theta = common + shrunk * shrunk * (y - common) + shrunk * own
-    return np.asarray((theta @ vectors.T).std(axis=1))
 
+    def given(tau: Floats) -> tuple[Floats, Floats, Floats]:
+        """Diagonal of B^-1 (n, group), and precision and mean of m (n,), for tau (n,)."""
+        precision = 1.0 / (variance + (tau * tau)[:, None])
+        bottom = (precision * one * one).sum(axis=1)
+        return precision, bottom, (precision * one * y).sum(axis=1) / bottom
 
-def _grid(variance: Floats, y: Floats, one: Floats, scale: float) -> tuple[Floats, Floats]:
-    """Values of tau, rising, and their posterior weights; both float64 (GRID,).
-
-    They are spaced evenly in the root of tau: densest near 0, for small variances.
-    """
-    top = 4.0 * max(scale, float(np.sqrt((y @ y - (one @ y) ** 2 / (one @ one)) / len(y))))
+    top = 4.0 * max(scale, float(np.sqrt((y @ y - (one @ y) ** 2 / (one @ one)) / groups)))
     root = (np.arange(GRID) + 0.5) / GRID
     tau = top * root * root
-    precision = 1.0 / (variance + (tau * tau)[:, None])
-    bottom = (precision * one * one).sum(axis=1)
-    middle = (precision * one * y).sum(axis=1) / bottom
+    precision, bottom, middle = given(tau)
     away = y - middle[:, None] * one
     fit = np.log(precision).sum(axis=1) - np.log(bottom) - (precision * away * away).sum(axis=1)
     log_weight = 0.5 * fit - 0.5 * (tau / scale) ** 2 + np.log(root)  # the step is that of the root
-    return tau, np.exp(log_weight - log_weight.max())
+    mass = np.append(0.0, np.cumsum(np.exp(log_weight - log_weight.max())))
+    ends = np.concatenate([[0.0], 0.5 * (tau[1:] + tau[:-1]), tau[-1:]])
+    at, other = ((0.5 + np.arange(n) * step) % 1.0 for step in KRONECKER)
+    drawn = np.interp(at, mass / mass[-1], ends)
+    precision, bottom, middle = given(drawn)
+    common = (middle + ndtri(other) / np.sqrt(bottom))[:, None] * one
+    shrunk = drawn[:, None] * np.sqrt(precision)
+    theta = common + shrunk * shrunk * (y - common) + shrunk * own
+    return np.asarray((theta @ vectors.T).std(axis=1))
 
 
 CRITERIA: dict[str, tuple[str, ...]] = {
@@ -360,7 +358,7 @@ def criterion_metrics(name: str) -> tuple[str, ...]:
 
 def larger_gap(differences: dict[str, Estimate]) -> Gap:
     """Return the larger of the absolute differences of several metrics, draw by draw."""
-    parts, names = [*differences.values()], [*differences]
+    parts = [*differences.values()]
     values = np.stack([np.abs(part.draws) for part in parts], axis=-1)
     lack = next((part for part in parts if part.reason is not None), parts[0]).lack
     exact = all(part.exact for part in parts)
@@ -370,7 +368,7 @@ def larger_gap(differences: dict[str, Estimate]) -> Gap:
     tied = defined == defined.max(axis=-1, keepdims=True)
     share = (tied / tied.sum(axis=-1, keepdims=True)).mean(axis=0)
     at = int(np.argmax(share))
-    return Gap(gap, lack, exact, (), (names[at],), float(share[at]))
+    return Gap(gap, lack, exact, (), ([*differences][at],), float(share[at]))
 
 
 class Cell(NamedTuple):
@@ -430,11 +428,10 @@ class Simultaneous:
         for cell, low, high in zip(self.cells, self.low, self.high, strict=True):
             if cell[:2] == (metric, group):
                 return float(low), float(high)
-        for cell, reason in self.left_out.items():
-            if cell[:2] == (metric, group):
-                raise ValueError(f"no interval of {metric} for {group}: {reason}")
+        left_out = {cell[:2]: why for cell, why in self.left_out.items()}
         known = ", ".join(f"{cell.metric} for {cell.group}" for cell in self.cells) or "none"
-        raise ValueError(f"no interval of {metric!r} for {group!r}; there are {known}")
+        reason = left_out.get((metric, group), f"there are {known}")
+        raise ValueError(f"no interval of {metric!r} for {group!r}: {reason}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the intervals as plain values."""
