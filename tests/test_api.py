@@ -99,13 +99,6 @@ def test_a_check_says_how_many_labels_would_settle_it(rows):
     assert (plain.status, plain.prob_within) == (verdict.status, verdict.prob_within)
 
 
-@pytest.mark.parametrize("threshold", [0.4, {"A": 0.4}, [0.4, 0.5]])
-def test_a_table_keeps_its_threshold(rows, threshold):
-    table = lf.score_table(lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group))
-    with pytest.raises(ValueError, match="threshold must be that of the table, 0.5"):
-        lf.assess(table, threshold=threshold)
-
-
 def test_truth_is_printed_beside_the_estimates(rows):
     hidden, full = (
         lf.score_data(y, rows.y_score, sensitive_features=rows.group)

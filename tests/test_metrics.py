@@ -71,20 +71,3 @@ def test_against_fairlearn_and_scikit_learn(count, levels):
             estimate = result.metric(metric, name)
             limit = limits.get(metric, 1e-12) if count > 1000 else 1e-12
             assert estimate.exact and estimate.mean == pytest.approx(number, rel=limit, abs=limit)
-
-
-def test_differences_against_fairlearn():
-    from fairlearn.metrics import MetricFrame, false_positive_rate, selection_rate
-    from sklearn.metrics import roc_auc_score
-
-    score, label, group = labeled_rows()
-    functions = {"selection_rate": selection_rate, "fpr": false_positive_rate, "auc": roc_auc_score}
-    result = lf.assess(label, score, sensitive_features=group, metrics=[*functions], **QUICKEST)
-    for name, function in functions.items():
-        predicted = score if name == "auc" else (score >= 0.5).astype(int)
-        frame = MetricFrame(
-            metrics=function, y_true=label, y_pred=predicted, sensitive_features=group
-        )
-        got = result.difference(name, "b", "a")
-        assert abs(got.mean) == pytest.approx(frame.difference(), rel=1e-12)
-        assert got.sd == 0.0

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ import lightfair.core as lf
 from lightfair.core.fit import MAX_DRAWS
 from lightfair.core.mcmc.convergence import diagnose
 from lightfair.core.mcmc.jit import available
-from lightfair.core.metrics.definitions import COUNT_METRICS, METRICS, as_metric, theta
+from lightfair.core.metrics.definitions import COUNT_METRICS, theta
 from lightfair.core.metrics.imputation import TARGETS
 from lightfair.core.model.curve import FAMILIES
 from lightfair.core.pipeline import assess_data
@@ -32,24 +29,6 @@ def as_json(result):
     return json.dumps(result.to_dict(), allow_nan=False)
 
 
-def hide(rows, mask):
-    """Labels with those of some rows hidden."""
-    return np.where(mask, NAN, rows.y_true)
-
-
-def selected(result):
-    """Rows of each group by predicted class, (group, 2)."""
-    return result.table.sums("rows").sum(axis=2)
-
-
-def by_group(rows, predicted):
-    """The same from a decision for each row."""
-    return [
-        [((rows.group == name) & (predicted == positive)).sum() for positive in (False, True)]
-        for name in "AB"
-    ]
-
-
 @pytest.fixture(scope="module")
 def result(rows, compiled):
     return ask(rows, rng=1)
@@ -58,7 +37,7 @@ def result(rows, compiled):
 # the contract
 
 
-def test_keys_of_to_dict(result):
+def test_keys_of_to_dict(rows, result):
     values = result.to_dict()
     keys = ["version", "settings", "data", "metrics", "criteria", "checks", "simultaneous"]
     assert list(values) == [*keys, "calibration", "diagnostics", "warnings"]
@@ -77,16 +56,12 @@ def test_keys_of_to_dict(result):
             assert {"group", "reference", "mean", "sd", "interval"} <= set(entry)
             assert {"prob_positive", "prob_within"} <= set(entry)
     assert all(set(note) == {"code", "message"} for note in values["warnings"])
-
-
-def test_counts_in_to_dict(rows, result):
-    data = result.to_dict()["data"]
+    data = values["data"]
     assert (data["rows"], data["labeled"], data["unlabeled"]) == (400, 60, 340)
     for entry in data["groups"]:
-        mine = rows.group == entry["name"]
-        assert entry["rows"] == mine.sum()
-        assert entry["labeled"] == (~np.isnan(rows.y_true[mine])).sum()
-        assert entry["positives"] == (rows.y_true[mine] == 1).sum()
+        labels = rows.y_true[rows.group == entry["name"]]
+        counts = [len(labels), (~np.isnan(labels)).sum(), (labels == 1).sum()]
+        assert [entry[key] for key in ("rows", "labeled", "positives")] == counts
 
 
 def test_difference(result):
@@ -110,27 +85,9 @@ def test_the_default_reference_is_the_largest_group(rows, result):
     assert [(e["group"], e["reference"]) for e in one + two] == [("B", "A"), ("A", "B")]
 
 
-def test_unknown_names(result):
-    with pytest.raises(ValueError, match="no group 'C'; there are A, B"):
-        result.difference("tpr", "C", "A")
-    with pytest.raises(ValueError, match="metric 'ppv' was not assessed; there are accuracy, tpr"):
-        result.draws("ppv")
-
-
 def test_the_result_is_frozen(result):
     with pytest.raises(dataclasses.FrozenInstanceError):
         result.theta = {}
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_every_metric(rows, target):
-    result = ask(rows, metrics=METRICS, target=target)
-    for name in METRICS:
-        draws = result.draws(name)
-        low, high = as_metric(name).bounds
-        assert ((draws >= low) & (draws <= high)).all()
-    np.testing.assert_allclose(result.draws("fpr") + result.draws("tnr"), 1.0, rtol=1e-12)
-    as_json(result)
 
 
 # same in, same out
@@ -157,37 +114,6 @@ def test_compiled_and_plain_agree(rows, monkeypatch):
     np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-8)
 
 
-CHILDREN = """
-import json, multiprocessing, sys
-import lightfair.core as lf
-
-def work():
-    rows = lf.simulate(300, 50, rng=0)
-    result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, draws=20,
-                       warmup=20, rng=0)
-    return json.dumps(result.to_dict())
-
-if __name__ == "__main__":
-    here = work()
-    for method in multiprocessing.get_all_start_methods():
-        if method in ("fork", "spawn"):
-            with multiprocessing.get_context(method).Pool(1) as pool:
-                assert pool.apply_async(work).get(timeout=60) == here, method
-            print(method)
-"""
-
-
-def test_forked_and_spawned_children(tmp_path):
-    script = tmp_path / "children.py"
-    script.write_text(CHILDREN)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, str(script)], env=env, capture_output=True, text=True, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    assert "spawn" in done.stdout
-
-
 # situations
 
 
@@ -197,23 +123,6 @@ def test_one_group_only(rows):
     assert result.settings.reference is None
     assert values["metrics"]["tpr"]["differences"] == []
     assert "one_group" in codes(result)
-
-
-def test_a_group_without_labels(rows):
-    result = ask(rows, y_true=hide(rows, rows.group == "B"))
-    assert "unlabeled_group" in codes(result)
-    entry = result.to_dict()["metrics"]["tpr"]["groups"][1]
-    assert entry["name"] == "B"
-    assert entry["interval"][1] - entry["interval"][0] > 0.1
-    assert result.to_dict()["data"]["groups"][1]["labeled"] == 0
-
-
-def test_a_group_without_labeled_positives(rows):
-    positive = (rows.group == "B") & (rows.y_true == 1)
-    result = ask(rows, y_true=hide(rows, positive), draws=400)
-    assert result.to_dict()["data"]["groups"][1]["positives"] == 0
-    low, high = result.difference("tpr", "B", "A").interval()
-    assert high - low > 0.05
 
 
 def test_no_labels_at_all(rows):
@@ -250,59 +159,12 @@ def test_selection_rates_are_exact(rows, target, weighted):
     assert (delta.mean, delta.sd, delta.interval(), delta.prob_greater(0)) == (0, 0, (0, 0), 0)
 
 
-@pytest.mark.parametrize("value", [0, 1])
-def test_one_label(rows, value):
-    label = np.full(400, NAN)
-    label[7] = value
-    result = ask(rows, y_true=label)
-    assert "one_class" in codes(result)
-    as_json(result)
-
-
-def test_separable_labels(rows):
-    label = np.where(np.isnan(rows.y_true), NAN, rows.y_score > 0.5)
-    result = ask(rows, y_true=label)
-    assert np.isfinite(result.posterior.phi).all()
-    assert result.metric("accuracy", "A").mean > 0.8
-
-
-def test_scores_of_0_and_1_only(rows):
-    result = ask(rows, y_score=(rows.y_score > 0.5).astype(float))
-    assert "clipped_scores" in codes(result)
-    assert result.to_dict()["data"]["clipped"] == 400
-    as_json(result)
-
-
-def test_reversed_scores_are_noticed(rows):
-    assert "reversed_scores" in codes(ask(rows, y_score=1.0 - rows.y_score))
-    assert "reversed_scores" not in codes(ask(rows))
-
-
-def test_ties_with_the_threshold_are_positive_and_counted(rows):
-    score = np.where(np.arange(400) < 20, 0.5, rows.y_score)
-    result = ask(rows, y_score=score)
-    message = next(n.message for n in result.warnings if n.code == "ties_with_threshold")
-    assert "20" in message
-    np.testing.assert_array_equal(selected(result), by_group(rows, score >= 0.5))
-
-
-def test_an_empty_intersection_is_listed_without_a_verdict(rows):
+def test_a_crossed_group_has_a_name_and_parts(rows):
     age = np.where((rows.group == "A") & (np.arange(400) % 2 == 0), "old", "young")
-    result = ask(rows, group={"sex": rows.group, "age": age})
-    data = result.to_dict()["data"]
-    assert data["empty_groups"] == ["B, old"]
-    assert [g["name"] for g in data["groups"]] == ["A, old", "A, young", "B, young"]
-    assert data["groups"][0]["parts"] == {"sex": "A", "age": "old"}
-    assert result.difference("tpr", ("A", "old"), "A, young").reason is None
-
-
-def test_a_rare_group_is_in_every_output(rows):
-    group = rows.group.astype(object)
-    group[3] = "C"
-    result = ask(rows, group=group)
-    for metric in result.to_dict()["metrics"].values():
-        assert [entry["name"] for entry in metric["groups"]] == ["A", "B", "C"]
-        assert len(metric["differences"]) == 2
+    result = ask(rows, group={"sex": rows.group, "age": age}, metrics="tpr")
+    one, two = (result.metric("tpr", group) for group in (("A", "old"), "A, old"))
+    assert one.mean == two.mean
+    assert result.to_dict()["data"]["empty_groups"] == ["B, old"]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -327,13 +189,6 @@ def test_explicit_decisions(rows):
     assert one.to_dict()["settings"]["threshold"] is None
 
 
-def test_a_threshold_for_each_group(rows):
-    result = ask(rows, threshold={"A": 0.3, "B": 0.7})
-    cut = np.where(rows.group == "A", 0.3, 0.7)
-    np.testing.assert_array_equal(selected(result), by_group(rows, rows.y_score >= cut))
-    assert result.to_dict()["settings"]["threshold"] == {"A": 0.3, "B": 0.7}
-
-
 def test_weights_count_in_the_metrics_and_not_in_the_curve(rows):
     weight = np.where(rows.y_score > 0.5, 3.0, 1.0)
     plain, heavy = ask(rows), ask(rows, sample_weight=weight)
@@ -342,18 +197,6 @@ def test_weights_count_in_the_metrics_and_not_in_the_curve(rows):
     np.testing.assert_array_equal(one, two)
     share = np.average(rows.y_score >= 0.5, weights=weight * (rows.group == "A"))
     assert heavy.metric("selection_rate", "A").mean == pytest.approx(share, rel=1e-12)
-
-
-def test_all_labels_known_give_the_frequencies(rows):
-    result = ask(rows, y_true=rows.y_all, metrics=COUNT_METRICS)
-    data = lf.score_data(rows.y_all, rows.y_score, sensitive_features=rows.group)
-    for g in range(2):
-        counts = np.zeros((2, 2))
-        mine = data.group == g
-        np.add.at(counts, (data.predicted[mine].astype(int), data.label[mine]), 1)
-        for name in COUNT_METRICS:
-            wanted = theta(name, counts)
-            np.testing.assert_allclose(result.draws(name)[..., g], wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -459,7 +302,6 @@ def test_figures_of_a_seed_stay_what_they_were(rows):
     [
         ({"y_score": [0.5]}, TypeError, "a ScoreTable is assessed without rows; leave out y_score"),
         ({"sensitive_features": ["a"], "missing": "drop"}, TypeError, "_features, missing"),
-        ({"sample_weight": [1]}, TypeError, "leave out sample_weight"),
         ({"clip": 0.02}, ValueError, "clip must be that of the table, 0.01, or be left out; got"),
         ({"reference": "C"}, ValueError, "reference must be one of the groups 'A', 'B'; got 'C'"),
     ],
@@ -475,7 +317,6 @@ def test_a_table_comes_alone(rows, options, error, message):
     [
         ([[1, 0]], {}, "got no y_score and no sensitive_features"),
         ([[1, 0], [0.5, 0.6]], {}, "got no sensitive_features"),
-        ([[1, 0]], {"sensitive_features": ["a", "b"]}, "got no y_score$"),
     ],
 )
 def test_rows_are_given_whole(arguments, options, missing):
@@ -543,7 +384,6 @@ def test_progress_is_reported(rows):
         ({"metrics": "recall"}, "unknown metric 'recall' .*; known: accuracy, tpr"),
         ({"metrics": []}, "at least one metric"),
         ({"rng": True}, "rng must be a seed, a numpy Generator or None; got True"),
-        ({"prob": "x"}, r"prob must lie in \(0, 1\); got 'x'"),
         ({"reference": "C"}, "reference must be one of the groups .?A.?, .?B.?; got 'C'"),
         ({"family": "platt"}, "family must be one of beta, llo, temperature; got 'platt'"),
         ({"target": "rows"}, "target must be one of expected, sample, population; got 'rows'"),
@@ -558,14 +398,7 @@ def test_progress_is_reported(rows):
         ({"draws": True}, "draws must be a whole number of at least 4; got True"),
         ({"warmup": -1}, "warmup must be a whole number of at least 0; got -1"),
         ({"rng": -1}, "rng must be a seed of at least 0; got -1"),
-        ({"threshold": 1.0}, r"threshold must be a number in \(0, 1\)"),
-        ({"threshold": {"A": 0.5}}, "threshold must name every group; not given: 'B'"),
-        ({"threshold": 0.4, "y_pred": [0] * 400}, "give y_pred or threshold, not both"),
         ({"y_score": [1.7] * 400}, r"y_score must lie in \[0, 1\]; got 1.7 at row 0"),
-        ({"y_score": [NAN] * 2 + [0.5] * 398}, r"y_score has 2 missing values \(rows 0, 1\)"),
-        ({"y_true": [0, 1, 2, 3] * 100}, "y_true must hold two classes; got 4 values"),
-        ({"group": ["A"] * 399 + [None]}, r"sensitive_features has 1 missing value \(row 399\)"),
-        ({"sample_weight": [-1.0] * 400}, "sample_weight must be 0 or lie in"),
     ],
 )
 def test_errors_name_the_argument_the_rule_and_the_value(rows, options, message):
@@ -589,14 +422,6 @@ def test_a_rare_metric_does_not_look_like_a_stuck_chain():
     y_true = [*rows.y_true, 0.0, 0.0, NAN, NAN]
     score = [*rows.y_score, 0.02, 0.03, 0.011, 0.012]
     group = ["A"] * 400 + ["B"] * 4
-    for seed in range(3):
+    for seed in range(2):
         result = lf.assess(y_true, score, sensitive_features=group, rng=seed)
         assert result.gate.ok and result.posterior.phi.shape[1] == result.settings.draws
-
-
-def test_numpy_numbers_are_settings(rows):
-    options = {"chains": np.int64(2), "prob": np.float32(0.5), "draws": np.int32(50)}
-    result = ask(rows, **options)
-    settings = json.loads(as_json(result))["settings"]
-    assert (settings["chains"], settings["prob"], settings["draws"]) == (2, 0.5, 50)
-    assert result.posterior.phi.shape[0] == 2

@@ -67,10 +67,8 @@ def test_it_may_be_missing_where_there_is_no_label(gap):
 @pytest.mark.parametrize(
     "prob, message",
     [
-        ([0.5, 0.5, None, None, None], "above 0 for labeled rows; not so at row 3"),
         ([0.5, 0.0, None, 0.5, None], "above 0 for labeled rows; not so at row 1"),
         ([0.5, 1.7, None, 0.5, None], r"\[1e-40, 1\], or 0 .*; got 1.7 at row 1; give the prob"),
-        ([0.5, 0.5, 7.0, 0.5, None], "got 7 at row 2"),
         ([0.5, 1e-60, None, 0.5, None], "got 1e-60 at row 1"),
         ([0.5, "half", None, 0.5, None], "got 'half' at row 1"),
         ([0.5, True, None, 0.5, None], r"got True at row 1"),
@@ -117,43 +115,33 @@ def test_labels_only_agrees_with_the_truth_where_the_design_is_undone():
                 if used:
                     covered.append((got.low <= true[name]) & (true[name] <= got.high))
     for name in names:
-        bias, error = (
-            np.mean(errors[name, True]),
-            np.std(np.mean(errors[name, True], axis=1)) / np.sqrt(40),
-        )
-        assert abs(bias) < 4.0 * error + 0.005, name
+        error = np.std(np.mean(errors[name, True], axis=1)) / np.sqrt(40)
+        assert abs(np.mean(errors[name, True])) < 4.0 * error + 0.005, name
         assert abs(np.mean(errors[name, False])) > 0.05, name
     assert np.mean(covered) > 0.9
 
 
 def test_a_group_with_all_rows_labeled_is_counted_plainly():
-    got = table(
-        [1, 0, 1, None], [0.9, 0.2, 0.7, 0.6], list("aabb"), label_prob=[0.5, 0.1, 0.5, None]
-    )
-    plain = table([1, 0, 1, None], [0.9, 0.2, 0.7, 0.6], list("aabb"))
+    rows = [1, 0, 1, None], [0.9, 0.2, 0.7, 0.6], list("aabb")
+    got, plain = table(*rows, label_prob=[0.5, 0.1, 0.5, None]), table(*rows)
     np.testing.assert_array_equal(got.labeled_sums()[0][0], plain.labeled_sums()[0][0])
     assert got.labeled_sums()[0][1].tolist() == [[0.0, 0.0], [0.0, 2.0]]
 
 
 def test_prediction_powered_needs_one_probability_in_a_group():
     label, score, group, prob = rows()
-    equal = prediction_powered(
-        "tpr", table(label, score, group, label_prob=np.full(len(prob), 0.3))
-    )
     plain = prediction_powered("tpr", table(label, score, group))
-    np.testing.assert_array_equal(equal.mean, plain.mean)
     by_group = np.where(group == "x", 0.2, 0.7)
-    assert (
-        prediction_powered("tpr", table(label, score, group, label_prob=by_group)).reason
-        == (None,) * 3
-    )
+    for given in (np.full(len(prob), 0.3), by_group):
+        equal = prediction_powered("tpr", table(label, score, group, label_prob=given))
+        np.testing.assert_array_equal(equal.mean, plain.mean)
+        assert equal.reason == (None,) * 3
     by_group[group == "y"] = prob[group == "y"]
     got = prediction_powered("tpr", table(label, score, group, label_prob=by_group))
     assert got.reason == (None, UNEQUAL, None)
+    unequal = table(label, score, group, label_prob=prob)
     for target in ("sample", "population"):
-        free = prediction_powered(
-            "selection_rate", table(label, score, group, label_prob=prob), target=target
-        )
+        free = prediction_powered("selection_rate", unequal, target=target)
         assert free.reason == (None,) * 3
 
 
@@ -167,10 +155,7 @@ def test_the_posterior_does_not_need_it():
     assert "label_prob" not in [n.code for n in plain.warnings]
     entry = result.to_dict()["metrics"]["accuracy"]["groups"][0]
     assert entry["prediction_powered"] == {"mean": None, "interval": None, "reason": UNEQUAL}
-    assert (
-        entry["labels_only"] != plain.to_dict()["metrics"]["accuracy"]["groups"][0]["labels_only"]
-    )
-    notes = lf.score_data(label, score, sensitive_features=group, label_prob=prob).notes
-    assert notes == table(label, score, group, label_prob=prob).notes
+    other = plain.to_dict()["metrics"]["accuracy"]["groups"][0]
+    assert entry["labels_only"] != other["labels_only"]
     with pytest.raises(TypeError, match="without rows; leave out label_prob"):
         lf.assess(result.table, label_prob=prob)

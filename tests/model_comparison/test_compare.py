@@ -118,24 +118,17 @@ def test_estimates_are_of_the_draws(result):
 
 
 def test_the_largest_gap_of_three_groups():
-    data = make(3, groups=3)
-    result = ask(data, metrics="tpr")
-    theta = result.theta["old"]["tpr"]
-    want = np.ptp(theta, axis=-1)
+    result = ask(make(3, groups=3), metrics="tpr")
+    want = np.ptp(result.theta["old"]["tpr"], axis=-1)
     np.testing.assert_allclose(result.gap("old", "tpr").draws, want)
-    assert result.to_dict()["metrics"]["tpr"]["models"][0]["largest_gap"]["mean"] > 0.0
 
 
-def test_selection_rates_need_no_labels(result):
+def test_selection_rates_need_no_labels(data, result):
     delta = result.metric_difference("selection_rate", "new", "old", "a")
     assert delta.exact and delta.sd == 0.0
     assert not result.metric_difference("tpr", "new", "old", "a").exact
-
-
-def test_of_a_population_nothing_is_exact(data):
-    result = ask(data, metrics="selection_rate", target="population")
-    assert not result.metric("new", "selection_rate", "a").exact
-    assert result.metric("new", "selection_rate", "a").sd > 0.0
+    rate = ask(data, metrics="selection_rate", target="population").metric
+    assert not rate("new", "selection_rate", "a").exact
 
 
 def test_pairing_is_narrower_than_two_assessments():
@@ -162,13 +155,12 @@ def test_thresholds_of_models_and_groups(data):
 
 def test_weights_count(data):
     weight = np.random.default_rng(1).integers(0, 4, len(data.y)).astype(float)
-    result = ask(data, sample_weight=weight)
-    mine = data.group == "a"
-    want = np.average((data.new >= 0.5)[mine], weights=weight[mine])
-    assert result.metric("new", "selection_rate", "a").mean == pytest.approx(want, rel=1e-12)
-    full = ask(data, y=data.every, sample_weight=weight, metrics="accuracy")
-    want = np.average((data.new >= 0.5) == data.every, weights=weight)
+    full = ask(data, y=data.every, sample_weight=weight, metrics=["accuracy", "selection_rate"])
+    chosen, in_a = data.new >= 0.5, data.group == "a"
+    want = np.average(chosen == data.every, weights=weight)
     assert full.metric("new", "accuracy").mean == pytest.approx(want, rel=1e-12)
+    want = np.average(chosen[in_a], weights=weight[in_a])
+    assert full.metric("new", "selection_rate", "a").mean == pytest.approx(want, rel=1e-12)
 
 
 def test_probabilities_of_labeling_silence_the_drift():
@@ -234,9 +226,8 @@ def test_values_are_plain(result):
 def test_rows_are_counted(data, result):
     values = result.to_dict()["data"]
     assert (values["rows"], values["labeled"], values["unlabeled"]) == (400, 60, 340)
-    of_a = data.group == "a"
-    labeled, positive = ~np.isnan(data.y) & of_a, (data.y == 1.0) & of_a
-    expected = [int(mask.sum()) for mask in (of_a, labeled, positive)]
+    in_a = data.y[data.group == "a"]
+    expected = [len(in_a), (~np.isnan(in_a)).sum(), (in_a == 1.0).sum()]
     assert list(values["groups"][0].values()) == ["a", *expected]
     apart = (data.old >= 0.5) != (data.new >= 0.5)
     labeled = int((apart & ~np.isnan(data.y)).sum())
@@ -283,22 +274,13 @@ def test_warnings_of_one_model_name_it(data):
     "options, message",
     [
         ({"scores": {"A": [0.5] * 400}}, "2 to 4 models .* got 1: A; to assess one model use"),
-        ({"scores": {}}, "got 0: none"),
-        ({"scores": {n: [0.5] * 400 for n in "ABCDE"}}, "got 5: A, B, C, D, E"),
         ({"scores": [[0.5] * 400] * 2}, "must be a dict of model name to scores"),
         ({"scores": {1: [0.5] * 400, "1": [0.5] * 400}}, "of different names; got 2: 1, 1"),
         ({"scores": {"A": [0.5] * 400, "B": [0.5] * 399}}, r"scores\['B'\]"),
         ({"scores": {"A": [0.5] * 400, "B": [0.5] * 398 + [None] * 2}}, r"scores\['B'\].*398, 399"),
-        ({"scores": {"A": [0.5] * 400, "B": [7.0] * 400}}, r"scores\['B'\] must lie in \[0, 1\]"),
         ({"threshold": {"old": 0.5}}, "one for each of the models old, new; got old"),
-        ({"threshold": 1.5}, "threshold"),
-        ({"threshold": [0.3, 0.5]}, "threshold must be one for each model; got"),
-        ({"threshold": "all"}, "must be one for each model; got 'all' for 'old'"),
         ({"threshold": {"old": [0.3], "new": 0.5}}, r"one for each model; got \[0.3\] for 'old'"),
-        ({"metrics": "nonsense"}, "unknown metric"),
         ({"metrics": ["tpr", "auc"]}, "must be of decisions.* got auc, .*; assess each model"),
-        ({"reference": "z"}, "reference must be one of the groups"),
-        ({"rng": "x"}, "rng must be a seed"),
         ({"clip": 0.0, "scores": {"A": [0.5] * 400, "B": [1.0] * 400}}, "clip=0 needs scores"),
     ],
 )
@@ -308,28 +290,13 @@ def test_bad_input_is_named(data, options, message):
 
 
 @pytest.mark.parametrize(
-    "call",
-    [
-        lambda found: found.metric_difference("tpr", "old", "old"),
-        lambda found: found.gap_difference("tpr", "new", "new", "b"),
-        lambda found: found.fairer("tpr", "new", "new"),
-        lambda found: found.prob_fairer("tpr", "old", "old", "b"),
-        lambda found: found.prob_more_accurate("old", "old"),
-    ],
-)
-def test_a_model_is_not_compared_with_itself(result, call):
-    with pytest.raises(ValueError, match="a comparison is of two models; got '(old|new)' twice"):
-        call(result)
-
-
-@pytest.mark.parametrize(
     "call, message",
     [
         (lambda found: found.metric("x", "tpr"), "no model 'x'; there are old, new"),
-        (lambda found: found.gap("x", "tpr"), "no model 'x'; there are old, new"),
-        (lambda found: found.metric_difference("tpr", "x", "old"), "no model 'x'"),
         (lambda found: found.metric("old", "auc"), "metric 'auc' was not compared"),
         (lambda found: found.metric("old", "tpr", "q"), "no group 'q'; there are a, b"),
+        (lambda found: found.fairer("tpr", "new", "new"), "is of two models; got 'new' twice"),
+        (lambda found: found.prob_more_accurate("old", "old"), "is of two models"),
         (lambda found: found.gap("old", "tpr", None, "a"), "the largest gap has no reference"),
     ],
 )

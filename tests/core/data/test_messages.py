@@ -14,13 +14,10 @@ from lightfair.core.data.messages import hint
     [
         ("lable", ["id", "label", "score"], "label"),
         ("LABEL", ["id", "label", "score"], "label"),
-        ("femal", ["Male", "Female"], "Female"),
-        ("--lable", ["--label", "--label-prob"], "--label"),
         ("label-prob", ["label", "label_prob"], "label_prob"),
         ("African American", ["Other", "African-American"], "African-American"),
         ("income", ["id", "label", "score"], None),
         ("x", [], None),
-        ("", ["label"], None),
     ],
 )
 def test_the_most_similar_name_is_suggested(name, known, suggestion):
@@ -36,18 +33,13 @@ def test_other_words_stand_for_known_names():
     "name, value, text",
     [
         ("number", -0.0004, "0.000"),
-        ("number", -0.0006, "-0.001"),
         ("number", np.float64(0.1235), "0.123"),
-        ("number", None, "-"),
         ("probability", 1.0, ">0.999"),
-        ("probability", 0.0, "<0.001"),
         ("probability", float("nan"), "-"),
         ("show", "a" * 70, "'" + "a" * 56 + "..."),
-        ("show", np.float32(2.0), "2"),
         ("visible", "a ", "'a '"),
         ("one_line", "a\nb", "a\\nb"),
         ("list_values", {3, 1, 2, 5, 4, 6}, "1, 2, 3, 4, 5, ..."),
-        ("list_values", ("b", "a"), "'b', 'a'"),
     ],
 )
 def test_how_values_are_written(name, value, text):

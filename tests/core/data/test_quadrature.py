@@ -47,9 +47,6 @@ def test_rules_have_the_moments_of_the_measure():
     for power in range(2 * ORDER):
         expected = (weight * x**power).sum(axis=1)
         np.testing.assert_allclose((mass * at**power).sum(axis=1), expected, rtol=0, atol=1e-11)
-    assert (
-        np.abs((mass * at ** (2 * ORDER)).sum(1) - (weight * x ** (2 * ORDER)).sum(1)) > 0
-    ).all()
 
 
 def test_measures_on_few_points_are_kept():
@@ -63,16 +60,11 @@ def test_measures_on_few_points_are_kept():
 
 
 def test_few_nodes_stay():
-    key, logit, weight = nodes(4, count=ORDER)
-    got = merge(key, logit, weight)
-    order = np.lexsort((logit, key))
-    for left, right in zip(got, (key, logit, weight), strict=True):
-        np.testing.assert_array_equal(left, right[order])
-
-
-def test_nothing_gives_nothing():
-    none = np.zeros(0)
-    assert [len(part) for part in merge(none.astype(np.int64), none, none)] == [0, 0, 0]
+    for count in (0, ORDER):
+        given = nodes(4, count=count)
+        order = np.lexsort(given[1::-1])
+        for left, right in zip(merge(*given), given, strict=True):
+            np.testing.assert_array_equal(left, right[order])
 
 
 def test_no_cell_is_wide():
