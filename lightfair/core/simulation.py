@@ -61,9 +61,9 @@ def simulate(
     score = np.empty(rows)
     rate = np.empty(rows)
     for index, (_, shape, curve) in enumerate(GROUPS.values()):
-        mine = code == index
-        score[mine] = np.clip(rng.beta(*shape, size=int(mine.sum())), 1e-12, 1.0 - 1e-12)
-        rate[mine] = calibrate(score[mine], *curve)
+        in_group = code == index
+        score[in_group] = np.clip(rng.beta(*shape, size=int(in_group.sum())), 1e-12, 1.0 - 1e-12)
+        rate[in_group] = calibrate(score[in_group], *curve)
     y_all = (rng.random(rows) < rate).astype(np.int64)
     return Simulated(hide_labels(y_all, labeled, rng), y_all, score, names[code])
 
