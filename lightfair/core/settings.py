@@ -69,7 +69,7 @@ class Settings:
         _check_choice("target", self.target, TARGETS)
         _check_choice("hierarchical", self.hierarchical, (True, False, NESTED))
         if not isinstance(self.prior, Prior):
-            raise ValueError(f"prior must be a lightfair.Prior; got {self.prior!r}")
+            raise ValueError(f"prior must be a Prior; got {self.prior!r}")
         cap = self.log_odds_cap
         if cap is not None and not lies_in(cap, 0.0, math.inf):
             raise ValueError(f"log_odds_cap must be above 0, or None; got {cap!r}")

@@ -17,6 +17,12 @@ import lightfair.core as lf  # noqa: E402
 from lightfair.core.mcmc.jit import available  # noqa: E402
 
 
+def pytest_configure(config):
+    """Leave slow tests out unless they are selected, also in a copy without configuration."""
+    config.addinivalue_line("markers", "slow: replicates, coverage")
+    config.option.markexpr = config.option.markexpr or "not slow"
+
+
 @pytest.fixture(scope="session")
 def rows():
     """A small simulated data set: 400 rows of two groups, 60 of them labeled."""

@@ -406,12 +406,12 @@ def as_metric(metric: str | Metric) -> Metric:
     elif callable(metric):
         name = getattr(metric, "__name__", type(metric).__name__)
         raise ValueError(
-            f"metrics must be names or lightfair.Metric values; got the function {name}; "
-            'wrap it: lightfair.Metric("name", function)'
+            f"metrics must be names or Metric values; got the function {name}; "
+            'wrap it: Metric("name", function)'
         )
     raise ValueError(
         f"unknown metric {metric!r}{suggestion}; known: {', '.join(METRICS)}, "
-        "cost(fp=NUMBER,fn=NUMBER); a user-defined metric is a lightfair.Metric"
+        "cost(fp=NUMBER,fn=NUMBER); a user-defined metric is a Metric"
     )
 
 

@@ -129,7 +129,7 @@ def check_trust(trust: Any) -> Trust | None:
         return Trust() if trust else None
     if isinstance(trust, Trust):
         return trust
-    raise ValueError(f"trust must be True, False or a lightfair.Trust; got {trust!r}")
+    raise ValueError(f"trust must be True, False or a Trust; got {trust!r}")
 
 
 class Regions(NamedTuple):

@@ -441,7 +441,7 @@ def test_metrics_are_suggested_for_other_words():
 @pytest.mark.parametrize(
     "metrics, message",
     [
-        (lambda tp, fp, fn, tn: tp, r'function <lambda>; wrap it: lightfair.Metric\("name"'),
+        (lambda tp, fp, fn, tn: tp, r'function <lambda>; wrap it: Metric\("name"'),
         (["tpr", len], "got the function len; wrap it"),
         ([Metric("tpr", raising)], "must not have the name of a built-in one; got 'tpr'"),
         ([Metric("auc", raising)], "must not have the name of a built-in one; got 'auc'"),

@@ -312,7 +312,7 @@ def test_check_trust():
     assert check_trust(True) == check_trust(np.True_) == Trust()
     assert check_trust(Trust(omega_sd=1)) == Trust(omega_sd=1.0)
     for wrong in (1, 0.3, "yes", [True]):
-        with pytest.raises(ValueError, match="trust must be True, False or a lightfair.Trust; got"):
+        with pytest.raises(ValueError, match="trust must be True, False or a Trust; got"):
             check_trust(wrong)
 
 
