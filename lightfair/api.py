@@ -2,16 +2,16 @@
 
 The results of the core, of planning, of the threshold search and of model comparison are plain
 values. The public functions return subclasses that are also printed as text, shown in notebooks,
-written as HTML, Markdown or CSV, and converted to data frames. Each subclass supplies a document,
-figures and tidy rows; `Result` renders them.
+written as HTML, Markdown or CSV, and converted to data frames. `Result` renders each
+kind's document, figures and tidy rows.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import model_comparison
@@ -20,8 +20,6 @@ from .core import pipeline
 from .core.data import binning
 from .core.data.table import ScoreTable
 from .interop import sklearn
-from .interop.tidy import Row
-from .io.table import ScoreTable as StoredTable
 from .io.table import storable
 from .planning import plan
 from .thresholds import search
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from .thresholds.curve import ThresholdCurve
 
 
-class Result(ABC):
+class Result:
     """Text, pages, tables and data frames, for every result.
 
     Examples
@@ -54,17 +52,18 @@ class Result(ABC):
             """Return the result as plain values: a method of the class that holds them."""
             ...
 
-    @abstractmethod
+    _kind: str  # module of `report` that writes it; key of its figures and tidy rows
+
     def _document(self, *, full: bool = False, command: str | None = None) -> Document:
         """Return the report; `full` and `command` as in `report.document`."""
+        report = import_module(f".report.{self._kind}", __package__)
+        document: Document = report.document(self, full=full, command=command)
+        return document
 
-    @abstractmethod
     def _pictures(self) -> Pictures | None:
         """Return the figures of the whole report; None without matplotlib."""
-
-    @abstractmethod
-    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
-        """Return the columns, and rows that fill some of them; see `interop.tidy`."""
+        figures = import_module(".report.figures", __package__)
+        return getattr(figures, f"of_{self._kind}")(self) if figures.available() else None
 
     def to_csv(self, *, spreadsheet: bool = False) -> str:
         """Return every number in its own row, as CSV; see `lightfair.tidy`.
@@ -146,6 +145,8 @@ class Assessment(core.Assessment, Result):
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     """
 
+    _kind = "assessment"
+
     def thresholds(self, values: Any = None) -> ThresholdCurve:
         """Return metrics and differences at several thresholds, from the same labels by draw.
 
@@ -209,71 +210,17 @@ class Assessment(core.Assessment, Result):
 
         return forecast_labels(self, question, prob)
 
-    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
-        from .report.assessment import document
-
-        return document(self, full=full, command=command)
-
-    def _pictures(self) -> Pictures | None:
-        from .report.figures import of_assessment
-
-        return of_assessment(self)
-
-    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
-        from .interop.tidy import COLUMNS, of_assessment
-
-        return COLUMNS, of_assessment(self)
-
 
 class LabelPlan(plan.LabelPlan, Result):  # documented there
-    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
-        from .report.plan import document
-
-        return document(self, full=full, command=command)
-
-    def _pictures(self) -> Pictures | None:
-        from .report.figures import of_plan
-
-        return of_plan(self)
-
-    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
-        from .interop.tidy import PLAN_COLUMNS, of_plan
-
-        return PLAN_COLUMNS, of_plan(self)
+    _kind = "plan"
 
 
 class FoundThresholds(search.FoundThresholds, Result):  # documented there
-    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
-        from .report.thresholds import document
-
-        return document(self, full=full, command=command)
-
-    def _pictures(self) -> Pictures | None:
-        from .report.figures import of_search
-
-        return of_search(self)
-
-    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
-        from .interop.tidy import SEARCH_COLUMNS, of_search
-
-        return SEARCH_COLUMNS, of_search(self)
+    _kind = "thresholds"
 
 
 class ModelComparison(model_comparison.ModelComparison, Result):  # documented there
-    def _document(self, *, full: bool = False, command: str | None = None) -> Document:
-        from .report.models import document
-
-        return document(self, full=full, command=command)
-
-    def _pictures(self) -> Pictures | None:
-        from .report.figures import of_comparison
-
-        return of_comparison(self)
-
-    def _tidy(self) -> tuple[dict[str, type], Iterator[Row]]:
-        from .interop.tidy import COMPARISON_COLUMNS, of_comparison
-
-        return COMPARISON_COLUMNS, of_comparison(self)
+    _kind = "models"
 
 
 _T = TypeVar("_T")
@@ -299,26 +246,20 @@ def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) 
     return as_assessment(pipeline.assess(y_true, *arguments, threshold=threshold, **options))
 
 
-@wraps(binning.score_table)
-def score_table(*arguments: Any, **options: Any) -> StoredTable:
-    return storable(binning.score_table(*arguments, **options))
+def _wrapped(function: Callable[..., Any], convert: Callable[[Any], _T]) -> Callable[..., _T]:
+    """Return a function that converts the result of another one, with its name and signature."""
+
+    @wraps(function)
+    def wrapper(*arguments: Any, **options: Any) -> _T:
+        return convert(function(*arguments, **options))
+
+    return wrapper
 
 
-@wraps(plan.plan_labels)
-def plan_labels(*arguments: Any, **options: Any) -> LabelPlan:
-    return shown(plan.plan_labels(*arguments, **options), LabelPlan)
-
-
-@wraps(search.find_threshold)
-def find_threshold(*arguments: Any, **options: Any) -> FoundThresholds:
-    return shown(search.find_threshold(*arguments, **options), FoundThresholds)
-
-
-@wraps(model_comparison.compare_models)
-def compare_models(*arguments: Any, **options: Any) -> ModelComparison:
-    return shown(model_comparison.compare_models(*arguments, **options), ModelComparison)
-
-
-@wraps(sklearn.assess_estimator)
-def assess_estimator(*arguments: Any, **options: Any) -> Assessment:
-    return as_assessment(sklearn.assess_estimator(*arguments, **options))
+score_table = _wrapped(binning.score_table, storable)
+plan_labels = _wrapped(plan.plan_labels, lambda result: shown(result, LabelPlan))
+find_threshold = _wrapped(search.find_threshold, lambda result: shown(result, FoundThresholds))
+compare_models = _wrapped(
+    model_comparison.compare_models, lambda result: shown(result, ModelComparison)
+)
+assess_estimator = _wrapped(sklearn.assess_estimator, as_assessment)

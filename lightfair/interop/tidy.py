@@ -63,7 +63,7 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -248,13 +248,21 @@ def to_dataframe(result: Any, library: str | None = None) -> Any:
 
 
 def _tidy(result: Any) -> tuple[dict[str, type], Iterator[Row]]:
-    """Columns, and rows that hold some of them."""
-    if not hasattr(result, "_tidy"):
+    """Return the columns, and rows that fill some of them."""
+    kinds: dict[str | None, tuple[dict[str, type], Callable[[Any], Iterator[Row]]]] = {
+        "assessment": (COLUMNS, of_assessment),
+        "models": (COMPARISON_COLUMNS, of_comparison),
+        "plan": (PLAN_COLUMNS, of_plan),
+        "thresholds": (SEARCH_COLUMNS, of_search),
+    }
+    kind = getattr(result, "_kind", None)
+    if kind not in kinds:
         raise TypeError(
             "result must be what assess, plan_labels, compare_models or find_threshold returned; "
             f"got {type(result).__name__}"
         )
-    return result._tidy()  # type: ignore[no-any-return]
+    names, values = kinds[kind]
+    return names, values(result)
 
 
 def of_assessment(result: Assessment) -> Iterator[Row]:

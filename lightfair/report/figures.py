@@ -76,10 +76,8 @@ def available() -> bool:
     return True
 
 
-def of_assessment(result: Assessment) -> Pictures | None:
-    """Return the figures of an assessment by section key; None without matplotlib."""
-    if not available():
-        return None
+def of_assessment(result: Assessment) -> Pictures:
+    """Return the figures of an assessment by section key."""
     pictures = {name: _metric(result, name) for name in result.settings.metrics}
     if result.settings.thresholds is not None:
         pictures["thresholds"] = [_thresholds(result, name) for name in counted_metrics(result)]
@@ -96,18 +94,14 @@ def of_assessment(result: Assessment) -> Pictures | None:
     return pictures
 
 
-def of_search(found: FoundThresholds) -> Pictures | None:
+def of_thresholds(found: FoundThresholds) -> Pictures:
     """Return the figure of a search for thresholds."""
-    if not available():
-        return None
     known = is_built_in(found.metric) or found.of in found.assessment.settings.own_metrics
     return {"thresholds": [_thresholds(found.assessment, found.metric)]} if known else {}
 
 
-def of_plan(plan: LabelPlan) -> Pictures | None:
+def of_plan(plan: LabelPlan) -> Pictures:
     """Return the figure of a plan."""
-    if not available():
-        return None
     caption = (
         f"Expected width of {100 * plan.prob:g} % intervals of {plan.metric} by number of extra "
         "labels; whiskers: two Monte Carlo standard errors."
@@ -115,10 +109,8 @@ def of_plan(plan: LabelPlan) -> Pictures | None:
     return {"plan": [_picture(caption, HEIGHT, plot.plan, plan)]}
 
 
-def of_comparison(result: ModelComparison) -> Pictures | None:
+def of_models(result: ModelComparison) -> Pictures:
     """Return the figures of a comparison of models."""
-    if not available():
-        return None
     names = result.settings.metrics
     if len(result.groups) > MOST_ROWS:
         return dict.fromkeys(names, [_omitted(result)])

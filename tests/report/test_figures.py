@@ -38,15 +38,15 @@ def test_figures_of_each_result(pictures, plan, found, models):
     assert pictures["tpr"][1].caption.startswith("tpr minus that of A; lines: 95 % intervals")
     assert pictures["selection_rate"][0].caption == "selection_rate by group; marks: exact values."
     assert counts(figures.of_plan(plan)) == {"plan": 1}
-    assert counts(figures.of_search(found)) == {"thresholds": 1}
-    assert counts(figures.of_comparison(models)) == {"tpr": 1, "accuracy": 1}
+    assert counts(figures.of_thresholds(found)) == {"thresholds": 1}
+    assert counts(figures.of_models(models)) == {"tpr": 1, "accuracy": 1}
     assert plan.to_html().count("<figure>") == 1
 
 
 def test_a_searched_metric_that_was_not_assessed_has_no_figure(result):
     own = lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
     found = lf.find_threshold(result, own)
-    assert figures.of_search(found) == {}
+    assert figures.of_thresholds(found) == {}
     assert "Thresholds at which missed is that of A" in found.to_html()
 
 
