@@ -42,9 +42,11 @@ core.diagnostics.warnings (every warning), core.comparison (gaps, verdicts), thr
 model_comparison, io (files, SQL, stored tables), interop.tidy (columns of CSV and data frames).
 """
 
+from importlib import import_module as _import
 from os.path import abspath as _abspath
 
 from .core import HOMES, __version__
+from .core import lazy as _lazy
 
 __path__ = [_abspath(_path) for _path in __path__]  # modules are imported late: after a chdir, too
 
@@ -114,20 +116,12 @@ _MODULES = {"metrics": ".core.metrics.definitions", "tidy": ".interop.tidy", "pl
 __all__ = ["__version__", *sorted({name for names in _HOMES.values() for name in names})]
 
 
+_first_use = _lazy(__name__, _HOMES)
+
+
 def __getattr__(name: str) -> object:
-    """Import what is asked for when it is asked for: `import lightfair` alone loads nothing."""
-    for home, names in _HOMES.items():
-        if name in names:
-            from importlib import import_module
-
-            value = getattr(import_module(f".{home}", __name__), name)
-            globals()[name] = value
-            return value
-    if name in _MODULES:
-        from importlib import import_module
-
-        return import_module(_MODULES[name], __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    """Import a name when it is first used: `import lightfair` alone loads nothing."""
+    return _import(_MODULES[name], __name__) if name in _MODULES else _first_use(name)
 
 
 def __dir__() -> list[str]:

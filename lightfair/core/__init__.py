@@ -9,6 +9,11 @@ diagnostics posterior predictive check, selection of labels, warnings
 pipeline    these in a row: rows to an Assessment
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
 __version__ = "0.1.0"
 
 HOMES = {
@@ -32,13 +37,18 @@ HOMES = {
 __all__ = ["__version__", *sorted(name for names in HOMES.values() for name in names)]
 
 
-def __getattr__(name: str) -> object:
-    """Import a name when it is first used."""
-    for home, names in HOMES.items():
-        if name in names:
-            from importlib import import_module
+def lazy(package: str, homes: dict[str, tuple[str, ...]]) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package: it imports a name from its module on first use."""
 
-            value = getattr(import_module(f".{home}", __name__), name)
-            globals()[name] = value
-            return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def first_use(name: str) -> object:
+        for home, names in homes.items():
+            if name in names:
+                value: object = getattr(import_module(f".{home}", package), name)
+                vars(import_module(package))[name] = value
+                return value
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+    return first_use
+
+
+__getattr__ = lazy(__name__, HOMES)

@@ -17,6 +17,8 @@ Undefined values are not plotted; the reason is printed in their place. Names fr
 literally, `$` included, in at most two lines unless two of them would look alike.
 """
 
+from ..core import lazy as _lazy
+
 TYPE_CHECKING = False  # known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:
     from .canvas import figure_size as figure_size
@@ -31,29 +33,17 @@ if TYPE_CHECKING:
     from .threshold_curves import thresholds as thresholds
 
 _HOMES = {
-    "groups": "forest",
-    "differences": "forest",
-    "posterior": "density",
-    "calibration": "reliability",
-    "thresholds": "threshold_curves",
-    "plan": "label_plan",
-    "trace": "chains",
-    "rank": "chains",
-    "models": "model_forest",
-    "figure_size": "canvas",
+    "canvas": ("figure_size",),
+    "chains": ("rank", "trace"),
+    "density": ("posterior",),
+    "forest": ("differences", "groups"),
+    "label_plan": ("plan",),
+    "model_forest": ("models",),
+    "reliability": ("calibration",),
+    "threshold_curves": ("thresholds",),
 }
-__all__ = list(_HOMES)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> object:
-    """Import a function on first use."""
-    if name in _HOMES:
-        from importlib import import_module
-
-        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__all__ = [name for names in _HOMES.values() for name in names]  # noqa: PLE0605
+__getattr__ = _lazy(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:
