@@ -16,9 +16,7 @@ from results import ask_quickly as ask
 
 import lightfair as lf
 from lightfair import core
-from lightfair.api import Result, as_assessment
-from lightfair.core.pipeline import assess_data
-from lightfair.core.settings import Settings
+from lightfair.api import Result
 from lightfair.interop import tidy
 from lightfair.report.document import Document
 
@@ -97,14 +95,3 @@ def test_a_check_says_how_many_labels_would_settle_it(rows):
     assert verdict.status == "insufficient" and verdict.more_labels > 0
     plain = core.Assessment.check(result, "tpr<=0.1")
     assert (plain.status, plain.prob_within) == (verdict.status, verdict.prob_within)
-
-
-def test_truth_is_printed_beside_the_estimates(rows):
-    hidden, full = (
-        lf.score_data(y, rows.y_score, sensitive_features=rows.group)
-        for y in (rows.y_true, rows.y_all)
-    )
-    result = as_assessment(
-        assess_data(hidden, Settings(metrics="base_rate", draws=20, warmup=50), truth=full, rng=1)
-    )
-    assert "truth" in str(result)

@@ -77,13 +77,6 @@ def test_every_model_has_its_own_variables(rows, options, present, absent):
         assert (np.ptp(values, axis=(0, 1)) > 0).all(), name
 
 
-def test_scores_at_a_bound_have_a_scale_if_the_family_fixes_c(rows):
-    score = np.where(np.arange(400) % 4 == 0, 0.0, rows.y_score)
-    result = ask(rows, y_score=score, metrics="tpr", family="temperature")
-    scale = checked(result)["posterior"]["sigma_mass"]
-    np.testing.assert_array_equal(scale, result.posterior.sigma[..., 2])
-
-
 def test_one_group_has_no_differences_and_names_do_not_clash(rows):
     own = lf.Metric("omega", lambda tp, fp, fn, tn: tp / (tp + fn), lack="positives")
     result = ask(rows, group=np.full(400, "all"), metrics=own)

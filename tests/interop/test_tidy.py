@@ -16,6 +16,8 @@ from results import ask_quickly as ask
 
 import lightfair as lf
 from lightfair.api import as_assessment
+from lightfair.core.pipeline import assess_data
+from lightfair.core.settings import Settings
 from lightfair.interop import tidy
 
 KEY = ("quantity", "metric", "group", "reference", "attribute", "threshold", "method", "within")
@@ -36,6 +38,7 @@ def results(rows, nobody):
     level = np.where(age == "young", "young", rows.group)
     sex = np.where(rows.group == "A", "f", "m")
     scores = {"old": rows.y_score, "new": rows.y_score**2}
+    options = {"sensitive_features": rows.group, "metrics": ["accuracy", "tpr"], **QUICKEST}
     plain = ask(rows, checks=["tpr<=0.2", "equalized_odds<=0.1"], simultaneous=True)
     return {
         "plain": plain,
@@ -48,13 +51,7 @@ def results(rows, nobody):
         "one": ask(rows, group=np.full(400, "all"), metrics="tpr"),
         "plan": lf.plan_labels(plain, "tpr", refits=0, extra=[10, 20], rng=1),
         "search": lf.find_threshold(plain, "tpr"),
-        "comparison": lf.compare_models(
-            scores,
-            rows.y_true,
-            sensitive_features=rows.group,
-            metrics=["accuracy", "tpr"],
-            **QUICKEST,
-        ),
+        "comparison": lf.compare_models(scores, rows.y_true, **options),
     }
 
 
@@ -194,19 +191,16 @@ def test_empty_groups_and_the_number_of_pairs_left_out(results, tables):
 
 
 def test_the_truth_is_a_method(rows):
-    from lightfair.core.data.rows import score_data
-    from lightfair.core.pipeline import assess_data
-    from lightfair.core.settings import Settings
-
-    labels = (np.random.default_rng(1).random(400) < rows.y_score).astype(float)
-    hidden = np.where(np.arange(400) % 4, np.nan, labels)
-    data, full = (
-        score_data(y, rows.y_score, sensitive_features=rows.group) for y in (hidden, labels)
+    hidden, full = (
+        lf.score_data(y, rows.y_score, sensitive_features=rows.group)
+        for y in (rows.y_true, rows.y_all)
     )
     settings = Settings(chains=4, draws=10, warmup=30, metrics="tpr")
-    found = tidy.rows(as_assessment(assess_data(data, settings, rng=1, truth=full)))
+    result = as_assessment(assess_data(hidden, settings, rng=1, truth=full))
+    assert "truth" in str(result)
+    found = tidy.rows(result)
     row = one(found, quantity="metric", group="A", method="truth")
-    positive = (rows.group == "A") & (labels == 1)
+    positive = (rows.group == "A") & (rows.y_all == 1)
     assert row["estimate"] == pytest.approx((rows.y_score[positive] >= 0.5).mean(), abs=1e-12)
     assert row["exact"] and row["low"] is row["prob"] is None
     assert one(found, quantity="difference", method="truth")["reference"] == "A"
@@ -285,25 +279,18 @@ def test_names_in_csv_are_escaped_only_where_they_must(rows):
 
 
 @pytest.mark.parametrize("name", ["undefined", "plan", "search", "comparison"])
-def test_pandas_has_the_values_and_types_of_the_rows(name, results, tables):
-    pandas = pytest.importorskip("pandas")
+def test_data_frames_have_the_values_and_types_of_the_rows(name, results, tables):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     frame, columns = results[name].to_dataframe("pandas"), COLUMNS.get(name, tidy.COLUMNS)
     kinds = {str: "string", float: "float64", int: "Int64", bool: "boolean"}
-    assert {n: str(t) for n, t in frame.dtypes.items()} == {
-        name: kinds[kind] for name, kind in columns.items()
-    }
+    wanted = {column: kinds[kind] for column, kind in columns.items()}
+    assert {column: str(kind) for column, kind in frame.dtypes.items()} == wanted
     plain = frame.astype(object).where(frame.notna(), None).to_dict("records")
-    assert plain == tables[name]
-    assert pandas.isna(frame.reason).any()
-
-
-@pytest.mark.parametrize("name", ["undefined", "plan", "search", "comparison"])
-def test_polars_has_the_values_and_types_of_the_rows(name, results, tables):
-    polars = pytest.importorskip("polars")
-    frame, columns = results[name].to_dataframe("polars"), COLUMNS.get(name, tidy.COLUMNS)
+    assert plain == tables[name] and pandas.isna(frame.reason).any()
+    frame = results[name].to_dataframe("polars")
     assert frame.rows(named=True) == tables[name]
     kinds = {str: polars.Utf8, float: polars.Float64, int: polars.Int64, bool: polars.Boolean}
-    assert dict(frame.schema) == {name: kinds[kind] for name, kind in columns.items()}
+    assert dict(frame.schema) == {column: kinds[kind] for column, kind in columns.items()}
 
 
 CHOICES = """

@@ -190,17 +190,16 @@ def test_four_models_and_crossed_groups(data):
     rng = np.random.default_rng(2)
     scores = {name: sigmoid(rng.standard_normal(400)) for name in "wxyz"}
     group = {"sex": data.group, "age": rng.choice(["old", "young"], 400)}
-    result = ask(data, scores=scores, group=group, metrics="tpr")
+    result = ask(data, scores=scores, group=group, metrics="tpr", draws=8)
     assert result.groups == ("a, old", "a, young", "b, old", "b, young")
     assert len(result.to_dict()["metrics"]["tpr"]["pairs"]) == 6
-    assert result.decisions.shape[1] == 4
 
 
-def test_same_seed_same_numbers(data, result):
-    again = ask(data, metrics=lf.METRICS[:13]).to_dict()
-    assert json.dumps(again) == json.dumps(result.to_dict())
-    other = (ask(data, rng=np.random.default_rng(7), metrics="tpr").to_dict() for _ in range(2))
-    assert json.dumps(next(other)) == json.dumps(next(other))
+def test_same_seed_same_numbers(data):
+    found = [ask(data, metrics="tpr").to_dict() for _ in range(2)]
+    found += [ask(data, rng=np.random.default_rng(1), metrics="tpr").to_dict() for _ in range(2)]
+    one, two, *other = map(json.dumps, found)
+    assert one == two and other[0] == other[1]
 
 
 def test_values_are_plain(result):
@@ -308,9 +307,8 @@ def test_unknown_names(result, call, message):
 def test_a_data_frame_of_scores_is_aligned(data, result):
     """Pairing by position and by index would give two different answers."""
     pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"old": data.old, "new": data.new})
-    of_frame = ask(data, scores=frame, metrics=lf.METRICS[:13])
-    assert json.dumps(of_frame.to_dict()) == json.dumps(result.to_dict())
+    of_frame = ask(data, scores=pd.DataFrame({"old": data.old, "new": data.new}), metrics="tpr")
+    np.testing.assert_array_equal(of_frame.theta["old"]["tpr"], result.theta["old"]["tpr"])
     moved = pd.Series(data.new, index=range(1, len(data.new) + 1))
     with pytest.raises(ValueError, match=r"scores\['old'\] and scores\['new'\] must have the same"):
         ask(data, scores={"old": pd.Series(data.old), "new": moved})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from artists import bands, legend_of, marks, segments
+from artists import bands, marks, segments
 
 from lightfair.plot import canvas
 
@@ -38,17 +38,6 @@ def test_more_than_three_curves_have_whiskers_in_place_of_bands(index, size, ax)
     np.testing.assert_allclose(whiskers[:, :, 1], np.column_stack([at - 0.1, at + 0.3]))
 
 
-def test_undefined_parts_of_a_curve_are_gaps(ax):
-    x = np.linspace(0.0, 1.0, 101)
-    y = np.where((x > 0.2) & (x < 0.9), np.nan, x)
-    canvas.draw_curve(ax, x, (y, y, y), canvas.GROUPS[0], 0, 4)
-    np.testing.assert_array_equal(ax.lines[0].get_ydata(), y)
-    assert np.isnan(marks(ax, "interval")[1:4, 1]).all()
-    nothing = np.full(101, np.nan)
-    canvas.draw_curve(ax, x, (nothing, nothing, nothing), canvas.GROUPS[0], 0, 1)
-    assert not bands(ax)
-
-
 def test_groups_are_given_by_their_levels(crowd):
     names, note = canvas.choose_groups(crowd, None)
     labeled = {one["name"]: one["labeled"] for one in crowd.to_dict()["data"]["groups"]}
@@ -58,20 +47,7 @@ def test_groups_are_given_by_their_levels(crowd):
         assert canvas.choose_groups(crowd, group) == (["White", "_under"], "")
     for group, message in (
         ("x", "group must be one of .* got 'x'"),
-        (("White", "x"), "got 'White, x'"),
-        ([], "group must name 1 to 6 groups; got 0"),
         (list(crowd.groups), "group must name 1 to 6 groups; got 8"),
     ):
         with pytest.raises(ValueError, match=message):
             canvas.choose_groups(crowd, group)
-
-
-def test_a_legend_has_all_labels_and_each_note_stands_once(ax):
-    handles = {
-        "_under": canvas.patch(),
-        "$x$": canvas.handle(canvas.EXACT),
-        "a" * 40: canvas.patch(),
-    }
-    canvas.finish(ax, "title", "x", legend=handles, notes=["same", "same", "other"])
-    assert legend_of(ax) == ["_under", "$x$", f"{'a' * 24} {'a' * 16}"]
-    assert ax.get_xlabel() == "x\nsame\nother"

