@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..core.data import nodes
 from ..core.data.columns import is_missing, number_of
 from ..core.data.logit import Floats, logit_of
 from ..core.data.messages import Counts, show
-from ..core.data.rows import WEIGHTS, ScoreData, score_data
+from ..core.data.rows import WEIGHTS, score_data
 from ..core.data.table import ScoreTable
 from .sql import Terms
 
@@ -69,10 +68,9 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
             f"sensitive_features is missing in {missing_rows} rows; pass "
             'missing="drop" or missing="group" to the query'
         )
-    counts = Counts(missing_as_group=missing_rows)
-    if terms.missing == "drop":
-        counts, count = Counts(dropped=missing_rows), count[~missing]
-        kept = np.flatnonzero(~missing)
+    dropped = missing_rows if terms.missing == "drop" else 0
+    if dropped:
+        count, kept = count[~missing], np.flatnonzero(~missing)
         columns = {name: [values[at] for at in kept] for name, values in columns.items()}
     weight, weight_sq = (_numbers(columns, name) for name in ("weight_sum", "weight_sq_sum"))
     decided = terms.threshold is None
@@ -88,24 +86,32 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         unlabeled=terms.unlabeled,
         missing=terms.missing,
     )
-    if not decided:
-        _check_thresholds(columns["threshold"], data)
-    ties = _numbers(columns, "ties", 0, count, whole=True)
+    for code, value in zip(data.group, [] if decided else columns["threshold"], strict=False):
+        group, cut = data.groups[code], data.threshold
+        cut = cut[group] if isinstance(cut, dict) else cut
+        if number_of(value) != cut:
+            raise ValueError(
+                f"threshold of {show(group)} must be {cut}; got {show(value)}; if the database "
+                "writes the levels of groups in another way, cast them to text in a view"
+            )
     label = np.where(data.label < 0, nodes.UNLABELED, data.label)
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + label
     points, cells = _points_and_cells(columns, terms.clip, stratum, count, weight, weight_sq)
     points, cells = nodes.settled(len(data.groups), terms.clip, points, cells)
+    clipped, ties = (
+        int(_numbers(columns, name, 0, count, whole=True).sum()) for name in ("clipped", "ties")
+    )
     return ScoreTable(
         data.groups,
         terms.clip,
-        int(_numbers(columns, "clipped", 0, count, whole=True).sum()),
+        clipped,
         points,
         cells,
         attributes=data.attributes,
         parts=data.parts,
         threshold=data.threshold,
         weighted=bool(terms.weighted),
-        counts=replace(counts, ties=int(ties.sum()), merged_levels=data.counts.merged_levels),
+        counts=Counts(dropped, missing_rows - dropped, ties, data.counts.merged_levels),
     )
 
 
@@ -124,17 +130,6 @@ def _check_totals(columns: Columns, count: Floats) -> None:
             raise ValueError(f"{message} in {invalid} rows; repair or drop them")
 
 
-def _check_thresholds(values: list[Any], data: ScoreData) -> None:
-    for code, value in zip(data.group, values, strict=True):
-        group, cut = data.groups[code], data.threshold
-        cut = cut[group] if isinstance(cut, dict) else cut
-        if number_of(value) != cut:
-            raise ValueError(
-                f"threshold of {show(group)} must be {cut}; got {show(value)}; if the database "
-                "writes the levels of groups in another way, cast them to text in a view"
-            )
-
-
 def _points_and_cells(
     columns: Columns, clip: float, stratum: Any, count: Floats, weight: Floats, weight_sq: Floats
 ) -> tuple[nodes.Points, nodes.Cells]:
@@ -147,13 +142,13 @@ def _points_and_cells(
     nodes.check_edges(score[is_point], clip)
     low, high = nodes.clip_bounds(clip) / nodes.CELL_WIDTH
     cell = _numbers(columns, "cell", low - 2, high + 1, whole=True, at=~is_point)
-    powers = []
+    labeled, powers = stratum % 3 != nodes.UNLABELED, []
     for j in (1, 2, 3):
+        pair = []
         for name, mass in (("power", count), ("weight_power", weight)):
             most = mass * (0.5 * nodes.CELL_WIDTH) ** j + ROUNDING * (mass + 1.0)
-            powers.append(_numbers(columns, f"{name}{j}", -most, most, at=~is_point))
-    labeled = stratum % 3 != nodes.UNLABELED
-    powers = [np.where(labeled, *pair) for pair in zip(powers[::2], powers[1::2], strict=True)]
+            pair.append(_numbers(columns, f"{name}{j}", -most, most, at=~is_point))
+        powers.append(np.where(labeled, *pair))
     sums = (count, weight, weight_sq)
     points = (stratum, logit_of(np.where(is_point, score, 0.5), clip), *sums)
     cells = (stratum, cell.astype(np.int64), *sums, *powers)
@@ -162,19 +157,15 @@ def _points_and_cells(
 
 def _records(rows: Iterable[Any]) -> list[dict[str, Any]]:
     """Each row as a dict, with names in lower case."""
-    is_single = isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Iterable)
-    if is_single or hasattr(rows, "columns"):
-        raise ValueError(
-            f"rows must be an iterable of mappings; got {type(rows).__name__}; a pandas frame "
-            'gives them with .to_dict("records"), polars with .to_dicts(), Arrow with .to_pylist()'
-        )
     records = []
-    for row in rows:
+    for row in rows if isinstance(rows, Iterable) else [rows]:
         mapping = row.asDict() if hasattr(row, "asDict") else row
-        if not hasattr(mapping, "keys"):
+        if not hasattr(mapping, "keys"):  # the items of text, of one mapping, of a frame
             raise ValueError(
-                f"rows must be mappings of column name to value; got {type(row).__name__}; make "
-                "them with dict(zip(names, row))"
+                "rows must be an iterable of mappings of column name to value; got "
+                f"{type(row).__name__} in {type(rows).__name__}; a pandas frame gives them with "
+                '.to_dict("records"), polars with .to_dicts(), Arrow with .to_pylist(), tuples '
+                "with dict(zip(names, row))"
             )
         records.append({str(name).lower(): mapping[name] for name in mapping.keys()})  # noqa: SIM118
     if not records:

@@ -25,9 +25,9 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..core.data.columns import frame_columns
+from ..core.data.logit import Floats
 from ..core.data.messages import hint, show, visible
 
 CHUNK_ROWS = 131_072
@@ -55,15 +55,16 @@ class Columns(NamedTuple):
     def names(self) -> dict[str, str]:
         """The argument of each column; ValueError if a name is not text or has two roles."""
         arguments: dict[str, str] = {}
+        if not self.sensitive_features:
+            raise ValueError("sensitive_features must name at least one column; got none")
         for argument, value in self._asdict().items():
-            names = value if isinstance(value, tuple) else (value,)
-            for name in names if value is not None else ():
+            for name in value if isinstance(value, tuple) else (value,) * (value is not None):
                 if not isinstance(name, str):
                     raise ValueError(f"{argument} must name a column by text; got {show(name)}")
                 if name in arguments:
+                    role = arguments[name]
                     raise ValueError(
-                        f"{argument}: a column has one role; {visible(name)} is {arguments[name]}, "
-                        "too"
+                        f"{argument}: a column has one role; {visible(name)} is {role}, too"
                     )
                 arguments[name] = argument
         return arguments
@@ -72,11 +73,11 @@ class Columns(NamedTuple):
 class Piece(NamedTuple):
     """Columns of some rows, or the text of a stored table.
 
-    file: number of the source file, 0 for frames; where: its name, "" for frames; content: columns
-    by name, or text.
+    first: number of the first row, counted in each file from 0, and over frames; where: name of
+    the file, "" for frames; content: columns by name, or text.
     """
 
-    file: int
+    first: int
     where: str
     content: dict[str, Any] | str
 
@@ -104,14 +105,12 @@ def pieces(
     ImportError
         If pyarrow is needed and not installed.
     """
-    if _is_chunk(source) or _is_file(source):
+    if _is_chunk(source) or _is_file(source) or not isinstance(source, Iterable):
         source = [source]
-    file = 0
-    for part in source if isinstance(source, Iterable) else [source]:
+    rows = 0
+    for part in source:
         if _is_file(part):
-            file += 1
-            for where, content in _contents(part, columns, chunk_rows, tables):
-                yield Piece(file, where, content)
+            yield from _read(part, columns, chunk_rows, tables)
         elif not _is_chunk(part):
             raise ValueError(
                 "source must be a path, an open binary file, a frame or mapping of columns, or an "
@@ -121,8 +120,10 @@ def pieces(
             raise ValueError("source must be a file that holds a table; got rows")
         else:
             chosen = _chosen("a chunk", part, columns.names)
-            if not all(hasattr(c, "__len__") and len(c) == 0 for c in chosen.values()):
-                yield Piece(0, "", chosen)
+            sizes = [len(c) if hasattr(c, "__len__") else 1 for c in chosen.values()]
+            if any(sizes):
+                yield Piece(rows, "", chosen)
+                rows += sizes[0]
 
 
 def columns_in(path: Any) -> str:
@@ -133,39 +134,10 @@ def columns_in(path: Any) -> str:
         with _opened(path) as (file, kind, where):
             if kind == "table":
                 return ""
-            read = _csv_reader(file, where, {})[1] if kind == "CSV" else _arrow_file(file, kind)[0]
-            return f"; {_list_columns(read)}"
+            header, *_ = (_csv_rows if kind == "CSV" else _arrow_batches)(file, kind, where, [], 1)
+            return f"; {_list_columns(header)}"
     except (OSError, ValueError, ImportError):
         return ""
-
-
-def numbers(
-    name: str, column: Sequence[str], first: int = 0, *, decimal_comma: bool = False
-) -> NDArray[np.float64]:
-    """Parse text as float64; ValueError for the first cell that is not a number.
-
-    Cells without a value, such as NA, become NaN. With `decimal_comma`, 0,5 is a number, too. Rows
-    in the error are numbered from `first`.
-    """
-    if "_" not in "".join(column):  # Python reads 0_1 as 1
-        try:
-            return np.fromiter(map(float, column), np.float64, len(column))
-        except ValueError:
-            pass
-    values = np.full(len(column), np.nan)
-    for row, text in enumerate(column):
-        number = text.strip().replace("_", "?")
-        if decimal_comma and "." not in number:
-            number = number.replace(",", ".")
-        try:
-            if number.lower() not in UNLABELED:
-                values[row] = float(number)
-        except ValueError:
-            raise ValueError(
-                f"column {name} must hold numbers; got {show(text)} at row {first + row}; write "
-                "them as 0.25, without percent signs, units and decimal commas"
-            ) from None
-    return values
 
 
 def _is_file(value: Any) -> bool:
@@ -202,26 +174,31 @@ def _check_names(where: str, header: Sequence[str], names: Mapping[str, str]) ->
         raise ValueError(f"{argument}: {where} has {problem}; {_list_columns(header)}{marks}")
 
 
-def _contents(
-    source: Any, columns: Columns | None, chunk_rows: int, tables: bool
-) -> Iterator[tuple[str, Any]]:
-    """The name of a file with the text of its table or the columns of each of its chunks."""
+def _read(source: Any, columns: Columns | None, chunk_rows: int, tables: bool) -> Iterator[Piece]:
+    """The table of a file, or its rows in chunks."""
     with _opened(source) as (file, kind, where):
         if kind == "table":
             if not tables:
                 raise ValueError(f"{where} holds a table, not rows; see load_table")
-            yield where, file.read()
+            yield Piece(0, where, file.read())
             return
         if columns is None:
             raise ValueError(
                 f"{where} holds rows, not a table; to read rows (see summarize), give y_true, "
                 f"y_score and sensitive_features{columns_in(source)}"
             )
-        read = _csv_chunks if kind == "CSV" else _arrow_chunks
-        chunk = None
-        for chunk in read(file, kind, where, columns, chunk_rows):
-            yield where, chunk
-        if chunk is None:
+        names, first = columns.names, 0
+        read = _csv_rows if kind == "CSV" else _arrow_batches
+        header, comma, rows = read(file, kind, where, list(names), chunk_rows)
+        _check_names(where, header, names)
+        if kind == "CSV":
+            chunks = _csv_chunks(columns, header, rows, comma, chunk_rows)
+        else:
+            chunks = (_chosen(where, batch, names) for batch in rows)
+        for chunk in chunks:
+            yield Piece(first, where, chunk)
+            first += len(chunk[columns.y_score])
+        if not first:
             raise ValueError(f"{where} has a header but no rows")
 
 
@@ -255,51 +232,31 @@ def _opened(source: Any) -> Iterator[tuple[Any, str, str]]:
                 file = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
                 stack.callback(file.detach)
             yield file, kind, where
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise ValueError(f"{where} is not a whole gzip file: {error}") from error
-        except csv.Error as error:
-            raise ValueError(f"{where} is not CSV: {error}; look for an unclosed quote") from error
         except Exception as error:
-            if kind in ("CSV", "table") and isinstance(error, UnicodeDecodeError):
-                raise ValueError(
-                    f"{where} is not UTF-8 text: {error.reason}; save it as CSV in UTF-8, or give "
-                    "Parquet or Arrow"
-                ) from error
-            of_pyarrow = type(error).__module__.startswith("pyarrow")
-            if kind not in MAGIC.values() or not (of_pyarrow or isinstance(error, DAMAGE)):
+            problem = _problem(error, kind)
+            if problem is None:
                 raise
-            text = " ".join(str(error).split())[:200]
-            raise ValueError(f"{where} is not a whole {kind} file: {text}") from error
+            raise ValueError(f"{where} is not {problem}") from error
 
 
-def _csv_chunks(
-    file: Any, kind: str, where: str, columns: Columns, chunk_rows: int
-) -> Iterator[dict[str, Any]]:
-    names = columns.names
-    numeric = (columns.y_score, columns.y_pred, columns.sample_weight, columns.label_prob)
-    reader, header = _csv_reader(file, where, names)
-    rows = _csv_rows(reader, len(header), where, itemgetter(*map(header.index, names)))
-    first = 0
-    while chunk := list(islice(rows, chunk_rows)):
-        result: dict[str, Any] = {
-            name: [*map(str.strip, column)]
-            for name, column in zip(names, zip(*chunk, strict=True), strict=True)
-        }
-        labels = result[columns.y_true]
-        result[columns.y_true] = ["" if text.lower() in UNLABELED else text for text in labels]
-        for name in filter(None, numeric):
-            # not in weights: 1,000 may be 1 or 1000
-            comma = reader.dialect.delimiter != "," and name != columns.sample_weight
-            try:
-                result[name] = numbers(name, result[name], first, decimal_comma=comma)
-            except ValueError as error:
-                raise ValueError(f"{names[name]}: {error}") from None
-        first += len(chunk)
-        yield result
+def _problem(error: Exception, kind: str) -> str | None:
+    """What a file is not, given an error of its reader, and why; None for any other error."""
+    if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)):
+        return f"a whole gzip file: {error}"
+    if isinstance(error, csv.Error):
+        return f"CSV: {error}; look for an unclosed quote"
+    if kind in MAGIC.values():
+        if isinstance(error, DAMAGE) or type(error).__module__.startswith("pyarrow"):
+            return f"a whole {kind} file: {' '.join(str(error).split())[:200]}"
+    elif isinstance(error, UnicodeDecodeError):
+        return f"UTF-8 text: {error.reason}; save it as CSV in UTF-8, or give Parquet or Arrow"
+    return None
 
 
-def _csv_reader(file: Any, where: str, names: Mapping[str, str]) -> tuple[Any, list[str]]:
-    """A reader of the rows of a CSV file, and its header, trimmed."""
+def _csv_rows(
+    file: Any, kind: str, where: str, names: list[str], chunk_rows: int
+) -> tuple[list[str], bool, Iterator[list[str]]]:
+    """The header of a CSV file, whether it may have decimal commas, and its other rows."""
     first = next((line for line in file if line.strip()), "")
     if not first:
         raise ValueError(f"{where} is empty; it must have a header line and rows")
@@ -312,45 +269,73 @@ def _csv_reader(file: Any, where: str, names: Mapping[str, str]) -> tuple[Any, l
         header = split(mark, [first])[1]
         return set(names) <= set(header), len(header)
 
-    reader, header = split(max(SEPARATORS, key=match), chain([first], file), strict=True)
-    _check_names(where, header, names)
-    return reader, header
+    mark = max(SEPARATORS, key=match)
+    reader, header = split(mark, chain([first], file), strict=True)
+
+    def rows() -> Iterator[list[str]]:
+        try:
+            for cells in reader:
+                if len(cells) == len(header):
+                    yield cells
+                elif len(cells) > 1 or any(map(str.strip, cells)):  # other lines are blank
+                    raise ValueError(
+                        f"{where} must have as many cells in each line as in its header, "
+                        f"{len(header)}; got {len(cells)} in line {reader.line_num}"
+                    )
+        except csv.Error as error:
+            raise csv.Error(f"{error} in line {reader.line_num}") from error
+
+    return header, mark != ",", rows()
 
 
-def _csv_rows(reader: Any, width: int, where: str, pick: Any) -> Iterator[tuple[str, ...]]:
-    """Cells of the requested columns, row by row; blank lines are skipped."""
-    try:
-        for cells in reader:
-            if len(cells) == width:
-                yield pick(cells)
-            elif len(cells) > 1 or any(map(str.strip, cells)):
-                raise ValueError(
-                    f"{where} must have as many cells in each line as in its header, {width}; got "
-                    f"{len(cells)} in line {reader.line_num}"
-                )
-    except csv.Error as error:
-        raise csv.Error(f"{error} in line {reader.line_num}") from error
-
-
-def _arrow_chunks(
-    file: Any, kind: str, where: str, columns: Columns, chunk_rows: int
+def _csv_chunks(
+    columns: Columns, header: list[str], rows: Iterator[list[str]], comma: bool, chunk_rows: int
 ) -> Iterator[dict[str, Any]]:
-    names = list(columns.names)
-    header, batches = _arrow_file(file, kind, names, chunk_rows)
-    _check_names(where, header, columns.names)
-    for batch in batches:
-        batch = batch.select(names)
-        # lengths and offsets are taken from the file: if they are wrong, reading the values would
-        # read memory that is not the file's
-        batch.validate(full=True)
-        for at in range(0, batch.num_rows, chunk_rows):
-            yield _chosen(where, batch.slice(at, chunk_rows), columns.names)
+    """The requested columns of rows, chunk by chunk: numbers, or trimmed text."""
+    names, first = columns.names, 0
+    pick = itemgetter(*map(header.index, names))
+    while chunk := [pick(cells) for cells in islice(rows, chunk_rows)]:
+        result: dict[str, Any] = {}
+        for (name, argument), column in zip(names.items(), zip(*chunk, strict=True), strict=True):
+            text = [*map(str.strip, column)]
+            if argument == "y_true":
+                result[name] = ["" if t.lower() in UNLABELED else t for t in text]
+            elif argument == "sensitive_features":
+                result[name] = text
+            else:  # weights have no decimal comma: 1,000 may be 1 or 1000
+                decimal = comma and argument != "sample_weight"
+                result[name] = _numbers(f"{argument}: column {name}", text, first, decimal)
+        first += len(chunk)
+        yield result
 
 
-def _arrow_file(
-    file: Any, kind: str, names: list[str] | None = None, chunk_rows: int = CHUNK_ROWS
-) -> tuple[list[str], Iterator[Any]]:
-    """Column names and record batches of a Parquet or Arrow file."""
+def _numbers(where: str, column: Sequence[str], first: int, comma: bool) -> Floats:
+    """Parse text as float64; cells without a value, such as NA, become NaN."""
+    try:
+        if "_" not in "".join(column):  # Python reads 0_1 as 1
+            return np.fromiter(map(float, column), np.float64, len(column))
+    except ValueError:
+        pass
+    values = np.full(len(column), np.nan)
+    for row, text in enumerate(column):
+        number = text.replace("_", "?")
+        if comma and "." not in number:
+            number = number.replace(",", ".")
+        try:
+            if number.lower() not in UNLABELED:
+                values[row] = float(number)
+        except ValueError:
+            raise ValueError(
+                f"{where} must hold numbers; got {show(text)} at row {first + row}; write them as "
+                "0.25, without percent signs, units and decimal commas"
+            ) from None
+    return values
+
+
+def _arrow_batches(
+    file: Any, kind: str, where: str, names: list[str], chunk_rows: int
+) -> tuple[list[str], bool, Iterator[Any]]:
+    """Column names and record batches of a Parquet or Arrow file; no decimal commas."""
     try:
         ipc, parquet = import_module("pyarrow.ipc"), import_module("pyarrow.parquet")
     except ImportError as error:
@@ -358,9 +343,20 @@ def _arrow_file(
             "Parquet and Arrow files are read by pyarrow, which is not installed; install it (the "
             "extra parquet), or give CSV"
         ) from error
+
+    def checked(batches: Iterable[Any]) -> Iterator[Any]:
+        for batch in batches:
+            batch = batch.select(names)
+            # lengths and offsets are taken from the file: if they are wrong, reading the values
+            # would read memory that is not the file's
+            batch.validate(full=True)
+            yield from (batch.slice(at, chunk_rows) for at in range(0, len(batch), chunk_rows))
+
     if kind == "Arrow":
         opened = ipc.open_file(file)
-        return opened.schema.names, map(opened.get_batch, range(opened.num_record_batches))
+        batches = map(opened.get_batch, range(opened.num_record_batches))
+        return opened.schema.names, False, checked(batches)
     # without pre_buffer and with a buffer, a row group is read page by page
     opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
-    return opened.schema_arrow.names, opened.iter_batches(chunk_rows, columns=names)
+    batches = opened.iter_batches(chunk_rows, columns=names)
+    return opened.schema_arrow.names, False, checked(batches)

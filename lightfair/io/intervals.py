@@ -30,13 +30,10 @@ def to_attribute(table: Table) -> Table:
     order = sorted(parts, key=lambda code: ", ".join(parts[code]))
     group = np.zeros(count * (len(table.cuts) + 1), dtype=np.int64)
     group[order] = np.arange(len(order))
-    design = None
-    if table.design is not None:  # sums by group: they are stored with its first interval
-        design = np.zeros((len(order), 2, 2, 2))
-        for index in range(count):
-            design[group[used[used % count == index][0]]] = table.design[index]
+    # sums of a group are stored with its first interval
+    first = used[np.unique(used % count, return_index=True)[1]]
     ordered = tuple(parts[code] for code in order)
-    return _regrouped(table, group, ordered, (*table.attributes, BAND), design)
+    return _regrouped(table, group, group[first], ordered, (*table.attributes, BAND))
 
 
 def from_attribute(table: Table) -> Table:
@@ -51,20 +48,21 @@ def from_attribute(table: Table) -> Table:
     if interval.min() < 0 or interval.max() > len(table.cuts):
         raise ValueError(f'the levels of "{BAND}" must be numbers from 0 to {len(table.cuts)}')
     index = np.array([place[part[:-1]] for part in table.parts])
+    code = interval * len(parts) + index
+    return _regrouped(table, code, index, parts, table.attributes[:-1])
+
+
+def _regrouped(table: Table, code: Ints, index: Ints, parts: Any, attributes: Any) -> Table:
+    """Replace the groups of strata, given the new code of each old one, and that of sums."""
+    moved: list[Any] = [
+        part._replace(stratum=code[part.stratum // 6] * 6 + part.stratum % 6)
+        for part in (table.points, table.cells)
+    ]
+    points, cells = settled(int(code.max()) + 1, table.clip, *moved)
     design = None
     if table.design is not None:
         design = np.zeros((len(parts), 2, 2, 2))
         np.add.at(design, index, table.design)
-    return _regrouped(table, interval * len(parts) + index, parts, table.attributes[:-1], design)
-
-
-def _regrouped(table: Table, group: Ints, parts: Any, attributes: Any, design: Any) -> Table:
-    """Replace the groups of strata, given the new code of each old one."""
-    moved: list[Any] = [
-        part._replace(stratum=group[part.stratum // 6] * 6 + part.stratum % 6)
-        for part in (table.points, table.cells)
-    ]
-    points, cells = settled(int(group.max()) + 1, table.clip, *moved)
     return replace(
         table,
         groups=tuple(map(", ".join, parts)),

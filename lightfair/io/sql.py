@@ -33,7 +33,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -69,9 +68,8 @@ DIALECTS = {
 }
 
 
-@dataclass(frozen=True)
-class Terms:
-    """How the rows of a result are to be read; stored in its column `terms`.
+class Terms(NamedTuple):
+    """How the rows of a result are to be read; stored as JSON in its column `terms`.
 
     threshold: None if decisions are given. positive_label, unlabeled, missing: as in `score_data`.
     """
@@ -83,15 +81,6 @@ class Terms:
     unlabeled: list[Any] | None
     missing: str
     weighted: bool
-
-    def to_json(self) -> str:
-        """Return the terms as JSON; non-ASCII names are not escaped."""
-        try:
-            return json.dumps(asdict(self), ensure_ascii=False, default=lambda value: value.item())
-        except AttributeError:
-            raise ValueError(
-                "positive_label and unlabeled must be numbers, text or bools in a query"
-            ) from None
 
 
 def sql_query(
@@ -167,8 +156,6 @@ def sql_query(
     check_clip(clip)
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)
-    if not features:
-        raise ValueError("sensitive_features must name at least one column; got none")
     Columns(y_true, y_score, features, y_pred, sample_weight).names  # noqa: B018, checks them
     terms = Terms(
         clip=float(clip),
@@ -203,6 +190,12 @@ def sql_query(
 
 def _statement(sql: Dialect, source: str, columns: list[str], terms: Terms) -> str:
     """The statement, given the columns of its first CTE and where they come from."""
+    try:
+        read = json.dumps(terms._asdict(), ensure_ascii=False, default=lambda value: value.item())
+    except AttributeError as error:
+        raise ValueError(
+            "positive_label and unlabeled must be numbers, text or bools in a query"
+        ) from error
     low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(CELL_WIDTH)
     least, most = map(_number, WEIGHTS)
     levels = [f"level_{j}" for j, _ in enumerate(terms.attributes, 1)]
@@ -238,7 +231,8 @@ WITH lightfair_rows AS (
 ), lightfair_counted AS (
   SELECT
     *,
-    SUM(CASE WHEN place = 'inside' THEN 1 ELSE 0 END) OVER (PARTITION BY {texts}) AS scores
+    SUM(CASE WHEN place = 'inside' THEN 1 ELSE 0 END) OVER (PARTITION BY {texts}) AS scores,
+    CASE WHEN place = 'inside' THEN LN(score) - LN(1 - score) END AS logit
   FROM lightfair_scores
 ), lightfair_placed AS (
   SELECT
@@ -247,19 +241,14 @@ WITH lightfair_rows AS (
       WHEN place = 'bound' THEN CASE WHEN score <= {low} THEN {low} ELSE {high} END
       WHEN place = 'inside' AND scores <= {EXACT_LIMIT} THEN score
     END AS point,
+    CASE WHEN scores > {EXACT_LIMIT} THEN FLOOR(logit / {width}) END AS cell,
     CASE
-      WHEN place = 'inside' AND scores > {EXACT_LIMIT} THEN LN(score) - LN(1 - score)
-    END AS logit
+      WHEN scores > {EXACT_LIMIT} THEN logit - (FLOOR(logit / {width}) + 0.5e0) * {width}
+    END AS d
   FROM lightfair_counted
-), lightfair_cells AS (
-  SELECT
-    *,
-    FLOOR(logit / {width}) AS cell,
-    logit - (FLOOR(logit / {width}) + 0.5e0) * {width} AS d
-  FROM lightfair_placed
 )
 SELECT
-  {_text(sql, terms.to_json())} AS terms,
+  {_text(sql, read)} AS terms,
   {strata}, point, cell,
   SUM(n) AS row_count,
   SUM(n * d) AS power1, SUM(n * d * d) AS power2, SUM(n * d * d * d) AS power3,
@@ -271,7 +260,7 @@ SELECT
   SUM(SUM(CASE WHEN place = 'score missing' THEN n ELSE 0 END)) OVER () AS score_missing,
   SUM(SUM(CASE WHEN place = 'score outside' THEN n ELSE 0 END)) OVER () AS score_outside,
   SUM(SUM(CASE WHEN place = 'weight invalid' THEN n ELSE 0 END)) OVER () AS weight_invalid
-FROM lightfair_cells
+FROM lightfair_placed
 GROUP BY {strata}, point, cell"""
 
 
@@ -328,12 +317,12 @@ def _name(sql: Dialect, name: Any) -> str:
 def _text(sql: Dialect, text: str) -> str:
     """A text literal."""
     if sql.backslash:
-        escaped = _escaped(text).replace("'", "\\'")
-        return "'" + escaped.replace("${", "\\u0024{") + "'"
-    doubled = text.replace("'", "''")
+        text = _escaped(text).replace("'", "\\'").replace("${", "\\u0024{")
+    else:
+        text = text.replace("'", "''")
     if sql is DIALECTS["postgres"] and "\\" in text:  # whatever standard_conforming_strings is
-        return "E'" + doubled.replace("\\", "\\\\") + "'"
-    return "'" + doubled + "'"
+        return "E'" + text.replace("\\", "\\\\") + "'"
+    return f"'{text}'"
 
 
 def _escaped(text: str) -> str:

@@ -113,11 +113,9 @@ def summarize(
     >>> table.groups, table.rows, table.labeled
     (('a', 'b'), 4, 2)
     """
-    if isinstance(sensitive_features, str):
-        sensitive_features = (sensitive_features,)
-    if not sensitive_features:
-        raise ValueError("sensitive_features must name at least one column; got none")
-    columns = Columns(y_true, y_score, tuple(sensitive_features), y_pred, sample_weight, label_prob)
+    features = sensitive_features
+    features = (features,) if isinstance(features, str) else tuple(features)
+    columns = Columns(y_true, y_score, features, y_pred, sample_weight, label_prob)
     reader = RowReader(
         threshold=threshold,
         decided=y_pred is not None,
@@ -157,18 +155,16 @@ def gather_tables(
     total: core.ScoreTable | None = None
     rows: core.ScoreTable | None = None
     several = isinstance(source, (list, tuple)) and len(source) > 1
-    file, start = -1, 0
     for piece in pieces(source, columns, chunk_rows, tables=tables):
-        if piece.file != file:
-            file, start = piece.file, reader.rows
+        content = piece.content
         try:
-            if isinstance(piece.content, str):
-                table: core.ScoreTable = from_text(piece.content)
+            if isinstance(content, str):
+                table: core.ScoreTable = from_text(content)
                 total = table if total is None else total + table
                 continue
-            data = _checked(reader, columns, piece.content, reader.rows - start, cut)
+            data = _checked(reader, columns, content, piece.first, cut)
         except ValueError as error:
-            named = isinstance(piece.content, str) or (piece.where and several)
+            named = isinstance(content, str) or (piece.where and several)
             raise ValueError(f"{piece.where}: {error}" if named else str(error)) from error
         if len(data.label):
             table = score_table(data, clip=cut)
@@ -226,12 +222,9 @@ def _checked(
 ) -> ScoreData:
     """Checked rows; those in errors are numbered from `first`."""
     assert columns is not None  # otherwise `pieces` raised
-    names = (columns.y_pred, columns.sample_weight, columns.label_prob)
-    y_pred, sample_weight, label_prob = (None if name is None else arrays[name] for name in names)
-    features = {name: arrays[name] for name in columns.sensitive_features}
-    y_true, y_score = arrays[columns.y_true], arrays[columns.y_score]
-    chunk = reader.read(
-        y_true, y_score, features, y_pred, sample_weight, first, label_prob=label_prob
-    )
+    given: dict[str, Any] = {argument: arrays[name] for name, argument in columns.names.items()} | {
+        "sensitive_features": {name: arrays[name] for name in columns.sensitive_features}
+    }
+    chunk = reader.read(**given, first=first)
     check_edges(chunk.data.score, clip, chunk.row)
     return chunk.data

@@ -49,7 +49,7 @@ import numpy as np
 from ..core.data import table as core
 from ..core.data.groups import group_names
 from ..core.data.messages import Counts, show
-from ..core.data.nodes import CELL_WIDTH, Cells, Points, check_clip
+from ..core.data.nodes import CELL_WIDTH, Cells, Part, Points, check_clip, settled
 from ..core.data.rows import check_cuts
 from .intervals import from_attribute, to_attribute
 from .writing import write_text
@@ -263,12 +263,15 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
     design = values.get("design")
     if design is not None:
         design = np.array(design, np.float64).reshape(len(groups), 2, 2, 2)
+    points = _part(Points, values["points"], len(groups))
+    cells = _part(Cells, values["cells"], len(groups))
+    points, cells = settled(len(groups), values["clip"], points, cells)  # sorted, or it differs
     return ScoreTable(
         groups=groups,
         clip=float(values["clip"]),
         clipped=int(values["clipped"]),
-        points=Points(**_arrays("points", values["points"], Points._fields, len(groups))),
-        cells=Cells(**_arrays("cells", values["cells"], Cells._fields, len(groups))),
+        points=points,
+        cells=cells,
         attributes=tuple(map(str, values["attributes"])),
         parts=parts,
         threshold=values["threshold"],
@@ -281,25 +284,20 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
     )
 
 
-def _arrays(part: str, columns: Any, names: tuple[str, ...], groups: int) -> dict[str, Any]:
-    """The columns of points or cells: int64 stratum and cell, all others float64."""
-    arrays: dict[str, Any] = {
-        name: np.array(columns[name], np.int64 if name in ("stratum", "cell") else np.float64)
-        for name in names
-    }
-    stratum, second, *sums = arrays.values()
-    if any(array.shape != (len(stratum),) for array in arrays.values()):
-        raise ValueError(f"columns of {part} must have one length")
-    if not all(np.isfinite(array).all() for array in arrays.values()):
-        raise ValueError(f"{part} must hold finite numbers")
-    if any((array < 0).any() for array in sums[:3]):
-        raise ValueError(f"rows, weight and weight_sq of {part} must not be negative")
-    steps = np.diff(stratum)
-    if not ((steps > 0) | (steps == 0) & (np.diff(second) > 0)).all():
-        raise ValueError(f"{part} must be sorted by stratum and {names[1]}, without repetitions")
-    if ((stratum < 0) | (stratum >= 6 * groups)).any():
-        raise ValueError(f"stratum of {part} must lie in [0, {6 * groups}), six for each group")
-    return arrays
+def _part(kind: type[Part], columns: Any, groups: int) -> Part:
+    """Points or cells: stratum and cell are int64, all other columns float64."""
+    arrays: list[Any] = [
+        np.array(columns[name], np.int64 if name in ("stratum", "cell") else np.float64)
+        for name in kind._fields
+    ]
+    numbers = np.stack(arrays)  # an error unless all have one length
+    negative = (numbers[[0, 2, 3, 4]] < 0).any() or (numbers[0] >= 6 * groups).any()
+    if not np.isfinite(numbers).all() or negative:
+        raise ValueError(
+            f"{kind.__name__.lower()} must hold finite numbers; rows, weight and weight_sq not "
+            f"negative; stratum in [0, {6 * groups}), six for each group"
+        )
+    return kind(*arrays)
 
 
 def _columns(part: Points | Cells) -> dict[str, list[Any]]:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shutil
 import sys
-
-DESCRIPTORS = re.compile(r"/dev/fd/(\d+)|/proc/self/fd/(\d+)|/dev/(stdout|stderr)")
 
 Path = str | os.PathLike[str]
 
@@ -29,18 +28,24 @@ def write_text(path: Path, text: str) -> None:
         If the file cannot be written; the error names the path. The file is then unchanged.
     """
     data = text.encode("utf-8", "backslashreplace")  # names from data may hold half a surrogate
-    number = descriptor(path)
     try:
+        target, number = check_target(path), descriptor(path)
         if number is not None:
             if sys.stdout is not None:  # what was printed before comes first
                 sys.stdout.flush()
             _write(os.dup(number), data)
-            return
-        target = check_target(path)
-        if os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
-            _write(os.open(target, os.O_WRONLY), data)
+        elif os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
+            _write(target, data)
         else:
-            _replace(target, data)
+            part = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
+            try:
+                _write(part, data, "xb")
+                if os.path.exists(target):
+                    shutil.copymode(target, part)
+                os.replace(part, target)
+            finally:
+                if os.path.exists(part):
+                    os.unlink(part)
     except OSError as error:  # it names no file, or the temporary one
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
@@ -76,25 +81,11 @@ def check_target(path: Path) -> str:
 
 def descriptor(path: Path) -> int | None:
     """Return the number of the open file that a path such as /dev/stdout names, or None."""
-    match = DESCRIPTORS.fullmatch(os.fspath(path))
-    if match is None:
-        return None
-    return {"stdout": 1, "stderr": 2}[match[3]] if match[3] else int(match[1] or match[2])
+    name = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(os.fspath(path), path)
+    match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", os.fspath(name))
+    return int(match[1]) if match else None
 
 
-def _replace(target: str, data: bytes) -> None:
-    part = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
-    try:
-        _write(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), data)
-        if os.path.exists(target):
-            os.chmod(part, os.stat(target).st_mode & 0o7777)
-        os.replace(part, target)
-    except BaseException:
-        if os.path.exists(part):
-            os.unlink(part)
-        raise
-
-
-def _write(number: int, data: bytes) -> None:
-    with open(number, "wb") as file:
+def _write(target: str | int, data: bytes, mode: str = "wb") -> None:
+    with open(target, mode) as file:
         file.write(data)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gzip
 import io
 import json
-import os
 
 import numpy as np
 import pytest
@@ -46,15 +46,14 @@ TABLES = {
 
 
 def assert_equal(one, two):
-    names = ("groups", "clip", "clipped", "attributes", "parts", "threshold", "weighted", "cuts")
-    for name in (*names, "counts"):
-        assert getattr(one, name) == getattr(two, name), name
-    for left, right in zip([*one.points, *one.cells], [*two.points, *two.cells], strict=True):
-        assert left.dtype == right.dtype
-        np.testing.assert_array_equal(left, right)
-    assert (one.design is None) == (two.design is None)
-    if one.design is not None:
-        np.testing.assert_array_equal(one.design, two.design)
+    for field in dataclasses.fields(one):
+        left, right = getattr(one, field.name), getattr(two, field.name)
+        if field.name in ("points", "cells"):
+            for column, expected in zip(left, right, strict=True):
+                assert column.dtype == expected.dtype
+                np.testing.assert_array_equal(column, expected)
+        else:
+            np.testing.assert_array_equal(left, right, field.name)
 
 
 @pytest.mark.parametrize("make_table", TABLES.values(), ids=TABLES)
@@ -69,6 +68,8 @@ def test_a_table_is_read_back_bit_by_bit(make_table, tmp_path):
     assert len(values.pop("sha256")) == 64
     assert values == table.to_dict()
     assert path.read_bytes().isascii()
+    path.write_text(json.dumps(values))
+    assert_equal(lf.load_table(path), table)
 
 
 def test_keys_are_documented():
@@ -78,12 +79,6 @@ def test_keys_are_documented():
     assert (values["format"], values["version"]) == ("lightfair.table", 1)
     assert tuple(values["points"]) == Points._fields
     assert tuple(values["cells"]) == Cells._fields
-
-
-def test_a_file_without_hash_is_read(tmp_path):
-    path = tmp_path / "table.json"
-    path.write_text(json.dumps(make().to_dict()))
-    assert_equal(lf.load_table(path), make())
 
 
 def test_a_change_of_a_single_digit_is_detected(tmp_path):
@@ -118,13 +113,6 @@ def changed(**changes):
     return values
 
 
-def rearranged(part, edit):
-    values = copy.deepcopy(GOOD)
-    for column in values[part].values():
-        edit(column)
-    return values
-
-
 BAD_TABLES = [
     ([], 'a table must be an object with "format": "lightfair.table"'),
     (changed(format="lightfair.result"), "a table must be an object with"),
@@ -148,17 +136,17 @@ BAD_TABLES = [
     (changed(counts__ties=-1), "clipped and counts must not be negative"),
     (changed(counts__merged_levels=[]), "not a valid table: "),
     (changed(points__logit=3), "not a valid table: "),
-    (changed(points__logit=[0.1]), "columns of points must have one length"),
+    (changed(points__logit=[0.1]), "not a valid table: "),
     (changed(points__logit__3="x"), "not a valid table: could not convert string"),
     (changed(points__logit__3=NAN), "points must hold finite numbers"),
     (changed(cells__power1__3=float("inf")), "cells must hold finite numbers"),
     (changed(points__rows__3=1.5), "points must hold what a table has there"),
     (changed(cells__stratum__3=0.5), "cells must (hold what|be sorted)"),
-    (changed(points__rows__3=-2), "rows, weight and weight_sq of points must not be negative"),
-    (changed(cells__weight__3=-0.5), "weight and weight_sq of cells must not be negative"),
-    (changed(points__stratum__0=-1), r"stratum of points must lie in \[0, 36\), six for each gr"),
-    (rearranged("points", lambda c: c.reverse()), "points must be sorted by stratum and logit"),
-    (rearranged("cells", lambda c: c.insert(0, c[0])), "cells must be sorted by stratum and cell,"),
+    (changed(points__rows__3=-2), "points must hold finite numbers; rows, .* not neg"),
+    (changed(cells__weight__3=-0.5), "cells must hold finite .* weight_sq not negative"),
+    (changed(points__stratum__0=-1), r"points must hold .* stratum in \[0, 36\), six for each gr"),
+    (changed(points={k: v[::-1] for k, v in GOOD["points"].items()}), "points must hold what a"),
+    (changed(cells={k: v[:1] + v for k, v in GOOD["cells"].items()}), "cells must hold what a tab"),
 ]
 
 
@@ -194,18 +182,3 @@ def test_rows_are_not_loaded_as_a_table(tmp_path):
         lf.load_table(tmp_path / "absent.json")
     with pytest.raises(ValueError, match="is a folder; give a CSV file"):
         lf.load_table(tmp_path)
-
-
-def test_a_failed_write_leaves_the_table_as_it_was(tmp_path, monkeypatch):
-    path = tmp_path / "table.json"
-    make(seed=1).save(path)
-    before = path.read_bytes()
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="No space left"):
-        make(seed=2).save(path)
-    assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["table.json"]
