@@ -71,7 +71,8 @@ def draw(seed=0, n=ROWS, few=False, **changes):
 
 
 def cycle(values, n=ROWS):
-    return np.resize(np.array([*values, None], object)[:-1], n).tolist()
+    values = values.tolist() if isinstance(values, np.ndarray) else values
+    return [values[i % len(values)] for i in range(n)]
 
 
 def both(engine, columns, *, name="scores", clip=0.01, **roles):
