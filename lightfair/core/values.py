@@ -7,6 +7,7 @@ undefined number is null with a `reason`; it is never 0, -1 or NaN.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,6 @@ import numpy as np
 from . import __version__
 from .comparison.gaps import (
     CRITERIA,
-    ByGroup,
     against_overall,
     against_rest,
     between_group_sd,
@@ -42,10 +42,10 @@ Values = dict[str, Any]
 
 def to_dict(result: Assessment) -> Values:
     """Return the assessment as plain values; `Assessment.to_dict` lists the keys."""
-    names = result.settings.metrics
-    overall: dict[str, Floats] = {}
+    names, overall = result.settings.metrics, {}
     if len(result.groups) > 1:
         overall = overall_draws(result._drawn, tuple(map(result.settings.metric, names)))
+    simultaneous = result.simultaneous().to_dict() if result.settings.simultaneous else None
     return framed(
         result,
         {
@@ -57,9 +57,7 @@ def to_dict(result: Assessment) -> Values:
             },
             "criteria": criterion_values(result),
             "checks": [verdict.to_dict() for verdict in result.checks],
-            "simultaneous": result.simultaneous().to_dict()
-            if result.settings.simultaneous
-            else None,
+            "simultaneous": simultaneous,
             "calibration": _calibration(result),
         },
     )
@@ -106,15 +104,9 @@ def counts_of(result: Assessment) -> list[dict[str, int]]:
 def diagnostics_values(result: Assessment) -> Values:
     """Return the result of the convergence check."""
     gate, draws = result.gate, result.posterior.phi.shape[1]
-    return {
-        "rhat_max": plain(gate.rhat_max),
-        "ess_bulk_min": plain(gate.ess_bulk_min),
-        "ess_tail_min": plain(gate.ess_tail_min),
-        "ok": gate.ok,
-        "reason": gate.reason,
-        "draws": draws,
-        "extended": draws > result.settings.run[1],
-    }
+    worst = {name: plain(getattr(gate, name)) for name in gate._fields[:3]}
+    run = {"draws": draws, "extended": draws > result.settings.run[1]}
+    return {**worst, "ok": gate.ok, "reason": gate.reason, **run}
 
 
 def warning_values(notes: tuple[Note, ...]) -> list[dict[str, str]]:
@@ -124,143 +116,132 @@ def warning_values(notes: tuple[Note, ...]) -> list[dict[str, str]]:
 
 def metric_values(result: Assessment, name: str) -> Values:
     """Return a metric of every group, and its differences from the reference."""
-    settings, powered = result.settings, result.prediction_powered[name]
-    prob, reference = settings.prob, settings.reference
-    known = KNOWN if name in settings.label_free else None
+    settings, reference = result.settings, result.settings.reference
     effective = result.effective_labels(name)
     groups, differences = [], []
     for index, group in enumerate(result.groups):
-        point = (powered.mean[index], powered.low[index], powered.high[index])
-        entry = {"name": group, **summary(result.metric(name, group), prob)}
-        entry["effective_labels"] = plain(effective.labels[index])
-        entry["width_ratio"] = plain(effective.width_ratio[index])
-        entry |= _optional("effective_reason", effective.reason[index])
-        entry["labels_only"] = _of_labels(result, name, index)
-        entry["prediction_powered"] = _point(*point, known or powered.reason[index])
-        groups.append(entry | _truth(result, name, index))
-    for index, group in enumerate(result.groups if reference is not None else ()):
-        if group == reference:
-            continue
-        base = result.groups.index(str(reference))
-        estimate = result.difference(name, group, reference)
-        delta = powered_difference(powered, index, base, prob=prob)
-        entry = {"group": group, "reference": reference}
-        entry |= signed_values(estimate, prob, settings.epsilon)
-        entry["labels_only"] = _of_labels(result, name, index, base)
-        entry["prediction_powered"] = _point(
-            delta.mean, delta.low, delta.high, known or delta.reason
+        groups.append(
+            {
+                "name": group,
+                **summary(result.metric(name, group), settings.prob),
+                "effective_labels": plain(effective.labels[index]),
+                "width_ratio": plain(effective.width_ratio[index]),
+                **_optional("effective_reason", effective.reason[index]),
+                **_other_methods(result, name, index),
+            }
         )
-        differences.append(entry | _truth(result, name, index, base))
+        if reference not in (None, group):
+            delta = result.difference(name, group, reference)
+            differences.append(
+                {
+                    "group": group,
+                    "reference": reference,
+                    **signed_values(delta, settings.prob, settings.epsilon),
+                    **_other_methods(result, name, index, result.groups.index(str(reference))),
+                }
+            )
     return {"groups": groups, "differences": differences}
 
 
-def _of_labels(result: Assessment, name: str, group: int, reference: int | None = None) -> Values:
-    """Return the labels-only estimate of a group, or of its difference from the reference."""
-    if name in result.settings.label_free:
-        return _point(math.nan, math.nan, math.nan, KNOWN)
-    labels = result.labels[name]
-    mean, low, high = labels.mean[group], labels.low[group], labels.high[group]
-    why = labels.reason[group]
-    if reference is not None:
-        for at, place in ((group, "group"), (reference, "reference")):
-            if labels.reason[at] is not None:
-                why = f"{labels.reason[at]}, in the {place}"
-                break
-        mean = mean - labels.mean[reference]
-        delta = labels.draws[:, group] - labels.draws[:, reference]
-        low, high = np.quantile(delta, tails(result.settings.prob))
-    interval = None if np.isnan(low) else [plain(low), plain(high)]
-    return {"mean": plain(mean), "interval": interval} | _optional("reason", why)
-
-
-def _truth(result: Assessment, name: str, group: int, reference: int | None = None) -> Values:
-    """Return the frequency among labels that the assessment did not use; {} if there are none."""
+def _other_methods(result: Assessment, name: str, group: int, base: int | None = None) -> Values:
+    """Return the estimates without a model, and the truth, of a group or of its difference."""
+    labels, powered = result.labels[name], result.prediction_powered[name]
+    own: tuple[Any, ...] = (math.nan, math.nan, math.nan, KNOWN)
+    other = own
+    if name not in result.settings.label_free and base is None:
+        own = (labels.mean[group], labels.low[group], labels.high[group], labels.reason[group])
+        other = (powered.mean[group], powered.low[group], powered.high[group])
+        other += (powered.reason[group],)
+    elif name not in result.settings.label_free and base is not None:
+        why = [
+            f"{labels.reason[at]}, in the {place}"
+            for at, place in ((group, "group"), (base, "reference"))
+            if labels.reason[at] is not None
+        ]
+        delta = labels.draws[:, group] - labels.draws[:, base]
+        ends = np.quantile(delta, tails(result.settings.prob))
+        own = (labels.mean[group] - labels.mean[base], *ends, why[0] if why else None)
+        apart = powered_difference(powered, group, base, prob=result.settings.prob)
+        other = (apart.mean, apart.low, apart.high, apart.reason)
+    values = {"labels_only": _point(*own), "prediction_powered": _point(*other)}
     if result.truth is None:
-        return {}
+        return values
     truth = result.truth[name]
-    value = plain(truth[group] if reference is None else truth[group] - truth[reference])
-    why = None if value is not None else f"no {result.settings.metric(name).lack}"
-    return {"truth": value} | _optional("truth_reason", why)
+    value = plain(truth[group] if base is None else truth[group] - truth[base])
+    lack = None if value is not None else f"no {result.settings.metric(name).lack}"
+    return {**values, "truth": value, **_optional("truth_reason", lack)}
 
 
 def _point(mean: float, low: float, high: float, why: str | None) -> Values:
-    if why is not None:
-        return {"mean": None, "interval": None, "reason": why}
-    return {"mean": plain(mean), "interval": [plain(low), plain(high)]}
+    interval = None if np.isnan(low) else [plain(low), plain(high)]
+    return {"mean": plain(mean), "interval": interval} | _optional("reason", why)
 
 
 def _comparisons(result: Assessment, name: str, overall: Floats | None) -> Values:
     """Return all comparisons of a metric other than the differences from the reference."""
     if overall is None:
         gap = {"median": None, "interval": None, "reason": "there is only one group"}
-        return {
-            **{key: [] for key in ("ratios", "pairs", "against_rest", "against_overall")},
-            **{key: gap for key in ("largest_gap", "between_group_sd")},
-            "pairs_left_out": 0,
-        }
+        values: Values = dict.fromkeys(("largest_gap", "between_group_sd"), gap)
+        values |= {key: [] for key in ("ratios", "pairs", "against_rest", "against_overall")}
+        return values | {"pairs_left_out": 0}
     prob, epsilon = result.settings.prob, result.settings.epsilon
     by, base = result.by_group(name), result.groups.index(str(result.settings.reference))
-    every = pairs(by, base)
-    listed = every
-    if len(every) > LISTED:  # an undefined pair is unlikely to be the largest
-        rank = sorted(every, key=lambda pair: -np.nan_to_num(pair.prob_largest, nan=-1.0))
+    all_pairs = pairs(by, base)
+    listed = all_pairs
+    if len(all_pairs) > LISTED:  # an undefined pair is unlikely to be the largest
+        rank = sorted(all_pairs, key=lambda pair: -np.nan_to_num(pair.prob_largest, nan=-1.0))
         listed = tuple(rank[:LISTED])
     weight = result.table.sums("weight").sum(axis=(1, 2))
-    least = result.settings.metric(name).bounds[0]
-    groups = range(len(by.groups))
+    ratio: Values = {"median": None, "interval": None, "reason": "the metric can be negative"}
+    signed = result.settings.metric(name).bounds[0] < 0.0
+    others = [at for at in range(len(by.groups)) if at != base]
 
-    def each(estimates: list[Estimate]) -> list[Values]:
+    def each(estimates: Iterable[Estimate]) -> list[Values]:
         return [
             {"group": group, **signed_values(estimate, prob, epsilon)}
             for group, estimate in zip(by.groups, estimates, strict=True)
         ]
 
     return {
-        "ratios": [_ratio_entry(by, at, base, least, prob) for at in groups if at != base],
+        "ratios": [
+            {"group": by.groups[at], "reference": by.groups[base]}
+            | (ratio if signed else ratio_values(by.ratio(at, base), prob))
+            for at in others
+        ],
         "pairs": [
             {"group": pair.group, "reference": pair.reference}
             | signed_values(pair.estimate, prob, epsilon)
             | {"prob_largest": plain(pair.prob_largest)}
             for pair in listed
         ],
-        "pairs_left_out": len(every) - len(listed),
+        "pairs_left_out": len(all_pairs) - len(listed),
         "largest_gap": gap_values(largest_gap(by), prob, epsilon),
         "between_group_sd": gap_values(between_group_sd(by), prob, epsilon),
-        "against_rest": each([against_rest(by, at, weight) for at in groups]),
-        "against_overall": each([against_overall(by, at, overall) for at in groups]),
+        "against_rest": each(against_rest(by, at, weight) for at in range(len(by.groups))),
+        "against_overall": each(against_overall(by, at, overall) for at in range(len(by.groups))),
     }
-
-
-def _ratio_entry(by: ByGroup, at: int, base: int, least: float, prob: float) -> Values:
-    """Return the ratio to the reference, or why a metric has none."""
-    names = {"group": by.groups[at], "reference": by.groups[base]}
-    if least < 0.0:
-        reason = "the metric can be negative"
-        return {**names, "median": None, "interval": None, "reason": reason}
-    return names | ratio_values(by.ratio(at, base), prob)
 
 
 def criterion_values(result: Assessment) -> Values:
     """Return the criteria whose metrics were assessed, each group against the reference."""
-    prob, epsilon = result.settings.prob, result.settings.epsilon
-    reference = result.settings.reference
-    criteria: Values = {}
-    for name, metrics in CRITERIA.items():
-        if reference is None or not set(metrics) <= set(result.settings.metrics):
-            continue
-        entries = []
-        for group in result.groups:
-            if group == reference:
-                continue
-            gap = result.criterion(name, group, reference)
-            shown = (
-                gap_values(gap, prob, epsilon)
-                if isinstance(gap, Gap)
-                else signed_values(gap, prob, epsilon)
-            )
-            entries.append({"group": group, "reference": reference, **shown})
-        criteria[name] = {"metrics": list(metrics), "differences": entries}
-    return criteria
+    settings, reference = result.settings, result.settings.reference
+    if reference is None:
+        return {}
+
+    def compared(name: str, group: str) -> Values:
+        gap = result.criterion(name, group, reference)
+        values = gap_values if isinstance(gap, Gap) else signed_values
+        names = {"group": group, "reference": reference}
+        return names | values(gap, settings.prob, settings.epsilon)  # type: ignore[arg-type]
+
+    return {
+        name: {
+            "metrics": list(metrics),
+            "differences": [compared(name, group) for group in result.groups if group != reference],
+        }
+        for name, metrics in CRITERIA.items()
+        if set(metrics) <= set(settings.metrics)
+    }
 
 
 def marginal_values(result: Assessment, metric: str) -> list[Values]:
@@ -268,21 +249,23 @@ def marginal_values(result: Assessment, metric: str) -> list[Values]:
     if len(result.table.attributes) < 2:
         return []
     prob, epsilon = result.settings.prob, result.settings.epsilon
-    attributes = []
-    for attribute, margin in result.margins[metric].items():
-        levels = [
-            {"name": one.name, "rows": one.rows, "labeled": one.labeled, "positives": one.positives}
-            | summary(margin.estimate(one.name), prob)
-            for one in margin.levels
-        ]
-        differences = [
-            {"level": one.name, "reference": margin.reference}
-            | signed_values(margin.difference(one.name), prob, epsilon)
-            for one in margin.levels
-            if one.name != margin.reference
-        ]
-        attributes.append({"attribute": attribute, "levels": levels, "differences": differences})
-    return attributes
+    return [
+        {
+            "attribute": attribute,
+            "levels": [
+                {name: getattr(level, name) for name in ("name", "rows", "labeled", "positives")}
+                | summary(margin.estimate(level.name), prob)
+                for level in margin.levels
+            ],
+            "differences": [
+                {"level": level.name, "reference": margin.reference}
+                | signed_values(margin.difference(level.name), prob, epsilon)
+                for level in margin.levels
+                if level.name != margin.reference
+            ],
+        }
+        for attribute, margin in result.margins[metric].items()
+    ]
 
 
 def _calibration(result: Assessment) -> Values:
@@ -319,13 +302,7 @@ def _calibration(result: Assessment) -> Values:
 
 def summary(estimate: Estimate, prob: float) -> Values:
     """Return mean, sd and interval of an estimate, and why they are undefined, as plain values."""
-    low, high = estimate.interval(prob)
-    return {
-        "mean": plain(estimate.mean),
-        "sd": plain(estimate.sd),
-        "interval": None if estimate.reason is not None else [plain(low), plain(high)],
-        "exact": estimate.exact and estimate.reason is None,
-    } | _optional("reason", estimate.reason)
+    return {"mean": plain(estimate.mean), "sd": plain(estimate.sd), **_shared(estimate, prob)}
 
 
 def signed_values(estimate: Estimate, prob: float, epsilon: float) -> Values:
@@ -334,7 +311,8 @@ def signed_values(estimate: Estimate, prob: float, epsilon: float) -> Values:
         **summary(estimate, prob),
         "prob_positive": plain(estimate.prob_greater(0.0)),
         "prob_within": plain(estimate.prob_within(epsilon)),
-    } | _optional("left_out", list(estimate.left_out) or None)
+        **_optional("left_out", list(estimate.left_out) or None),
+    }
 
 
 def gap_values(gap: Gap, prob: float, epsilon: float) -> Values:
@@ -342,12 +320,10 @@ def gap_values(gap: Gap, prob: float, epsilon: float) -> Values:
     which = {"which": list(gap.which), "prob_which": plain(gap.prob_which)} if gap.which else {}
     return {
         "median": plain(gap.median),
-        "interval": None if gap.reason is not None else [plain(end) for end in gap.interval(prob)],
+        **_shared(gap, prob),
         "upper": plain(gap.upper(prob)),
         "prob_within": plain(gap.prob_within(epsilon)),
-        "exact": gap.exact and gap.reason is None,
         **which,
-        **_optional("reason", gap.reason),
         **_optional("left_out", list(gap.left_out) or None),
     }
 
@@ -362,13 +338,19 @@ def ratio_values(one: Ratio, prob: float) -> Values:
     return {
         "geometric_mean": plain(one.geometric_mean),
         "median": plain(one.median),
-        "interval": None if one.reason is not None else [plain(low), plain(high)],
+        **_shared(one, prob),
         "infinite": [name for name, value in ends.items() if math.isinf(value)],
         "prob_below_four_fifths": plain(one.prob_below(FOUR_FIFTHS)),
         "prob_four_fifths": plain(one.prob_within(FOUR_FIFTHS)),
         "zero_denominator": one.zero_denominator,
-        "exact": one.exact and one.reason is None,
-    } | _optional("reason", one.reason)
+    }
+
+
+def _shared(one: Estimate | Gap | Ratio, prob: float) -> Values:
+    """Return what all numbers have: interval, exact, and why they are undefined."""
+    interval = None if one.reason is not None else [plain(end) for end in one.interval(prob)]
+    exact = one.exact and one.reason is None
+    return {"interval": interval, "exact": exact, **_optional("reason", one.reason)}
 
 
 def plain(value: float | None) -> float | None:
