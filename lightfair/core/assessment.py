@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .comparison import gaps as comparisons
+from .comparison import pooled
 from .comparison.check import Check, check_range, make_check, parse_check
-from .comparison.gaps import ByGroup, Pair, criterion_metrics, larger_gap, only_one
+from .comparison.gaps import ByGroup, Pair, Simultaneous, only_one
+from .comparison.verdict import Question, Verdict, compared_pairs, judge
 from .data.logit import Floats
-from .data.messages import Note, index_of
+from .data.messages import Note, index_of, one_line
 from .data.nodes import UNLABELED
 from .data.table import ScoreTable
 from .diagnostics.predictive import Misfit
@@ -24,18 +26,11 @@ from .fit import count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior
 from .metrics.definitions import Metric
-from .metrics.estimate import Estimate, Gap, check_prob
-from .metrics.labels_only import LabelsOnly
+from .metrics.estimate import Estimate, Gap, Ratio, check_prob
+from .metrics.imputation import Imputed, impute_group, score_slots
+from .metrics.labels_only import Effective, LabelsOnly, effective_labels
 from .metrics.prediction_powered import PredictionPowered
 from .settings import Settings
-
-if TYPE_CHECKING:
-    from .comparison.gaps import Simultaneous
-    from .comparison.pooled import GroupDraws, Margin
-    from .comparison.verdict import Question, Verdict
-    from .metrics.estimate import Ratio
-    from .metrics.imputation import Imputed
-    from .metrics.labels_only import Effective
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,8 +149,6 @@ class Assessment:
         >>> weight.shape == label.shape, bool(((label >= 0) & (label <= 1)).all())
         (True, True)
         """
-        from .metrics.imputation import impute_group, score_slots
-
         at = self._index(group)
         return impute_group(
             self.posterior.psi,
@@ -195,13 +188,11 @@ class Assessment:
         return self._margin(metric, attribute).difference(level, reference)
 
     @cached_property
-    def margins(self) -> dict[str, dict[str, Margin]]:
+    def margins(self) -> dict[str, dict[str, pooled.Margin]]:
         """Margins of every metric, by metric and attribute; see `comparison.pooled`."""
-        from .comparison.pooled import margins
+        return pooled.margins(self._drawn, tuple(map(self.settings.metric, self.settings.metrics)))
 
-        return margins(self._drawn, tuple(map(self.settings.metric, self.settings.metrics)))
-
-    def _margin(self, metric: str, attribute: Any) -> Margin:
+    def _margin(self, metric: str, attribute: Any) -> pooled.Margin:
         self.draws(metric)  # an unknown one raises
         names = self.table.attributes
         return self.margins[metric][names[index_of(attribute, names, "attribute")]]
@@ -238,8 +229,6 @@ class Assessment:
         >>> bool((found.labels > found.own).all())
         True
         """
-        from .metrics.labels_only import effective_labels
-
         return effective_labels(
             self.settings.metric(metric),
             tuple(self.metric(metric, group) for group in self.groups),
@@ -303,10 +292,8 @@ class Assessment:
         >>> print(f"{spread.median:.2f}")
         0.05
         """
-        from .comparison.gaps import between_group_sd
-
         self._several()
-        return between_group_sd(self.by_group(metric))
+        return comparisons.between_group_sd(self.by_group(metric))
 
     def against_rest(self, metric: str, group: Any) -> Estimate:
         """Return the metric in `group` minus the weighted mean of the other groups.
@@ -340,10 +327,8 @@ class Assessment:
         >>> print(f"{result.overall('tpr').mean:.2f}")
         0.67
         """
-        from .comparison.pooled import overall_draws
-
         by, of = self.by_group(metric), self.settings.metric(metric)
-        draws = overall_draws(self._drawn, (of,))[of.name]
+        draws = pooled.overall_draws(self._drawn, (of,))[of.name]
         return Estimate(draws, of.lack, bool(by.known.all()))
 
     def criterion(self, name: str, group: Any, reference: Any) -> Estimate | Gap:
@@ -366,10 +351,10 @@ class Assessment:
         >>> print(f"{gap.median:.2f}, mostly of {gap.which[0]}")
         0.12, mostly of tpr
         """
-        metrics = criterion_metrics(name)
+        metrics = comparisons.criterion_metrics(name)
         at, base = self._index(group), self._index(reference)
         deltas = {metric: self.by_group(metric).difference(at, base) for metric in metrics}
-        return larger_gap(deltas) if len(deltas) > 1 else deltas[metrics[0]]
+        return comparisons.larger_gap(deltas) if len(deltas) > 1 else deltas[metrics[0]]
 
     def simultaneous(self, metrics: Any = None, prob: float | None = None) -> Simultaneous:
         """Return simultaneous intervals of all differences from the reference.
@@ -390,22 +375,19 @@ class Assessment:
         >>> print(f"{low:.2f} to {high:.2f}")
         0.00 to 0.22
         """
-        from .comparison.gaps import Cell, simultaneous
-
         self._several()
-        given = self.settings.metrics if metrics is None else metrics
-        names = (given,) if isinstance(given, str) else tuple(given)
+        names = self.settings.metrics if metrics is None else metrics
         reference = str(self.settings.reference)
         cells, bounds = {}, {}
-        for name in names:
+        for name in (names,) if isinstance(names, str) else names:
             self.draws(name)  # an unknown one raises
             low, high = self.settings.metric(name).bounds
             bounds[name] = (low - high, high - low)
             for group in self.groups:
                 if group != reference:
-                    cell = Cell(name, group, reference)
+                    cell = comparisons.Cell(name, group, reference)
                     cells[cell] = self.difference(name, group, reference)
-        return simultaneous(cells, self.settings.prob if prob is None else prob, bounds)
+        return comparisons.simultaneous(cells, self.settings.prob if prob is None else prob, bounds)
 
     def check(
         self,
@@ -447,8 +429,6 @@ class Assessment:
         >>> print(verdict.sentence.partition(",")[0])
         tpr<=0.1: insufficient evidence
         """
-        from .comparison.verdict import Question, compared_pairs, judge
-
         check = parse_check(metric) if within is None else make_check(str(metric), within, relation)
         self._several()
         for name in check.metrics:
@@ -526,8 +506,6 @@ class Assessment:
         return to_dict(self)
 
     def __repr__(self) -> str:
-        from .data.messages import one_line
-
         table, names = self.table, ", ".join(self.settings.metrics)
         return one_line(
             f"<Assessment: {table.rows:,} rows, {table.labeled:,} labeled; {len(self.groups):,} "
@@ -535,15 +513,15 @@ class Assessment:
         )
 
     @property
-    def _drawn(self) -> GroupDraws:
-        from .comparison.pooled import GroupDraws
-
+    def _drawn(self) -> pooled.GroupDraws:
         finite = self.settings.target != "population"
-
-        def imputed(group: int) -> Imputed:
-            return self.imputed(self.groups[group])
-
-        return GroupDraws(self.counts, imputed, self.table, self.fine, finite)
+        return pooled.GroupDraws(
+            self.counts,
+            lambda group: self.imputed(self.groups[group]),
+            self.table,
+            self.fine,
+            finite,
+        )
 
     def _assessed(self, metric: str) -> ByGroup:
         self.draws(metric)  # raises for a metric that was not assessed

@@ -7,7 +7,7 @@ metric or difference fails the convergence check, up to `MAX_DRAWS` times the dr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -73,10 +73,6 @@ def draw_posterior(
         Score bins of each group, where labels are imputed by score bin: for metrics of scores or
         several thresholds. `label_seed` is the seed of that imputation.
     """
-
-    def stage(name: str) -> Callable[[int, int], None] | None:
-        return None if progress is None else partial(progress, name)
-
     where = no_regions() if settings.trust is None else regions(table)
     data = labeled_data(
         [table],
@@ -93,7 +89,7 @@ def draw_posterior(
         chains=count,
         warmup=warmup,
         rng=streams[0],
-        progress=stage("warm-up"),
+        progress=progress and partial(progress, "warm-up"),
     )
     metrics = tuple(map(settings.metric, settings.metrics))
     parts: list[Posterior] = []
@@ -101,7 +97,9 @@ def draw_posterior(
     checked: list[Floats] = []
     taken, missing = 0, draws
     while missing:
-        chains, block = more_draws(chains, missing, progress=stage("draws"))
+        chains, block = more_draws(
+            chains, missing, progress=progress and partial(progress, "draws")
+        )
         part = _named(block, chains, settings, where, table)
         counts = confusion_counts(
             part.psi,
@@ -116,11 +114,10 @@ def draw_posterior(
         if slots is not None:
             smooth |= _bin_theta(part, slots, settings, "expected", label_seed)[0]
         levels = pooled_theta(counts.expected, table, metrics)
+        ordered = [smooth[name] for name in settings.metrics]
         parts.append(part)
         drawn.append(counts.drawn)
-        checked.append(
-            _quantities(part, [smooth[m.name] for m in metrics], levels, table, settings)
-        )
+        checked.append(_quantities(part, ordered, levels, table, settings))
         convergence = gate(diagnose(_filled(np.concatenate(checked, axis=1))))
         taken += missing
         missing = 0 if convergence.ok else min(-(-taken // 2), MAX_DRAWS * draws - taken)
@@ -129,9 +126,9 @@ def draw_posterior(
     by_bin: dict[str, Floats] = {}
     if slots is not None:
         by_bin, all_counts = _bin_theta(posterior, slots, settings, settings.target, label_seed)
-    by_count = _count_theta(all_counts, table, settings)
-    ordered = {name: (by_count | by_bin)[name] for name in settings.metrics}
-    return Drawn(posterior, ordered, all_counts, convergence)
+    values = _count_theta(all_counts, table, settings) | by_bin
+    in_order = {name: values[name] for name in settings.metrics}
+    return Drawn(posterior, in_order, all_counts, convergence)
 
 
 def count_theta(counts: Floats, table: ScoreTable, settings: Settings, metric: Metric) -> Floats:
@@ -231,39 +228,26 @@ def _quantities(
     most draws. levels: metrics of the levels of crossed attributes. Under the nested prior only the
     sum of mu and effects is identified, so the scales of effects are checked in place of mu.
     """
-    free = active(settings.family)
-
-    def of_curves() -> Iterator[Floats]:
-        curve = [posterior.phi, posterior.sigma]
-        effect_sd = posterior.effect_sd
-        curve += [posterior.mu] if effect_sd is None else list(effect_sd.values())
-        for draws in curve:
-            yield draws[..., free]
-        if not free[2] and "mass" in posterior.regions.names:
-            yield posterior.sigma[..., 2]
-        yield posterior.deviations
-        for scale in (posterior.omega, posterior.tau):
-            if scale is not None:
-                yield scale
-
-    def of_metrics() -> Iterator[Floats]:
-        for draws in metrics:
-            yield draws
-            if settings.reference is not None:
-                base = table.groups.index(settings.reference)
-                yield np.delete(draws - draws[..., [base]], base, axis=-1)
-        yield from levels.values()
-
-    shape = posterior.phi.shape[:2]
-    every = [draws.reshape(*shape, -1) for draws in (*of_curves(), *of_metrics())]
-    return np.concatenate(every, axis=-1)
+    free, shape = active(settings.family), posterior.phi.shape[:2]
+    scales = posterior.effect_sd
+    curves = [posterior.phi, posterior.sigma]
+    curves += [posterior.mu] if scales is None else list(scales.values())
+    checked = [draws[..., free] for draws in curves]
+    if not free[2] and "mass" in posterior.regions.names:
+        checked.append(posterior.sigma[..., 2])
+    checked.append(posterior.deviations)
+    checked += [scale for scale in (posterior.omega, posterior.tau) if scale is not None]
+    for draws in metrics:
+        checked.append(draws)
+        if settings.reference is not None:
+            base = table.groups.index(settings.reference)
+            checked.append(np.delete(draws - draws[..., [base]], base, axis=-1))
+    checked += levels.values()
+    return np.concatenate([draws.reshape(*shape, -1) for draws in checked], axis=-1)
 
 
 def _filled(draws: Floats) -> Floats:
     """Replace undefined draws by the mean of the defined ones, for diagnostics only."""
     undefined = np.isnan(draws)
-    if not undefined.any():
-        return draws
-    count = np.maximum((~undefined).sum(axis=(0, 1)), 1)
-    mean = np.where(undefined, 0.0, draws).sum(axis=(0, 1)) / count
+    mean = np.nansum(draws, axis=(0, 1)) / np.maximum((~undefined).sum(axis=(0, 1)), 1)
     return np.where(undefined, mean, draws)
