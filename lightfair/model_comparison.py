@@ -1,0 +1,645 @@
+"""Two to four models on the same rows: is one fairer, or more accurate, than another?
+
+Two separate assessments cannot tell: they impute the same labels twice, independently, and the
+difference of their results has the uncertainty of both. Where the models make the same decision,
+though, a row contributes equally to both, whatever its label. So the labels are imputed once for
+all models. Each group is crossed with the joint decision of the models, and these cells are fitted
+as groups are: a cell has its own calibration curve and shares the nested prior with the others,
+with effects of the attributes, of the joint decision, and of the cell. So groups inform each other
+about which model is right when they disagree. The curves are functions of one score, the mean of
+the models' log odds (each score clipped as in `assess`)::
+
+    y_i ~ Bernoulli(f(s_i)),   logit s_i = mean over models of logit s_im,   f of the row's cell
+
+In a cell every model has made one decision, so the confusion counts of each model are exact sums
+over cells, draw by draw::
+
+    count_m(group, predicted, label) = sum of count(cell, label), cells where m decides `predicted`
+
+Then delta = theta_group - theta_reference of each model, and
+
+    P(B fairer than A) = P(|delta_B| < |delta_A|)
+    P(B more accurate than A) = P(accuracy_B > accuracy_A)
+
+from the same draws. A metric of scores, such as the area under the curve, would need the joint
+distribution of all scores, which is not kept; so the metrics are those of decisions.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> scores = {"old": rows.y_score, "new": rows.y_score**1.2}
+    >>> found = lf.compare_models(
+    ...     scores, rows.y_true, sensitive_features=rows.group, metrics="tpr", rng=1
+    ... )
+    >>> for model in found.models:
+    ...     tpr = found.metric(model, "tpr")
+    ...     print(f"{model} {tpr.mean:.3f}, {found.gap(model, 'tpr', 'B').mean:.3f}")
+    old 0.675, 0.095
+    new 0.594, 0.118
+    >>> print(f"{found.prob_fairer('tpr', 'new', 'old', 'B'):.3f}")
+    0.127
+    >>> print(f"{found.prob_more_accurate('old', 'new'):.3f}")
+    0.888
+
+On the command line::
+
+    lightfair compare scores.csv --label label --score old --score new --group race
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .core import __version__
+from .core.assessment import Assessment
+from .core.data.binning import score_table
+from .core.data.columns import check_indexes, frame_columns
+from .core.data.groups import group_names
+from .core.data.logit import Floats, logit_of, sigmoid
+from .core.data.messages import Note, index_of, level_name, one_line, show
+from .core.data.nodes import UNLABELED, check_edges
+from .core.data.rows import ScoreData, is_several, score_data
+from .core.data.table import ScoreTable
+from .core.diagnostics.warnings import FEW, coarse_interval, data_warnings, result_warnings
+from .core.fit import Progress
+from .core.metrics.definitions import DEFAULT_METRICS, theta
+from .core.metrics.estimate import Estimate, rounded
+from .core.model.curve import Prior
+from .core.model.regions import Trust
+from .core.pipeline import assess_data
+from .core.settings import Settings
+from .core.values import diagnostics_values, plain, summary, warning_values
+
+Bools = npt.NDArray[np.bool_]
+
+LEAST, MOST = 2, 4  # models
+
+DECISIONS = "decisions"  # the attribute that cells add to those of the groups
+
+FITTED = ("hierarchical", "chains", "draws", "warmup")  # settings that the fit of cells resolves
+
+ROWS = (  # arguments of `score_data` that all models share
+    *("sensitive_features", "sample_weight", "label_prob"),
+    *("positive_label", "unlabeled", "missing"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelComparison:
+    """Paired draws of each metric of each model: from the same labels in every draw.
+
+    Attributes
+    ----------
+    models : tuple of str
+        In the order given.
+    groups : tuple of str
+    settings : Settings
+        Of the comparison; `threshold` has that of each model.
+    theta : dict of str to dict of str to float64 array, shape (chain, draw, group)
+        Model, metric; NaN where the metric is undefined.
+    overall : dict of str to dict of str to float64 array, shape (chain, draw)
+        The same for all rows.
+    cells : Assessment
+        The fit: its groups are the groups crossed with the joint decision.
+    decisions : bool array, shape (cell, model)
+        The decision of each model in each cell.
+    cell_group : int64 array, shape (cell,)
+        Index into `groups`.
+    warnings : tuple of Note
+
+    Examples
+    --------
+    The methods go on from here.
+
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> scores = {"old": rows.y_score, "new": rows.y_score**1.2}
+    >>> found = lf.compare_models(
+    ...     scores, rows.y_true, sensitive_features=rows.group, metrics="tpr", rng=1
+    ... )
+    >>> found.models, found.groups
+    (('old', 'new'), ('A', 'B'))
+    """
+
+    models: tuple[str, ...]
+    groups: tuple[str, ...]
+    settings: Settings
+    theta: dict[str, dict[str, Floats]]
+    overall: dict[str, dict[str, Floats]]
+    cells: Assessment
+    decisions: Bools
+    cell_group: npt.NDArray[np.int64]
+    warnings: tuple[Note, ...]
+
+    def metric(self, model: Any, metric: str, group: Any = None) -> Estimate:
+        """Return the estimate of a metric of a model in a group, or without a group in all rows.
+
+        Examples
+        --------
+        >>> old, new = (found.metric(model, "tpr", "B").mean for model in found.models)
+        >>> print(f"{old:.2f} {new:.2f}")
+        0.74 0.68
+        """
+        return self._estimate(metric, self._draws(model, metric, group), [group])
+
+    def metric_difference(
+        self, metric: str, first: Any, second: Any, group: Any = None
+    ) -> Estimate:
+        """Return the estimate of the metric of `first` minus that of `second`.
+
+        Examples
+        --------
+        >>> lost = found.metric_difference("tpr", "new", "old", "B")
+        >>> print(f"{lost.mean:.2f} {lost.prob_greater(0):.2f}")
+        -0.07 0.00
+        """
+        delta = self._draws(first, metric, group) - self._draws(second, metric, group)
+        return self._estimate(metric, delta, [group], (first, second))
+
+    def gap(self, model: Any, metric: str, group: Any = None, reference: Any = None) -> Estimate:
+        """Return the estimate of delta, theta_group - theta_reference, of a model.
+
+        Without a group it is the largest gap, the largest theta minus the smallest.
+
+        Examples
+        --------
+        >>> gap = found.gap("old", "tpr", "B")
+        >>> print(f"{gap.mean:.2f}")
+        0.10
+        """
+        pair = self._pair(group, reference)
+        return self._estimate(metric, self._gap(model, metric, *pair), pair)
+
+    def gap_difference(
+        self, metric: str, first: Any, second: Any, group: Any = None, reference: Any = None
+    ) -> Estimate:
+        """Return the estimate of delta of `first` minus delta of `second`.
+
+        Examples
+        --------
+        >>> change = found.gap_difference("tpr", "new", "old", "B")
+        >>> print(f"{change.mean:.2f}")
+        0.02
+        """
+        pair = self._pair(group, reference)
+        delta = self._gap(first, metric, *pair) - self._gap(second, metric, *pair)
+        return self._estimate(metric, delta, pair, (first, second))
+
+    def fairer(
+        self, metric: str, model: Any, than: Any, group: Any = None, reference: Any = None
+    ) -> Estimate:
+        """Return the estimate of how much smaller the gap of `model` is: |delta_than| - |delta|.
+
+        Its `prob_greater(0)` is the probability that `model` is fairer. Without a group it is about
+        the largest gap over all groups.
+
+        Examples
+        --------
+        >>> less = found.fairer("tpr", "new", "old", "B")
+        >>> print(f"{less.mean:.2f}")
+        -0.02
+        """
+        pair = self._pair(group, reference)
+        gaps = [np.abs(self._gap(one, metric, *pair)) for one in (than, model)]
+        return self._estimate(metric, gaps[0] - gaps[1], pair, (model, than))
+
+    def prob_fairer(
+        self, metric: str, model: Any, than: Any, group: Any = None, reference: Any = None
+    ) -> float:
+        """Return P(|delta of `model`| < |delta of `than`|); NaN if it is undefined.
+
+        Examples
+        --------
+        >>> print(f'{found.prob_fairer("tpr", "new", "old", "B"):.2f}')
+        0.13
+        """
+        return self.fairer(metric, model, than, group, reference).prob_greater(0.0)
+
+    def prob_more_accurate(self, model: Any, than: Any, group: Any = None) -> float:
+        """Return P(accuracy of `model` > accuracy of `than`), in a group or in all rows.
+
+        Examples
+        --------
+        >>> print(f'{found.prob_more_accurate("new", "old"):.2f}')
+        0.11
+        """
+        return self.metric_difference("accuracy", model, than, group).prob_greater(0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as plain values, ready for JSON.
+
+        Keys: version, settings, data (rows, labeled, unlabeled, models, groups, disagreements),
+        metrics (each: models, pairs), accuracy, diagnostics, warnings. An undefined number is null
+        with a reason.
+
+        Examples
+        --------
+        >>> list(found.to_dict()["metrics"])
+        ['tpr']
+        """
+        return {
+            "version": __version__,
+            "settings": self.settings.to_dict(),
+            "data": data_values(self),
+            "metrics": {name: _metric_values(self, name) for name in self.settings.metrics},
+            "accuracy": [
+                _accuracy_values(self, *pair) for pair in itertools.combinations(self.models, 2)
+            ],
+            "diagnostics": diagnostics_values(self.cells),
+            "warnings": warning_values(self.warnings),
+        }
+
+    def __repr__(self) -> str:
+        return one_line(
+            f"<ModelComparison: {', '.join(self.models)}; {len(self.groups):,} groups; "
+            f"{', '.join(self.settings.metrics)}; print() shows the report>"
+        )
+
+    def _estimate(
+        self, metric: str, draws: Floats, groups: Sequence[Any], models: Sequence[Any] = ()
+    ) -> Estimate:
+        """An estimate of draws: exact without unknown labels, or if two models decide alike."""
+        cells = np.zeros(len(self.cell_group), dtype=np.bool_)
+        for group in groups:
+            cells |= True if group is None else self.cell_group == index_of(group, self.groups)
+        unlabeled = self.cells.table.sums("rows")[cells, :, UNLABELED].any()
+        exact = metric in self.settings.label_free or not unlabeled
+        exact = exact and self.settings.target != "population"
+        if models:
+            first, second = (self.models.index(level_name(model)) for model in models)
+            exact |= bool((self.decisions[cells, first] == self.decisions[cells, second]).all())
+        return Estimate(rounded(draws), self.settings.metric(metric).lack, exact)
+
+    def _draws(self, model: Any, metric: str, group: Any) -> Floats:
+        theta = self.theta[self.models[index_of(model, self.models, "model")]]
+        index_of(metric, [*theta], "metric")
+        if group is None:
+            return self.overall[level_name(model)][metric]
+        return theta[metric][..., index_of(group, self.groups)]
+
+    def _gap(self, model: Any, metric: str, group: Any, reference: Any) -> Floats:
+        if group is not None:
+            return self._draws(model, metric, group) - self._draws(model, metric, reference)
+        draws = np.stack([self._draws(model, metric, name) for name in self.groups])
+        return np.asarray(draws.max(axis=0) - draws.min(axis=0))
+
+    def _pair(self, group: Any, reference: Any) -> tuple[Any, Any]:
+        """The group and its reference; None and None for the largest gap."""
+        if len(self.groups) == 1:
+            raise ValueError(f"there is one group, {self.groups[0]}: it has no gap to another")
+        if group is not None:
+            return group, self.settings.reference if reference is None else reference
+        if reference is not None:
+            raise ValueError("the largest gap has no reference; name a group, too")
+        return None, None
+
+
+def compare_models(
+    scores: Mapping[Any, Any],
+    y_true: Any,
+    *,
+    sensitive_features: Any,
+    metrics: Any = DEFAULT_METRICS,
+    threshold: float | Mapping[Any, Any] = 0.5,
+    reference: Any = None,
+    sample_weight: Any = None,
+    label_prob: Any = None,
+    positive_label: Any = None,
+    unlabeled: Any = None,
+    missing: str = "raise",
+    family: str = "beta",
+    hierarchical: bool | str = "nested",
+    prior: Prior | None = None,
+    trust: bool | Trust = True,
+    target: str = "sample",
+    prob: float = 0.95,
+    epsilon: float = 0.05,
+    clip: float = 0.01,
+    log_odds_cap: float | None = None,
+    chains: int | None = None,
+    draws: int | None = None,
+    warmup: int | None = None,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> ModelComparison:
+    """Compare the fairness and accuracy of models on the same rows.
+
+    Parameters
+    ----------
+    scores : mapping of model to column, or data frame
+        Two to four models and their scores of the rows, each a column of shape (n,) in [0, 1].
+    y_true, sensitive_features, sample_weight, label_prob, positive_label, unlabeled, missing
+        The rows; see `score_data`.
+    metrics : str, Metric or sequence of them
+        Metrics of decisions, that is of counts. Accuracy is always compared.
+    threshold : float, or mapping of model to float
+        In (0, 1). A value of the mapping may itself be a mapping of group to float.
+    reference
+        The group that gaps are taken against. Default: the group with most rows.
+    hierarchical : {"nested", True, False}
+        "nested": cells share a prior by group and joint decision, so that the differences between
+        models are learned from all groups. True: as equals. False: no shared prior.
+    family, prior, trust, target, prob, epsilon, clip, log_odds_cap, chains, draws, warmup, rng, \
+progress
+        As in `assess`.
+
+    Returns
+    -------
+    ModelComparison
+
+    Raises
+    ------
+    ValueError
+        If an argument breaks its rule.
+
+    Notes
+    -----
+    Pairing pays if the models make the same decision in most rows: intervals of differences then
+    have a third to a half of the width that two assessments would give. If two models have little
+    in common they are not narrower, and with 100 labels up to a third wider: the two assessments
+    use the curve of each model's own score, the comparison does not. Measured in bench/PAIRED.md;
+    coverage on a small number of runs.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> scores = {"old": rows.y_score, "new": rows.y_score**1.2}
+    >>> found = lf.compare_models(
+    ...     scores, rows.y_true, sensitive_features=rows.group, metrics="tpr", rng=1
+    ... )
+    >>> print(f'{found.prob_fairer("tpr", "new", "old", "B"):.2f}')
+    0.13
+    """
+    arguments = locals()
+    names = {one.name for one in fields(Settings)} & {*arguments} - {"threshold", "prior"}
+    options = {name: arguments[name] for name in names}
+    settings = Settings(prior=Prior() if prior is None else prior, **options)
+    check_compared(settings)
+    pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
+    if pairs is None:
+        raise ValueError(
+            "scores must be a dict of model name to scores, or a data frame with a column for "
+            f"each model; got {type(scores).__name__}"
+        )
+    check_models([level_name(name) for name, _ in pairs])
+    columns = {level_name(name): column for name, column in pairs}
+    cuts = _thresholds(threshold, tuple(columns))
+    rows = {name: arguments[name] for name in ROWS}
+    checked = {}
+    for model, column in columns.items():
+        try:
+            checked[model] = score_data(y_true, column, threshold=cuts[model], **rows)
+        except ValueError as error:
+            raise ValueError(str(error).replace("y_score", f"scores[{model!r}]")) from None
+    check_indexes([(f"scores[{model!r}]", column) for model, column in columns.items()])
+    return compare_data(checked, settings, rng, progress)
+
+
+def check_compared(settings: Settings) -> None:
+    """Raise ValueError if a metric is not one of decisions."""
+    if scored := [name for name in settings.metrics if settings.metric(name).of != "counts"]:
+        raise ValueError(
+            f"metrics must be of decisions, which are compared row by row; got {scored[0]}, which "
+            "is of scores; assess each model for it"
+        )
+
+
+def check_models(names: Sequence[str]) -> None:
+    """Raise ValueError if there are too few or too many models, or a name comes twice."""
+    if not LEAST <= len(names) <= MOST or len(set(names)) < len(names):
+        raise ValueError(
+            f"scores must hold {LEAST} to {MOST} models of different names; got {len(names)}: "
+            f"{', '.join(names) or 'none'}"
+        )
+
+
+def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:
+    """Threshold of each model."""
+    given = threshold if isinstance(threshold, Mapping) else dict.fromkeys(models, threshold)
+    cuts = {level_name(name): cut for name, cut in given.items()}
+    several = [cut for cut in cuts.values() if is_several(cut) or isinstance(cut, str)]
+    if several or {*cuts} != {*models}:
+        raise ValueError(
+            f"threshold must be one number for each of the models {', '.join(models)}; got "
+            f"{show(threshold)}; thresholds of groups go inside: {{{models[0]!r}: {{group: 0.5}}}}"
+        )
+    return cuts
+
+
+def compare_data(
+    checked: dict[str, ScoreData],
+    settings: Settings,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> ModelComparison:
+    """Compare models on checked rows, the same ones with the scores and decisions of each model.
+
+    The cells are fitted, their labels imputed once, and summed up for each model.
+    """
+    tables = {model: score_table(data, clip=settings.clip) for model, data in checked.items()}
+    table = next(iter(tables.values()))
+    seed: Any = rng
+    if rng is None or isinstance(rng, np.random.Generator):
+        seed = int(np.random.default_rng(rng).integers(2**63))
+    of_cells = replace(settings, metrics=("base_rate",), reference=None)
+    settings = settings.resolved(table, rng)
+    data, decisions, cell_group = _crossed(checked, settings.clip)
+    cells = assess_data(data, of_cells, rng=seed, progress=progress)
+    labels = cells.counts.sum(axis=3)  # in a cell all rows have one decision of each model
+    metrics = [settings.metric(name) for name in dict.fromkeys((*settings.metrics, "accuracy"))]
+    by_group: dict[str, dict[str, Floats]] = {model: {} for model in checked}
+    overall: dict[str, dict[str, Floats]] = {model: {} for model in checked}
+    drawn = {}
+    for place, model in enumerate(checked):
+        counts = np.zeros((*labels.shape[:2], len(table.groups), 2, 2))
+        at: Any = np.s_[:, :, cell_group, decisions[:, place].astype(int)]
+        np.add.at(counts, at, labels)
+        fixed = tables[model].sums("weight").sum(axis=-1)[..., None] * [1.0, 0.0]
+        for metric in metrics:
+            # without labels one number in every draw, not one up to rounding
+            known = metric.name in settings.label_free
+            sums = np.broadcast_to(fixed, counts.shape) if known else counts
+            by_group[model][metric.name] = theta(metric, sums)
+            if metric.name in settings.metrics:
+                drawn[f"{metric.name} of model {model}"] = by_group[model][metric.name]
+            overall[model][metric.name] = theta(metric, sums.sum(axis=2))
+    shape = cells.posterior.phi.shape[:2]
+    cuts: Any = {model: one.threshold for model, one in tables.items()}
+    fitted = {name: getattr(cells.settings, name) for name in FITTED}
+    result = ModelComparison(
+        models=tuple(checked),
+        groups=table.groups,
+        settings=replace(settings, threshold=cuts, **fitted),
+        theta=by_group,
+        overall=overall,
+        cells=cells,
+        decisions=decisions,
+        cell_group=cell_group,
+        warnings=(),
+    )
+    warnings = (
+        *_row_warnings(tables),
+        *_disagreements(result),
+        *coarse_interval(settings.prob, shape),
+        *(note for note in cells.warnings if note.code == "misfit"),
+        *result_warnings(drawn, table.groups, cells.gate, shape),
+    )
+    return replace(result, warnings=warnings)
+
+
+def _crossed(
+    checked: dict[str, ScoreData], clip: float
+) -> tuple[ScoreData, Bools, npt.NDArray[np.int64]]:
+    """Rows in cells, each a group crossed with a joint decision, with the combined score.
+
+    Also returns decisions (cell, model) and the group of each cell. Cells without weight count in
+    no metric, and are left out.
+    """
+    first = next(iter(checked.values()))
+    for data in checked.values():
+        check_edges(data.score, clip)
+    odds = np.mean([logit_of(data.score, clip) for data in checked.values()], axis=0)
+    columns = [first.group, *(data.predicted for data in checked.values())]
+    key = np.stack([column.astype(np.int64) for column in columns], axis=1)
+    if first.weight is None:
+        kept = np.ones(len(key), dtype=bool)
+    else:
+        _, cell = np.unique(key, axis=0, return_inverse=True)
+        kept = np.bincount(cell.reshape(-1), first.weight)[cell.reshape(-1)] > 0.0
+    cells, cell = np.unique(key[kept], axis=0, return_inverse=True)
+    parts = [
+        (*first.parts[group], " ".join(map("{} {}".format, checked, decisions)))
+        for group, *decisions in cells.tolist()
+    ]
+    names = group_names(parts)
+    order = sorted(range(len(names)), key=names.__getitem__)
+    data = replace(
+        first,
+        label=first.label[kept],
+        predicted=first.predicted[kept],
+        weight=None if first.weight is None else first.weight[kept],
+        label_prob=None if first.label_prob is None else first.label_prob[kept],
+        score=sigmoid(odds[kept]),
+        group=np.argsort(order)[cell.reshape(-1)].astype(np.int32),
+        groups=tuple(names[at] for at in order),
+        attributes=(*first.attributes, DECISIONS),
+        parts=tuple(parts[at] for at in order),
+        empty_groups=(),
+        threshold=None,
+    )
+    return data, cells[order, 1:] == 1, cells[order, 0]
+
+
+def _row_warnings(tables: dict[str, ScoreTable]) -> list[Note]:
+    """Warnings on the rows, once; those on the scores of one model with its name."""
+    notes = {model: [*table.notes, *data_warnings(table)] for model, table in tables.items()}
+    first, *others = notes.values()
+    common = [note for note in first if all(note in other for other in others)]
+    own = [
+        Note(note.code, f"model {model}: {note.message}")
+        for model, found in notes.items()
+        for note in found
+        if note not in common
+    ]
+    return common + own
+
+
+def _disagreements(result: ModelComparison) -> list[Note]:
+    """Warn if models disagree in rows of which fewer than 5 are labeled."""
+    places = [
+        f"{' and '.join(pair['models'])} in {pair['rows']:,}, {pair['labeled']} of them labeled"
+        for pair in data_values(result)["disagreements"]
+        if pair["labeled"] < min(pair["rows"], FEW)
+    ]
+    message = (
+        f"few labels where the models decide differently: {'; '.join(places)}; the difference "
+        "between them is prior-driven; label rows on which they differ"
+    )
+    return [Note("few_disagreements", message)] if places else []
+
+
+def data_values(result: ModelComparison) -> dict[str, Any]:
+    """Return numbers of rows: in all, by group, and where two models decide differently."""
+    rows = result.cells.table.sums("rows").sum(axis=1)  # by cell and label
+    groups, apart = [], []
+    for at, name in enumerate(result.groups):
+        counts = rows[result.cell_group == at].sum(axis=0)
+        groups.append({"name": name, **_counts(counts), "positives": int(counts[1])})
+    for one, two in itertools.combinations(range(len(result.models)), 2):
+        differ = result.decisions[:, one] != result.decisions[:, two]
+        models = [result.models[one], result.models[two]]
+        apart.append({"models": models, **_counts(rows[differ].sum(axis=0))})
+    return {
+        **_counts(rows.sum(axis=0)),
+        "unlabeled": int(rows[:, UNLABELED].sum()),
+        "models": list(result.models),
+        "groups": groups,
+        "disagreements": apart,
+    }
+
+
+def _counts(rows: Floats) -> dict[str, int]:
+    return {"rows": int(rows.sum()), "labeled": int(rows[:UNLABELED].sum())}
+
+
+def _metric_values(result: ModelComparison, name: str) -> dict[str, Any]:
+    """Values of a metric: of each model, and of each pair of them."""
+    models, pairs = [], []
+    for model in result.models:
+        estimates = [partial(estimate, model, name) for estimate in (result.metric, result.gap)]
+        models.append({"model": model, **_by_group(result, *estimates)})
+    for than, model in itertools.combinations(result.models, 2):
+        differences = (result.metric_difference, result.gap_difference, result.fairer)
+        estimates = [partial(estimate, name, model, than) for estimate in differences]
+        pairs.append({"model": model, "than": than, **_by_group(result, *estimates)})
+    return {"models": models, "pairs": pairs}
+
+
+def _by_group(
+    result: ModelComparison,
+    estimate: Callable[..., Estimate],
+    gap: Callable[..., Estimate],
+    gain: Callable[..., Estimate] | None = None,
+) -> dict[str, Any]:
+    """Values overall, by group, of the gaps to the reference and of the largest gap."""
+    prob, reference = result.settings.prob, result.settings.reference
+
+    def gap_values(*group: str) -> dict[str, Any]:
+        values = summary(gap(*group), prob)
+        if gain is not None:
+            values["prob_fairer"] = plain(gain(*group).prob_greater(0.0))
+            values["prob_as_fair"] = plain(gain(*group).prob_equal())
+        return values
+
+    return {
+        "overall": summary(estimate(), prob),
+        "groups": [{"name": group, **summary(estimate(group), prob)} for group in result.groups],
+        "differences": [
+            {"group": group, "reference": reference, **gap_values(group)}
+            for group in result.groups
+            if reference not in (None, group)
+        ],
+        **({} if reference is None else {"largest_gap": gap_values()}),
+    }
+
+
+def _accuracy_values(result: ModelComparison, than: str, model: str) -> dict[str, Any]:
+    """How much more accurate one model is than another, in all rows and by group."""
+
+    def values(group: str | None) -> dict[str, Any]:
+        delta = result.metric_difference("accuracy", model, than, group)
+        return {
+            **summary(delta, result.settings.prob),
+            "prob_more_accurate": plain(delta.prob_greater(0.0)),
+            "prob_as_accurate": plain(delta.prob_equal()),
+        }
+
+    groups = [{"name": group, **values(group)} for group in result.groups]
+    return {"model": model, "than": than, **values(None), "groups": groups}
