@@ -90,9 +90,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data.logit import Floats
 from ..data.messages import hint, lies_in
+
+Bools = npt.NDArray[np.bool_]
 
 ROUNDING = 1e-9  # by which a value may be outside the bounds of its metric
 
@@ -176,6 +179,15 @@ class Share(NamedTuple):
     top: tuple[float, ...]
     bottom: tuple[float, ...]
     lack: str
+
+    @property
+    def sides(self) -> Bools:
+        """Cells of its successes and of its failures: bool (2, 4).
+
+        They are tp and fp + fn for f1, fn and fp for treatment equality.
+        """
+        success = np.array(self.top) > 0.0
+        return np.stack([success, (np.array(self.bottom) > 0.0) & ~success])
 
 
 @dataclass(frozen=True)
@@ -374,10 +386,9 @@ def cost(*, fp: float, fn: float) -> Metric:
     if fp == fn == 0.0:
         raise ValueError("costs fp and fn must not both be 0")
     of_fp, of_fn = (repr(float(value)).removesuffix(".0") for value in (fp, fn))
-    share = Share((0.0, float(fn), float(fp), 0.0), _ALL, "rows")
-    bounds = (0.0, max(float(fp), float(fn)))
-    name = f"cost(fp={of_fp},fn={of_fn})"
-    return Metric(name, MeanOfShares((share,)), lack="rows", bounds=bounds)
+    mean = MeanOfShares((Share((0.0, float(fn), float(fp), 0.0), _ALL, "rows"),))
+    name, highest = f"cost(fp={of_fp},fn={of_fn})", max(float(fp), float(fn))
+    return Metric(name, mean, lack="rows", bounds=(0.0, highest))
 
 
 def as_metric(metric: str | Metric) -> Metric:
@@ -566,15 +577,11 @@ def shares(metric: Metric) -> tuple[Share, ...]:
 
 
 def successes_failures(name: str, counts: Any) -> tuple[Floats, Floats]:
-    """Return the successes and failures that a share is made of.
+    """Return the successes and failures that a share is made of, float64 (...).
 
-    For f1 these are tp and fp + fn, for treatment equality fn and fp.
+    counts: float64 (..., predicted, label).
     """
     cells = np.asarray(counts, dtype=np.float64)
+    success, failure = shares(BUILT_IN[name])[0].sides
     cells = cells.reshape(*cells.shape[:-2], 4)
-    if name == "f1":
-        return cells[..., 3], cells[..., 1] + cells[..., 2]
-    if name == "treatment_equality":
-        return cells[..., 1], cells[..., 2]
-    success = cells @ np.array(SHARES[name].top)
-    return success, cells @ np.array(SHARES[name].bottom) - success
+    return cells @ success, cells @ failure

@@ -26,7 +26,9 @@ It is computed on one of two grids:
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -185,24 +187,25 @@ def cumulants(psi: Floats, nodes: Unlabeled, cap: float, *, jit: bool = False) -
         curves = np.ascontiguousarray(psi.reshape(n, -1))
         kernel(curves, stack, *runs(nodes), cap, sums.reshape(n, -1))
         return sums
-    for stratum in range(2 * groups):
-        part = slice(*nodes.start[stratum : stratum + 2])
+    for stratum, part, block, rate in _by_block(psi, nodes, cap):
         weight, scale = nodes.weight[part], nodes.scale[part]
-        for block in blocks(n, len(weight)):
-            rate = _rates(psi[block], nodes, stratum, cap)
-            noise = rate * (1.0 - rate)
-            of_block = sums[block, stratum // 2, stratum % 2]
-            of_block[:, 0] = rate @ weight
-            of_block[:, 1] = noise @ (weight * scale)
-            of_block[:, 2] = (noise * (1.0 - 2.0 * rate)) @ (weight * scale**2)
+        noise = rate * (1.0 - rate)
+        of_block = sums[block, stratum // 2, stratum % 2]
+        of_block[:, 0] = rate @ weight
+        of_block[:, 1] = noise @ (weight * scale)
+        of_block[:, 2] = (noise * (1.0 - 2.0 * rate)) @ (weight * scale**2)
     return sums
 
 
-def _rates(psi: Floats, nodes: Unlabeled, stratum: int, cap: float) -> Floats:
-    """f at the nodes of a stratum, (n, node), for psi (n, group, 3 + J)."""
-    part = slice(*nodes.start[stratum : stratum + 2])
-    at = nodes.design[:, part], nodes.base[part]
-    return sigmoid(log_odds(psi[:, stratum // 2], *at, cap))
+def _by_block(
+    psi: Floats, nodes: Unlabeled, cap: float
+) -> Iterator[tuple[int, slice, slice, Floats]]:
+    """Yield (stratum, its nodes, block of draws, f there (n, node)) for psi (n, group, 3 + J)."""
+    for stratum in range(len(nodes.total)):
+        part = slice(*nodes.start[stratum : stratum + 2])
+        at = nodes.design[:, part], nodes.base[part]
+        for block in blocks(len(psi), part.stop - part.start):
+            yield stratum, part, block, sigmoid(log_odds(psi[block, stratum // 2], *at, cap))
 
 
 def _bootstrap(
@@ -216,16 +219,12 @@ def _bootstrap(
     rows = effective_rows(weight, weight_sq)
     size = np.divide(weight, rows, out=np.ones_like(rows), where=rows > 0.0)
     counts = np.asarray(rng.standard_gamma(rows, (len(psi), *rows.shape)) * size)
-    for stratum in range(2 * len(rows)):
-        part = slice(*nodes.start[stratum : stratum + 2])
+    for stratum, part, block, rate in _by_block(psi, nodes, cap):
         scale = nodes.scale[part]
-        shape = nodes.weight[part] / scale
-        for block in blocks(len(psi), len(scale)):
-            rate = _rates(psi[block], nodes, stratum, cap)
-            drawn = rng.standard_gamma(shape, rate.shape) * scale
-            of_block = counts[block, stratum // 2, stratum % 2]
-            of_block[:, 1] += (rate * drawn).sum(axis=1)
-            of_block[:, 0] += ((1.0 - rate) * drawn).sum(axis=1)
+        drawn = rng.standard_gamma(nodes.weight[part] / scale, rate.shape) * scale
+        of_block = counts[block, stratum // 2, stratum % 2]
+        of_block[:, 1] += (rate * drawn).sum(axis=1)
+        of_block[:, 0] += ((1.0 - rate) * drawn).sum(axis=1)
     return counts
 
 
@@ -251,8 +250,9 @@ def _draw_positives(
         per_row = moments[at] / scale[0] ** np.arange(1.0, 4.0)
         if rows <= SMALL:
             repeat = np.rint(nodes.weight[part] / scale[0]).astype(np.int64)
-            rate = np.repeat(_rates(psi, nodes, stratum, cap), repeat, axis=1)
-            count = exact_sum(rate, uniform[at])
+            where = nodes.design[:, part], nodes.base[part]
+            rate = sigmoid(log_odds(psi[:, stratum // 2], *where, cap))
+            count = exact_sum(np.repeat(rate, repeat, axis=1), uniform[at])
         else:
             count = cornish_fisher(per_row, normal[at], rows, whole=True)
             mean = np.minimum(per_row[:, 0], rows - per_row[:, 0])
@@ -389,7 +389,7 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     nodes = gauss_rule(cells._replace(stratum=own))
     cell = nodes.stratum // 3
     share = nodes.weight / np.bincount(cell, nodes.weight, minlength=second)[cell]
-    mean = np.bincount(cell, share * sigmoid(nodes.logit), minlength=second)
+    cell_mean = np.bincount(cell, share * sigmoid(nodes.logit), minlength=second)
     stratum, place, weight, weight_sq, score = (
         np.concatenate(pair)
         for pair in (
@@ -397,77 +397,53 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
             (points.logit, cells.cell),
             (points.weight, cells.weight),
             (points.weight_sq, cells.weight_sq),
-            (sigmoid(points.logit), mean),
+            (sigmoid(points.logit), cell_mean),
         )
     )
-    band, group = np.divmod(stratum // 6, len(table.groups))
-    is_cell = np.arange(first + second) >= first
-    entries = np.stack(
-        [stratum // 3 % 2, band, is_cell, place, stratum % 3, weight, weight_sq, score]
-    )
-    of_node = np.concatenate([np.arange(first), first + cell])  # entry of each node
-    open_node = stratum[of_node] % 3 == UNLABELED
-    logit, share = np.append(points.logit, nodes.logit), np.append(np.ones(first), share)
-    slots = []
-    for index in range(len(table.groups)):
-        at = group == index
-        local, use = np.cumsum(at) - 1, open_node & at[of_node]
-        slots.append(
-            _group_slots(
-                entries[:, at], local[of_node[use]], logit[use], share[use], table.bounds()
-            )
-        )
-    return tuple(slots)
-
-
-def _group_slots(
-    entries: Floats, of_node: Ints, logit: Floats, share: Floats, bounds: Floats
-) -> Slots:
-    """Join the entries of a group that differ in their label alone.
-
-    entries: float64 (8, entry), as in `score_slots`; of_node, logit, share: (node,), entry, logit
-    and share of the entry, of unlabeled nodes.
-    """
-    bins, bin_of = np.unique(entries[:4], axis=1, return_inverse=True)
-    bin_of = bin_of.reshape(-1)
-    label, weight, weight_sq, score = entries[4:]
-    size, exact = bins.shape[1], entries[2] == 0.0
+    groups, label, is_point = len(table.groups), stratum % 3, np.arange(first + second) < first
+    # a bin joins what differs in the label alone
+    of_entry = (stratum // 6 % groups, stratum // 3 % 2, stratum // 6 // groups, ~is_point, place)
+    bins, bin_of = np.unique(np.stack(of_entry), axis=1, return_inverse=True)
+    bin_of, size = bin_of.reshape(-1), bins.shape[1]
     mean = np.bincount(bin_of, weight * score, size) / np.bincount(bin_of, weight, size)
-    mean[bin_of[exact]] = score[exact]
-    order = np.lexsort((bins[0], bins[1], mean))
-    rank = np.argsort(order)
-    mean, bin_of = mean[order], rank[bin_of]
-    predicted, band, is_cell, place = bins[:, order]
-    key = (3 * bin_of + label).astype(np.int64)
+    mean[bin_of[is_point]] = score[is_point]
+    order = np.lexsort((bins[1], bins[2], mean, bins[0]))
+    group, predicted, band, is_cell, edge = bins[:, order]
+    bin_of = np.argsort(order)[bin_of]
     by_label, by_label_sq = (
-        np.bincount(key, column, 3 * size).reshape(size, 3).astype(np.float64)
+        np.bincount(3 * bin_of + label, column, 3 * size).reshape(size, 3).astype(np.float64)
         for column in (weight, weight_sq)
     )
     rows = effective_rows(by_label, by_label_sq)
     rows = np.where(np.abs(rows - np.rint(rows)) < 1e-6, np.rint(rows), rows)
+    bounds = table.bounds()
     low, high = (
-        np.where(is_cell, np.clip((place + k) * CELL_WIDTH, *bounds), place) for k in (0.0, 1.0)
+        np.where(is_cell, np.clip((edge + k) * CELL_WIDTH, *bounds), edge) for k in (0.0, 1.0)
     )
-    low[(is_cell == 0.0) & (place <= bounds[0])] = -np.inf
-    high[(is_cell == 0.0) & (place >= bounds[1])] = np.inf
-    at_node = bin_of[of_node]
-    by_bin = np.argsort(at_node, kind="stable")
-    opened, start = np.unique(at_node[by_bin], return_index=True)
-    return Slots(
-        mean,
-        predicted.astype(np.int64),
-        band.astype(np.int64),
+    low[(is_cell == 0.0) & (edge <= bounds[0])] = -np.inf
+    high[(is_cell == 0.0) & (edge >= bounds[1])] = np.inf
+    # unlabeled nodes, sorted by bin
+    entry = np.concatenate([np.arange(first), first + cell])
+    logit, share = np.append(points.logit, nodes.logit), np.append(np.ones(first), share)
+    by_bin = np.flatnonzero(label[entry] == UNLABELED)
+    by_bin = by_bin[np.argsort(bin_of[entry[by_bin]], kind="stable")]
+    of_node, logit, share = bin_of[entry[by_bin]], logit[by_bin], share[by_bin]
+    side, interval = predicted.astype(np.int64), band.astype(np.int64)
+    columns: tuple[Any, ...] = (
+        mean[order],
+        side,
+        interval,
         by_label[:, :UNLABELED],
         rows[:, :UNLABELED],
-        by_label[:, UNLABELED],
-        rows[:, UNLABELED],
-        low,
-        high,
-        opened,
-        start.astype(np.int64),
-        logit[by_bin],
-        share[by_bin],
     )
+    columns += (by_label[:, UNLABELED], rows[:, UNLABELED], low, high)
+    slots = []
+    for begin, end in pairwise(np.searchsorted(group, np.arange(groups + 1))):
+        at = slice(*np.searchsorted(of_node, [begin, end]))
+        opened, start = np.unique(of_node[at] - begin, return_index=True)
+        of_group = [column[begin:end] for column in columns]
+        slots.append(Slots._make([*of_group, opened, start.astype(np.int64), logit[at], share[at]]))
+    return tuple(slots)
 
 
 def slot_rates(psi: Floats, slots: Slots, regions: Regions, cap: float = np.inf) -> Floats:
@@ -476,8 +452,6 @@ def slot_rates(psi: Floats, slots: Slots, regions: Regions, cap: float = np.inf)
     psi (n, 3 + J), of the group -> float64 (n, open).
     """
     rates = np.zeros((len(psi), len(slots.open)))
-    if not len(slots.open):
-        return rates
     count = np.diff(slots.start, append=len(slots.node_logit))
     predicted = np.repeat(slots.predicted[slots.open], count)
     region = regions.of(3 * predicted, slots.node_logit)

@@ -34,7 +34,7 @@ n / (1 + n / N), which is below N.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -146,18 +146,16 @@ def labels_answers(
     rng: np.random.Generator,
 ) -> dict[str, LabelsOnly]:
     """Return the labels-only estimates of metrics; slots: those of the table, by group."""
-    weight, weight_sq = table.labeled_sums()
-    size = table.sums("weight").sum(axis=(1, 2))
-    found = {}
-    for metric in metrics:
-        if metric.of == "counts":
-            found[metric.name] = labels_only(
-                metric, weight, weight_sq, prior=prior, prob=prob, rng=rng, size=size
-            )
-    of_nodes = [metric for metric in metrics if metric.of == "nodes"]
-    if of_nodes:
-        found |= _bootstrap(of_nodes, table, slots, prob, rng)
-    return {metric.name: found[metric.name] for metric in metrics}
+    sums, size = table.labeled_sums(), table.sums("weight").sum(axis=(1, 2))
+    answers = {
+        metric.name: labels_only(metric, *sums, prior=prior, prob=prob, rng=rng, size=size)
+        for metric in metrics
+        if metric.of == "counts"
+    }
+    if len(answers) < len(metrics):
+        of_nodes = [metric for metric in metrics if metric.of == "nodes"]
+        answers |= _bootstrap(of_nodes, table, slots, prob, rng)
+    return {metric.name: answers[metric.name] for metric in metrics}
 
 
 def labels_only(
@@ -197,8 +195,7 @@ def labels_only(
     if metric.name not in SHARES and metric.name != "treatment_equality":
         return _dirichlet(metric, weight, weight_sq, size, prob, rng)
     success, failure = successes_failures(metric.name, weight)
-    total, squares = success + failure, sum(successes_failures(metric.name, weight_sq))
-    per_weight = _per_weight(total, np.asarray(squares))
+    per_weight = _per_weight(success + failure, sum(successes_failures(metric.name, weight_sq)))
     a, b = prior[0] + success * per_weight, prior[1] + failure * per_weight
     draws = rng.beta(a, b, size=(DRAWS, *a.shape))
     mean, sd, low, high = beta_binomial(a, b, prior=(0.0, 0.0), prob=prob)
@@ -207,22 +204,17 @@ def labels_only(
         mean, sd = draws.mean(axis=0), draws.std(axis=0)
     elif metric.name == "treatment_equality":
         draws, low, high = (q / np.maximum(1.0 - q, 1e-300) for q in (draws, low, high))
-        mean, sd = _odds_moments(a, b)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of a beta prime distribution
+            mean = np.where(b > 1.0, a / (b - 1.0), np.nan)
+            variance = a * (a + b - 1.0) / ((b - 1.0) * (b - 1.0) * (b - 2.0))
+            sd = np.sqrt(np.where(b > 2.0, variance, np.nan))
     reason = tuple("its mean is infinite" if np.isnan(m) else None for m in mean)
     return LabelsOnly(mean, sd, low, high, draws, reason)
 
 
-def _per_weight(total: Floats, squares: Floats) -> Floats:
+def _per_weight(total: Floats, squares: Any) -> Floats:
     """Effective rows (Kish) per weight: sum of weights over sum of squares; 1 without rows."""
-    return np.divide(total, squares, out=np.ones_like(total), where=squares > 0.0)
-
-
-def _odds_moments(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Mean and standard deviation of q / (1 - q), q ~ Beta(a, b); NaN if infinite."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        mean = np.where(b > 1.0, a / (b - 1.0), np.nan)
-        variance = a * (a + b - 1.0) / ((b - 1.0) * (b - 1.0) * (b - 2.0))
-    return mean, np.sqrt(np.where(b > 2.0, variance, np.nan))
+    return np.asarray(np.divide(total, squares, out=np.ones_like(total), where=squares > 0.0))
 
 
 def _dirichlet(
@@ -276,7 +268,7 @@ def _bootstrap(
             if reason is None:
                 values = slot_theta(metric, bins.score[at], total, label)
                 reason = _undefined(metric, values)
-                if reason is None and np.ptp(values) < 1e-12:
+                if np.ptp(values) < 1e-12:
                     reason = "all draws agree: too few labels for a bootstrap"
                 if reason is None:
                     draws[metric.name][:, group] = values
@@ -338,10 +330,10 @@ def effective_labels(
     for metrics other than shares, without a labels-only estimate.
     """
     own = own_labels(metric, table)
-    labels, ratio = np.full(len(own), np.nan), np.full(len(own), np.nan)
+    labels, ratio = np.full((2, len(own)), np.nan)
     if baseline is None or (metric.label_free and target != "population"):
         return Effective(labels, own, ratio, ("no label is needed to know it",) * len(own))
-    rows = denominator_rows(metric, table, counts, target)
+    rows = denominator_rows(metric, table, counts, target).tolist()
     reasons: list[str | None] = []
     for group, estimate in enumerate(estimates):
         reason = "every row is labeled" if estimate.exact else estimate.reason
@@ -351,15 +343,14 @@ def effective_labels(
             low, high = estimate.interval(prob)
             width = baseline.high[group] - baseline.low[group]
             ratio[group] = (high - low) / width if width > 0.0 else np.nan
-            size = float(rows[group])
-            number = share_labels(metric, estimate.mean, estimate.sd, prior, size)
+            number = share_labels(metric, estimate.mean, estimate.sd, prior, rows[group])
             if number is None:
-                number = _bounded(float(own[group] * (baseline.sd[group] / estimate.sd) ** 2), size)
+                number = float(own[group] * (baseline.sd[group] / estimate.sd) ** 2)
+                number = _bounded(number, rows[group])
             labels[group] = number
-            if np.isnan(labels[group] + ratio[group]):
-                reason = (
-                    baseline.reason[group] or "the labels-only estimate has no standard deviation"
-                )
+            if np.isnan(number + ratio[group]):
+                reason = baseline.reason[group]
+                reason = reason or "the labels-only estimate has no standard deviation"
         reasons.append(reason)
     return Effective(labels, own, ratio, tuple(reasons))
 
@@ -393,8 +384,7 @@ def denominator_rows(metric: Metric, table: ScoreTable, counts: Floats, target: 
     weight, rows = (table.sums(column).sum(axis=(1, 2)) for column in ("weight", "rows"))
     if target == "population":
         return np.full(len(rows), np.inf)
-    means = counts.mean(axis=(0, 1)).reshape(len(rows), 4)[:, _denominator(metric)]
-    return np.asarray(means.sum(axis=1) / weight * rows)
+    return np.asarray(_denominator(metric, counts.mean(axis=(0, 1))) / weight * rows)
 
 
 def own_labels(metric: Metric, table: ScoreTable) -> Floats:
@@ -402,14 +392,15 @@ def own_labels(metric: Metric, table: ScoreTable) -> Floats:
 
     All labeled rows of the group if the metric is not a share.
     """
-    cells = _denominator(metric)
-    total, squares = (sums.reshape(-1, 4)[:, cells].sum(axis=1) for sums in table.labeled_sums())
+    total, squares = (_denominator(metric, sums) for sums in table.labeled_sums())
     return np.asarray(total * _per_weight(total, squares))
 
 
-def _denominator(metric: Metric) -> Bools:
+def _denominator(metric: Metric, counts: Floats) -> Floats:
+    """Counts (group, predicted, label) in the denominator of a share, of other metrics all."""
+    cells = counts.reshape(-1, 4)
     share = metric.name == "f1" or is_share(metric)
-    return denominators(metric)[0] if share else np.ones(4, dtype=bool)
+    return np.asarray((cells[:, denominators(metric)[0]] if share else cells).sum(axis=1))
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:
@@ -428,10 +419,8 @@ def denominators(metric: Metric) -> list[Bools]:
     Treatment equality, a ratio of two counts, divides by both, as its labels-only estimate does;
     metrics of scores by the classes without which they are undefined.
     """
-    if metric.name == "treatment_equality":
-        return [np.array([0, 1, 1, 0], dtype=bool)]
     if parts := shares(metric):
-        return [np.array(part.bottom) > 0.0 for part in parts]
+        return [part.sides[0] | part.sides[1] for part in parts]
     return [np.array(cells, dtype=bool) for cells in CLASSES.get(metric.lack, [])]
 
 
