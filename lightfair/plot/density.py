@@ -20,7 +20,7 @@ from . import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-POINTS = 512  # of the grid
+POINTS = 128  # of the grid
 REACH = 4.0  # bandwidths, beyond which a kernel is 0
 PEAK = 0.82  # height of the highest density of a row, in rows
 BASE = 0.42  # rows, from the middle of a row down to its base
@@ -190,7 +190,7 @@ def density(
     Returns
     -------
     grid, density
-        float64 (512,), within the bounds; the integral of the density is 1.
+        float64 (128,), within the bounds; the integral of the density is 1.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The report of an assessment.
 
 The short form, which is printed, has verdicts, rows, metrics, diagnostics and warnings. The full
-form, for those who approve a model, adds definitions, ratios, criteria, assumptions and how to
+form, for those who approve a model, adds ratios, criteria, assumptions and how to
 reproduce the result. An undefined number is a dash with a reason. `core.values` has the same
 numbers for programs.
 """
@@ -18,7 +18,7 @@ from ..core.comparison.verdict import verdict_text
 from ..core.data.messages import interval, number, probability
 from ..core.data.nodes import CELL_WIDTH
 from ..core.data.table import ScoreTable
-from ..core.metrics.estimate import Estimate, direction_level
+from ..core.metrics.estimate import direction_level
 from ..core.metrics.labels_only import MOST, Effective
 from ..core.values import (
     FOUR_FIFTHS,
@@ -30,7 +30,7 @@ from ..core.values import (
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
 from .format import Columns, probability_cell, probability_columns, table_of, value_cell
-from .provenance import definition, provenance_sections
+from .provenance import provenance_sections
 from .thresholds import threshold_section
 
 SENTENCES = 6  # differences up to which each has a sentence
@@ -39,10 +39,6 @@ DISAGREEMENT = (
     "Disagreement between columns: if lightfair differs from the labels-only and the "
     "prediction-powered estimate by more than their intervals, believe the labels."
 )
-
-DIRECTIONS = ("higher", "lower", "the same")
-
-UNCLEAR = "no clear direction"
 
 KEY, POWERED = "prediction_powered", "prediction-powered"
 
@@ -79,7 +75,8 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
     texts = (
         f"Differences below {settings.epsilon:g} in absolute value count as small.",
         f"The labels-only estimate has a Beta({low:g}, {high:g}) prior in each group. The "
-        "prediction-powered estimate assumes no model.",
+        "prediction-powered estimate assumes no model; its intervals are asymptotic and can exceed "
+        "the bounds of a metric if labels are few.",
     )
     sections += provenance_sections(
         settings, result.table, command, texts=texts, limits=[DISAGREEMENT]
@@ -123,17 +120,10 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     truth = {"truth": _truth} if result.truth is not None else {}
     effective = {"effective labels": _effective} if full else {}
     blocks: shared.Blocks = []
-    if full and (meaning := definition(metric)):
-        blocks.append(Paragraph(meaning))
     by_group = {entry["name"]: entry for entry in groups}
     blocks.append(table_of("group", columns | powered | effective | truth, by_group))
     if metric.of != "counts" and any(entry["exact"] for entry in groups):
         blocks += _precision(result.table)
-    low, high = metric.bounds
-    ends = [entry[KEY]["interval"] or (low, high) for entry in groups]
-    if any(one < low or other > high for one, other in ends):
-        text = f"{POWERED} intervals are asymptotic and can exceed [{low:g}, {high:g}]"
-        blocks.append(Paragraph(f"{text} if labels are few"))
     if line := labels_line(result.effective_labels(name), result.groups):
         blocks.append(Paragraph(line))
     if values["differences"]:
@@ -141,7 +131,7 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
         by_group = {entry["group"]: entry for entry in values["differences"]}
         blocks.append(table_of(f"minus {settings.reference}", columns, by_group))
         blocks += _findings(result, name)
-        if full and low >= 0.0:
+        if full and metric.bounds[0] >= 0.0:
             blocks += _ratios(result, name)
     if len(result.table.attributes) > 1:
         blocks.append(_marginal(result, name))
@@ -176,89 +166,52 @@ def _precision(table: ScoreTable) -> shared.Blocks:
 def labels_line(found: Effective, groups: tuple[str, ...]) -> str | None:
     """Return effective and actual numbers of labels in one line; None if all are undefined."""
     at = np.flatnonzero(~np.isnan(found.labels))
-    if not at.size:
-        return None
-    if at.size <= SENTENCES:
-        texts = [f"{n:,.0f}" if n < MOST else f"more than {MOST:,.0f}" for n in found.labels[at]]
-        effective = ", ".join(f"{text} ({groups[i]})" for text, i in zip(texts, at, strict=True))
-        actual = ", ".join(f"{n:,.0f}" for n in found.own[at])
-        return f"effective labels: {effective}; actual labels: {actual}"
-    times = found.labels[at] / np.maximum(found.own[at], 1.0)
-    low, middle, high = np.quantile(times, [0.0, 0.5, 1.0])
-    return (
-        f"effective labels: {middle:.1f} times the actual ones (median of {at.size} groups; "
-        f"{low:.1f} to {high:.1f})"
-    )
+    texts = [f"{n:,.0f}" if n < MOST else f"more than {MOST:,.0f}" for n in found.labels[at]]
+    effective = ", ".join(f"{text} ({groups[i]})" for text, i in zip(texts, at, strict=True))
+    actual = ", ".join(f"{n:,.0f}" for n in found.own[at])
+    return f"effective labels: {effective}; actual labels: {actual}" if at.size else None
 
 
 def _findings(result: Assessment, name: str) -> list[Paragraph]:
-    """Sentences on the differences from the reference, a summary of many, and the largest gap."""
+    """Sentences on the differences from the reference, unless many, and on the largest gap."""
     reference = result.settings.reference
-    if reference is None:
-        return []
-    others = [group for group in result.groups if group != reference]
-    texts = [_summary(result, name, others)]
-    if len(others) <= SENTENCES:
-        texts = [sentence(result, name, group, reference) for group in others]
+    others = [group for group in result.groups if reference not in (None, group)]
+    shown = others if len(others) <= SENTENCES else []
+    texts = [sentence(result, name, group, str(reference)) for group in shown]
     if len(others) > 1:
         texts.append(gap_line(result, name))
     return [Paragraph(text, "finding") for text in texts]
 
 
 def sentence(result: Assessment, metric: str, group: str, reference: str) -> str:
-    """Return the direction of a difference, its probability and the size of the difference."""
+    """Return the direction of a difference, its probability and the size of the difference.
+
+    A direction is clear if the central interval lies on one side of 0 (`direction_level`).
+    """
     estimate, prob = result.difference(metric, group, reference), result.settings.prob
     pair = f"{metric} for {group} against {reference}"
     if estimate.reason is not None:
         return f"{pair}: undefined, {estimate.reason}."
-    low, high = estimate.interval(prob)
-    word, chances, clear = _direction(estimate, prob)
+    chances = {
+        "higher": estimate.prob_greater(0.0),
+        "lower": float((estimate.defined < 0.0).mean()),
+        "the same": estimate.prob_equal(),
+    }
+    word = max(chances, key=chances.__getitem__)
     same = word == "the same"
     between = f"for {group} and {reference}" if same else f"for {group} than for {reference}"
     if estimate.exact:
         free = metric in result.settings.label_free
         why = "this needs no labels" if free else "all rows of both are labeled"
-        by = "" if same else f" by {number(abs(low))}"
+        by = "" if same else f" by {number(abs(estimate.mean))}"
         return f"{metric} is {word} {between}{by}; {why}."
-    size = f"{number(estimate.mean)} {interval(low, high)}"
-    equal = ""
+    clear = chances[word] >= (prob if same else direction_level(prob))
+    text = f"{pair}: no clear direction, P(higher) {probability(chances['higher'])}"
+    if clear:
+        text = f"{metric} is {word} {between} with probability {probability(chances[word])}"
     if not (clear and same) and chances["the same"] >= 0.001:
-        equal = f", the same with probability {probability(chances['the same'])}"
-    if not clear:
-        higher = probability(chances["higher"])
-        return f"{pair}: {UNCLEAR}, P(higher) {higher}{equal}: {size}."
-    likely = probability(chances[word])
-    return f"{metric} is {word} {between} with probability {likely}{equal}: {size}."
-
-
-def _direction(estimate: Estimate, prob: float) -> tuple[str, dict[str, float], bool]:
-    """Return the likeliest direction, the probability of each, and whether it is clear.
-
-    A direction is clear if the central interval lies on one side of 0 (`direction_level`).
-    """
-    higher, lower = estimate.prob_greater(0.0), float((estimate.defined < 0.0).mean())
-    chances = {"higher": higher, "lower": lower, "the same": estimate.prob_equal()}
-    word = max(chances, key=chances.__getitem__)
-    needed = prob if word == "the same" else direction_level(prob)
-    return word, chances, estimate.exact or chances[word] >= needed
-
-
-def _summary(result: Assessment, name: str, others: list[str]) -> str:
-    """Return in which groups a metric is clearly higher or lower than in the reference."""
-    reference, prob = str(result.settings.reference), result.settings.prob
-    found: dict[str, list[str]] = {word: [] for word in (*DIRECTIONS, UNCLEAR, "undefined")}
-    for group in others:
-        estimate, word = result.difference(name, group, reference), "undefined"
-        if estimate.reason is None:
-            likeliest, _, clear = _direction(estimate, prob)
-            word = likeliest if clear else UNCLEAR
-        found[word].append(group)
-    parts = [
-        f"{word} in {len(names)}" + f" ({'; '.join(names)})" * (word in DIRECTIONS)
-        for word, names in found.items()
-        if names
-    ]
-    return f"{name} of {len(others)} groups against {reference}: {', '.join(parts)}."
+        text += f", the same with probability {probability(chances['the same'])}"
+    return f"{text}: {number(estimate.mean)} {interval(*estimate.interval(prob))}."
 
 
 def gap_line(result: Assessment, name: str) -> str:

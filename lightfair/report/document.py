@@ -27,7 +27,6 @@ class Paragraph:
     Attributes
     ----------
     text : str
-        For code, lines separated by newlines.
     role : {"plain", "finding", "verdict", "warning", "code"}
     mark : str
         The status of a verdict ("pass", "fail" or "insufficient"; not repeated in the text), the
@@ -53,6 +52,11 @@ class Table:
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+
+    def reasons(self) -> dict[str, str]:
+        """Return marks of the reasons for undefined values, [1], [2], ..., by reason."""
+        reasons = dict.fromkeys(cell.why for row in self.rows for cell in row if cell.why)
+        return {reason: f"[{at}]" for at, reason in enumerate(reasons, 1)}
 
 
 @dataclass(frozen=True)

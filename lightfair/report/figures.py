@@ -15,8 +15,8 @@ from __future__ import annotations
 import base64
 import re
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from importlib.util import find_spec
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -69,11 +69,7 @@ Pictures = dict[str, list[Picture]]
 
 def available() -> bool:
     """Return whether figures can be drawn, that is, whether matplotlib is installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return find_spec("matplotlib") is not None
 
 
 def of_assessment(result: Assessment) -> Pictures:
@@ -159,11 +155,14 @@ def _intervals(result: Assessment | ModelComparison) -> str:
 
 
 def _picture(caption: str, height: float, draw: Callable[..., Any], *arguments: Any) -> Picture:
-    """Draw a figure, of a height in inches, with a function of `plot`."""
+    """Draw a figure, of a height in inches, with a function of `plot`, in the style of reports."""
+    import matplotlib
     from matplotlib.figure import Figure
     from matplotlib.ticker import AutoLocator
 
-    with _style():
+    with LOCK, matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
         figure, file = Figure(figsize=(WIDTH, height), layout="constrained"), BytesIO()
         axes = draw(*arguments, ax=figure.subplots())
         if isinstance(axes.xaxis.get_major_locator(), AutoLocator):
@@ -171,14 +170,3 @@ def _picture(caption: str, height: float, draw: Callable[..., Any], *arguments: 
         figure.savefig(file, format="svg", metadata=METADATA, bbox_inches="tight", pad_inches=0.05)
     source = base64.b64encode(DIGITS.sub(rb"\1", file.getvalue())).decode()
     return Picture(f"data:image/svg+xml;base64,{source}", caption)
-
-
-@contextmanager
-def _style() -> Iterator[None]:
-    """Use the style of reports, in one thread at a time."""
-    import matplotlib
-
-    with LOCK, matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        yield

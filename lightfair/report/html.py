@@ -39,40 +39,32 @@ RIGHT_TO_LEFT = re.compile(f"[{RTL}]+(?:[ -][{RTL}]+)*")  # words in Hebrew, Ara
 
 # The contrast between text and background is at least 7:1.
 STYLE = """
-.lightfair{color:#1b1b1b;background:#fff;font:16px/1.5 system-ui,"Segoe UI",Roboto,Arial,sans-serif;
+.lightfair{color:#1b1b1b;background:#fff;font:16px/1.5 system-ui,Arial,sans-serif;
 font-variant-numeric:tabular-nums;overflow-wrap:break-word}
-.lightfair h1{font-size:1.7em;line-height:1.2;margin:0 0 .5em}
-.lightfair h2,.lightfair .heading{font-size:1.25em;font-weight:600;margin:1.8em 0 .5em;
-padding-top:.4em;border-top:1px solid #bbb}
-.lightfair p{margin:.5em 0;max-width:48em}
-.lightfair a{color:#0b4a8f}
-.lightfair pre{background:#f3f3f3;padding:.6em .8em;font-size:.9em;white-space:pre-wrap;
-overflow-wrap:anywhere}
-.lightfair .findings{padding-left:1.2em;max-width:60em}
-.lightfair .verdict,.lightfair .warning{border:1px solid;border-left-width:.5em;padding:.5em .8em;
-max-width:none;background:#f7f3e6;border-color:#5c4600}
+.lightfair h1{font-size:1.7em;line-height:1.2}
+.lightfair h2,.lightfair .heading{font-size:1.25em;font-weight:600;border-top:1px solid #bbb}
+.lightfair p,.lightfair .findings{max-width:60em}
+.lightfair pre{background:#f3f3f3;white-space:pre-wrap;overflow-wrap:anywhere}
+.lightfair .verdict,.lightfair .warning{border:1px solid #5c4600;border-left-width:.5em;
+padding:.5em .8em;background:#f7f3e6}
 .lightfair .verdict strong{color:#5c4600;border:2px solid;padding:0 .5em;margin-right:.4em}
 .lightfair .pass{background:#eef6f0;border-color:#0b5a2b}
 .lightfair .pass strong{color:#0b5a2b}
 .lightfair .fail{background:#fbeeee;border-color:#8a1010}
 .lightfair .fail strong{color:#fff;background:#8a1010;border-color:#8a1010}
-.lightfair nav ul{padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:.2em 1.2em}
-.lightfair .figures{display:flex;flex-wrap:wrap;gap:1em;margin:1em 0}
+.lightfair nav ul,.lightfair .figures{padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:1em}
 .lightfair figure{margin:0;max-width:100%}
 .lightfair figcaption{width:0;min-width:100%}
-.lightfair img{display:block;max-width:100%}
+.lightfair img{max-width:100%}
 .lightfair figcaption,.lightfair caption,.lightfair .notes{font-size:.9em;color:#444}
 .lightfair caption{text-align:left;font-weight:600}
-.lightfair sup{line-height:0}
-.lightfair .scroll{overflow-x:auto;margin:.8em 0}
+.lightfair .scroll{overflow-x:auto}
 .lightfair table{border-collapse:collapse;font-size:.9em;min-width:16em}
 .lightfair th,.lightfair td{padding:.25em .6em;text-align:right;vertical-align:top;
 font-weight:400;border-bottom:1px solid #ddd}
 .lightfair thead th{font-weight:600;vertical-align:bottom;border-bottom:2px solid #666}
-.lightfair th:first-child{text-align:left;min-width:6em;max-width:22em;overflow-wrap:anywhere;
-position:sticky;left:0;padding-left:0;background:#fff}
-@media (max-width:40em){.lightfair th:first-child{max-width:9em}
-.lightfair th,.lightfair td{padding:.25em .4em}}
+.lightfair th:first-child{text-align:left;min-width:6em;max-width:20em;overflow-wrap:anywhere;
+position:sticky;left:0;background:#fff}
 @media print{.lightfair{font-size:10pt}
 .lightfair nav{display:none}
 .lightfair .scroll{overflow:visible}
@@ -157,8 +149,7 @@ def _paragraph(block: Paragraph) -> str:
     if block.role == "warning":
         return f'<p class="warning"><strong>Warning</strong> (<code>{mark}</code>): {text}</p>'
     if block.role == "code":
-        lines = "\n".join(map(_text, block.text.split("\n")))
-        return f"<pre><code>{lines}</code></pre>"
+        return f"<pre><code>{text}</code></pre>"
     return f"<p>{text}</p>"
 
 
@@ -170,7 +161,7 @@ def _figure(picture: Picture) -> str:
 
 def _table(table: Table, section: Section) -> str:
     """A table that scrolls if it is too wide, and below it the reasons for undefined numbers."""
-    reasons: dict[str, str] = {}
+    reasons = table.reasons()
     title = _text(": ".join(filter(None, (section.title, table.head[0]))))
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in table.head)
     lines = [
@@ -182,7 +173,7 @@ def _table(table: Table, section: Section) -> str:
         for cell in cells:
             text = "–" if cell.text == "-" else INTERVAL.sub(r"\1,&nbsp;", _text(cell.text))
             if cell.why is not None:
-                text += f"<sup>{reasons.setdefault(cell.why, f'[{len(reasons) + 1}]')}</sup>"
+                text += f"<sup>{reasons[cell.why]}</sup>"
             row.append(f"<td>{text}</td>")
         lines.append(f"<tr>{''.join(row)}</tr>")
     lines += ["</tbody></table>", "</div>"]

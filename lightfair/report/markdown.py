@@ -12,7 +12,7 @@ from html import escape
 from itertools import groupby
 
 from ..core.data.messages import one_line
-from .document import Cell, Document, Paragraph, Section, Table
+from .document import Document, Paragraph, Section, Table
 from .format import STATUS
 
 # an interval in brackets is not a link, and is kept readable
@@ -46,10 +46,8 @@ def _blocks(section: Section) -> Iterator[str]:
 
 def _paragraph(block: Paragraph) -> str:
     if block.role == "code":
-        lines = [one_line(line) for line in block.text.split("\n")]
-        ticks = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-        fence = "`" * max(3, ticks + 1)
-        return "\n".join([fence + block.mark, *lines, fence])
+        fence = "`" * (1 + max(map(len, ["``", *re.findall("`+", block.text)])))
+        return f"{fence}{block.mark}\n{one_line(block.text)}\n{fence}"
     text = _FIRST.sub(r"\1\\", _text(block.text))
     if block.role == "verdict":
         return f"**{_text(STATUS.get(block.mark, block.mark))}**: {text}"
@@ -57,19 +55,15 @@ def _paragraph(block: Paragraph) -> str:
 
 
 def _table(table: Table) -> str:
-    reasons: dict[str, str] = {}
-    rows = [[_cell(cell, reasons) for cell in row] for row in table.rows]
+    reasons = table.reasons()
+    rows = [
+        [_text(f"{cell.text} {reasons.get(cell.why or '', '')}".rstrip()) for cell in row]
+        for row in table.rows
+    ]
     head = [*map(_text, table.head)], [":---", *["---:"] * (len(table.head) - 1)]
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in (*head, *rows))
-    notes = "; ".join(f"{mark} {_text(reason)}" for reason, mark in reasons.items())
+    notes = "; ".join(f"{_text(mark)} {_text(reason)}" for reason, mark in reasons.items())
     return f"{text}\n\n{notes}" if notes else text
-
-
-def _cell(cell: Cell, reasons: dict[str, str]) -> str:
-    if cell.why is None:
-        return _text(cell.text)
-    mark = reasons.setdefault(cell.why, rf"\[{len(reasons) + 1}\]")
-    return f"{_text(cell.text)} {mark}"
 
 
 def _text(text: str) -> str:

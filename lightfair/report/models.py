@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ..core import __version__
-from ..core.data.messages import counted, interval, number, probability
+from ..core.data.messages import counted, number, probability
 from ..core.metrics.estimate import Estimate, direction_level
 from ..model_comparison import ModelComparison, data_values
-from .document import Cell, Document, Paragraph, Section, Table
+from .document import Cell, Document, Paragraph, Section
 from .format import Columns, estimate_cell, table_of, target_line
-from .provenance import definition, provenance_sections
-from .sections import capitalized, diagnostics_line, rows_table, warning_summary, warnings_section
+from .provenance import provenance_sections
+from .sections import (
+    Blocks,
+    capitalized,
+    diagnostics_line,
+    rows_table,
+    warning_summary,
+    warnings_section,
+)
 
 ALL = "all rows"
 
@@ -30,21 +36,19 @@ def document(
     result: ModelComparison, *, full: bool = False, command: str | None = None
 ) -> Document:
     """Return the report; `full` and `command` as in `report.assessment`."""
-    names, pairs = result.settings.metrics, itertools.combinations(result.models, 2)
-    accuracy = [Paragraph(accuracy_sentence(result, *pair), "finding") for pair in pairs]
+    names = result.settings.metrics
     draws = result.cells.posterior.phi.shape[1]
     line = Paragraph(diagnostics_line(result.cells.gate, result.settings.run[0], draws))
     sections = [
         _rows(result),
-        *(_metric(result, name, full=full) for name in names),
-        Section("accuracy", "which is more accurate", tuple(accuracy)),
+        *(_metric(result, name) for name in names),
         Section("diagnostics", "diagnostics", (line,)),
         *warnings_section(result.warnings),
     ]
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
     results = [finding for name in names for finding in _findings(result, name)]
-    results += [*accuracy, *warning_summary(result.warnings)]
+    results += warning_summary(result.warnings)
     sections = [Section("verdict", "verdict", tuple(results)), *sections]
     sections += provenance_sections(
         result.settings,
@@ -70,45 +74,17 @@ def sentence(result: ModelComparison, metric: str, first: str, second: str, grou
         return f"{what}: undefined, {gain.reason}."
     if gain.exact and gain.mean == 0.0:
         return f"{what} is the same for {first} and {second}."
-    chance, better, worse = _better(gain, first, second)
+    more, less, same = gain.prob_greater(0.0), (gain.defined < 0.0).mean(), gain.prob_equal()
+    better, worse = (second, first) if more >= less else (first, second)
     text = f"{what} is {word} for {better} than for {worse}"
     if gain.exact:
         return f"{text}, by {number(abs(gain.mean))}."
-    same = gain.prob_equal()
-    equal = f", the same with probability {probability(same)}" if same >= 0.001 else ""
-    if chance < direction_level(result.settings.prob):
-        fairer = probability(gain.prob_greater(0.0))
+    text += f" with probability {probability(max(more, less))}"
+    if max(more, less) < direction_level(result.settings.prob):
         text = f"{what} is not clearly {word} for either {first} or {second}"
-        return f"{text}, P({second} fairer) {fairer}{equal}."
-    return f"{text} with probability {probability(chance)}{equal}."
-
-
-def accuracy_sentence(result: ModelComparison, first: str, second: str) -> str:
-    """Return which of two models is more accurate, over all rows and in each group."""
-    delta = result.metric_difference("accuracy", second, first)
-    if delta.exact and delta.mean == 0.0:
-        return f"{first} and {second} are equally accurate."
-    chance, better, worse = _better(delta, first, second)
-    gain = result.metric_difference("accuracy", better, worse)
-    size = f"{number(gain.mean)} {interval(*gain.interval(result.settings.prob))}"
-    if len(result.groups) > 1:
-        chances = [
-            f"{group} {probability(result.prob_more_accurate(better, worse, group))}"
-            for group in result.groups
-        ]
-        size += f"; by group: {', '.join(chances)}"
-    likely = probability(chance)
-    if chance < direction_level(result.settings.prob) and not gain.exact:
-        text = f"neither {first} nor {second} is clearly more accurate"
-        return f"{text}, P({better} more accurate) {likely}: {size}."
-    return f"{better} is more accurate than {worse} with probability {likely}: {size}."
-
-
-def _better(gain: Estimate, first: str, second: str) -> tuple[float, str, str]:
-    """Return the likelier sign of the gain of `second`: its probability, and the models."""
-    more = gain.prob_greater(0.0)
-    less = float((gain.defined < 0.0).mean()) if gain.reason is None else float("nan")
-    return (more, second, first) if more >= less else (less, first, second)
+        text += f", P({second} fairer) {probability(more)}"
+    equal = f", the same with probability {probability(same)}" if same >= 0.001 else ""
+    return f"{text}{equal}."
 
 
 def _rows(result: ModelComparison) -> Section:
@@ -146,41 +122,33 @@ def _threshold(value: Any) -> str:
     return f"{value:g}"
 
 
-def _metric(result: ModelComparison, name: str, *, full: bool) -> Section:
+def _metric(result: ModelComparison, name: str) -> Section:
     """A metric and its gaps by group, of each model and of each pair of models."""
-    prob = result.settings.prob
-    blocks: list[Paragraph | Table] = []
-    if full and (meaning := definition(result.settings.metric(name))):
-        blocks.append(Paragraph(meaning))
-    blocks += _tables(
-        result,
-        "group",
-        {ALL: None, **{group: group for group in result.groups}},
-        lambda model, group: estimate_cell(result.metric(model, name, group), prob),
-        lambda *pair: estimate_cell(result.metric_difference(name, *pair), prob),
-    )
-    if len(result.groups) > 1:
-        blocks += _tables(
-            result,
-            f"minus {result.settings.reference}",
-            {"largest gap" if group is None else group: group for group in _gaps(result)},
-            lambda model, group: estimate_cell(result.gap(model, name, group), prob),
-            lambda *pair: estimate_cell(result.gap_difference(name, *pair), prob),
-        )
+    groups = {ALL: None, **{group: group for group in result.groups}}
+    blocks: Blocks = _tables(result, name, "group", groups, result.metric, result.metric_difference)
+    if gaps := _gaps(result):
+        groups = {"largest gap" if group is None else group: group for group in gaps}
+        head = f"minus {result.settings.reference}"
+        blocks += _tables(result, name, head, groups, result.gap, result.gap_difference)
     return Section(name, name, (*blocks, *_findings(result, name)))
 
 
 def _tables(
     result: ModelComparison,
+    name: str,
     head: str,
-    groups: dict[str, str | None],
-    of_model: Callable[..., Cell],
-    of_pair: Callable[..., Cell],
-) -> list[Table]:
+    groups: dict[str, Any],
+    value: Callable[..., Estimate],
+    difference: Callable[..., Estimate],
+) -> Blocks:
     """Tables of the models and of their differences by group; one table for two models."""
-    models: Columns = {model: partial(of_model, model) for model in result.models}
+
+    def cell(estimate: Callable[..., Estimate], *of: str) -> Callable[[Any], Cell]:
+        return lambda group: estimate_cell(estimate(*of, group), result.settings.prob)
+
+    models: Columns = {model: cell(value, model, name) for model in result.models}
     pairs: Columns = {
-        f"{two} minus {one}": partial(of_pair, two, one)
+        f"{two} minus {one}": cell(difference, name, two, one)
         for one, two in itertools.combinations(result.models, 2)
     }
     parts = [models | pairs] if len(pairs) == 1 else [models, pairs]
@@ -189,8 +157,6 @@ def _tables(
 
 def _findings(result: ModelComparison, name: str) -> list[Paragraph]:
     """Which of two models has the smaller gaps; for many groups, only the largest gap."""
-    if len(result.groups) == 1:
-        return []
     groups = _gaps(result) if len(result.groups) - 1 <= SENTENCES else [None]
     texts = [
         sentence(result, name, *pair, group)
@@ -202,5 +168,5 @@ def _findings(result: ModelComparison, name: str) -> list[Paragraph]:
 
 def _gaps(result: ModelComparison) -> list[Any]:
     """The groups that have a gap; if several do, also None, for the largest of their gaps."""
-    compared: list[Any] = [g for g in result.groups if g != result.settings.reference]
+    compared: list[Any] = [g for g in result.groups if result.settings.reference not in (None, g)]
     return [*compared, None] if len(compared) > 1 else compared

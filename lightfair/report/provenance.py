@@ -16,7 +16,6 @@ import numpy as np
 from ..core import __version__
 from ..core.data.table import ScoreTable
 from ..core.mcmc.jit import version
-from ..core.metrics.definitions import Metric
 from ..core.settings import Settings
 from .document import Cell, Paragraph, Section, Table
 from .format import TARGET_WORDS
@@ -25,30 +24,6 @@ CURVES = {
     "beta": "log odds of a positive label = c + a log(s) - b log(1 - s)",
     "llo": "log odds of a positive label = c + a log(s / (1 - s))",
     "temperature": "log odds of a positive label = a log(s / (1 - s))",
-}
-
-DEFINITIONS = {
-    "accuracy": "share of rows with a correct decision",
-    "tpr": "true positive rate: share of positive rows with a positive decision",
-    "fpr": "false positive rate: share of negative rows with a positive decision",
-    "tnr": "true negative rate: share of negative rows with a negative decision",
-    "fnr": "false negative rate: share of positive rows with a negative decision",
-    "ppv": "positive predictive value: share of positive decisions that are correct",
-    "npv": "negative predictive value: share of negative decisions that are correct",
-    "false_discovery_rate": "share of positive decisions that are wrong",
-    "false_omission_rate": "share of negative decisions that are wrong",
-    "selection_rate": "share of rows with a positive decision",
-    "base_rate": "share of rows that are positive",
-    "f1": "harmonic mean of the positive predictive value and the true positive rate",
-    "balanced_accuracy": "mean of the true positive rate and the true negative rate",
-    "treatment_equality": "number of false negatives per false positive",
-    "auc": "probability that a positive row has a higher score than a negative one, ties half",
-    "brier": "mean squared difference between score and label",
-    "ece": "expected calibration error: mean difference between score and rate in ten score bins",
-    "calibration_in_the_large": "rate of positives minus mean score",
-    "balance_positive": "mean score of the positive rows",
-    "balance_negative": "mean score of the negative rows",
-    "average_score": "mean score",
 }
 
 RANDOM_LABELS = (
@@ -72,13 +47,6 @@ LIMITS = (
     "contain all of them at once.",
     "A metric does not capture all of fairness, nor the consequences of a decision.",
 )
-
-
-def definition(metric: Metric) -> str | None:
-    """Return the definition of a built-in metric in words; None for others."""
-    if metric.name.startswith("cost("):
-        return "mean cost per row, from false positives (fp) and false negatives (fn)"
-    return DEFINITIONS.get(metric.name)
 
 
 def provenance_sections(

@@ -12,8 +12,11 @@ from ..core.data.messages import Note, counted
 from ..core.diagnostics.predictive import typical_rate, worth_sentence
 from ..core.mcmc.convergence import Gate
 from ..core.values import counts_of
-from .document import Cell, Paragraph, Section, Table
+from ..planning.plan import LabelPlan
+from ..thresholds.search import FoundThresholds
+from .document import Cell, Document, Paragraph, Section, Table
 from .format import Columns, rows_line, table_of, target_line
+from .provenance import provenance_sections
 
 Blocks = list[Paragraph | Table]
 
@@ -37,6 +40,30 @@ def capitalized(sections: list[Section], metrics: Sequence[str] = ()) -> tuple[S
         else replace(section, title=section.title[:1].upper() + section.title[1:])
         for section in sections
     )
+
+
+def full_report(
+    result: FoundThresholds | LabelPlan,
+    title: str,
+    findings: Blocks,
+    results: Section,
+    command: str | None,
+    **provenance: Any,
+) -> Document:
+    """Return the full form of a report that is based on an assessment.
+
+    `findings` are put first; `provenance` are arguments of `provenance_sections`.
+    """
+    base, notes = result.assessment, result.warnings
+    sections = [
+        Section("verdict", "verdict", (*findings, *warning_summary(notes))),
+        results,
+        rows_section(base),
+        diagnostics_section(base),
+        *warnings_section(notes),
+        *provenance_sections(base.settings, base.table, command, **provenance),
+    ]
+    return Document(f"{title[:1].upper()}{title[1:]}", capitalized(sections))
 
 
 def rows_section(result: Assessment) -> Section:

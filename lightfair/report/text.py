@@ -13,10 +13,9 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from itertools import zip_longest
-from typing import NamedTuple
 
 from ..core.data.messages import one_line
-from .document import Cell, Document, Paragraph, Section, Table
+from .document import Document, Paragraph, Section, Table
 
 WIDTH = 80
 
@@ -26,20 +25,18 @@ GAP = 2  # between columns
 
 FIRST = 12  # preferred width of the first column
 
-NARROW = 8  # of the first column, below which column titles are wrapped
-
 WIDEST = 30  # column of numbers
 
 Style = Mapping[tuple[str, str], tuple[str, str]]
+
+Column = list[str]  # a title, and a text per row
 
 _PAD = "\ue000"  # follows each wide character during layout, so that len() counts columns
 
 _NUMBER = re.compile(r"(-|[<>]?-?\d[\d,]*(?:\.\d+)?%?)( .*)?")
 
-# units that are kept on one line, with the blanks that follow: words, 95 %, [0.1, 0.2]
-_WORD = re.compile(r"(?:\[-?[\d.]+, -?[\d.]+\]|\d[\d.]* %|[^ ])+ *| +")
-
-_TITLE = re.compile(r"<?[^ <]+ *|[ <]")  # units of a column title: P(|.| and <0.05)
+# units that are kept on one line, with the blanks that follow: words, 95 %, [0.1, 0.2], P(|.|
+_WORD = re.compile(r"(?:\[-?[\d.]+, -?[\d.]+\]|\d[\d.]* %|[^ |]|\|(?!<))+\|? *|\| *| +")
 
 
 def render(document: Document, style: Style | None = None) -> str:
@@ -78,19 +75,13 @@ def _section(section: Section, style: Style) -> list[str]:
 
 def _paragraph(block: Paragraph, room: int, widest: int, style: Style) -> list[str]:
     """Lines of a paragraph; `widest` is the length of the longest mark in its section."""
-    if block.role == "code":
-        return [line for part in block.text.split("\n") for line in _wrap(_padded(part), room)]
-    lead, hang = "", INDENT
-    if block.role == "verdict":
-        hang = widest + GAP
-        lead = block.mark.ljust(hang)
-    elif block.role == "warning":
-        lead = f"{block.mark}: "
+    leads = {"verdict": block.mark.ljust(widest + GAP), "warning": f"{block.mark}: "}
+    lead, mark = leads.get(block.role, ""), block.mark
+    hang = len(lead) if block.role == "verdict" else INDENT
     lines = _wrap(lead + _padded(block.text), room, hang)
     if block.role == "finding":
         return [_styled(line, "finding", "", style) for line in lines]
     if lead:
-        mark = block.mark
         lines[0] = _styled(mark, block.role, mark, style) + lines[0][len(mark) :]
     return lines
 
@@ -100,42 +91,21 @@ def _styled(text: str, role: str, mark: str, style: Style) -> str:
     return f"{before}{text}{after}"
 
 
-class _Column(NamedTuple):
-    """A column of numbers: title, and lines of each cell."""
-
-    title: str
-    cells: list[list[str]]
-
-    def width(self, *, wrapped: bool) -> int:
-        """Width with the title in one line, or wrapped."""
-        words = _TITLE.findall(self.title) if wrapped else [self.title]
-        title = min(max((len(word.rstrip(" ")) for word in words), default=0), WIDEST)
-        return max([title, *(len(line) for cell in self.cells for line in cell)])
-
-
 def _table(table: Table, room: int) -> list[str]:
     """Lines of a table, followed by the reasons for undefined numbers."""
-    reasons: dict[str, str] = {}
-    rows = [[_cell(cell, reasons) for cell in row] for row in table.rows]
-    names = [row[0] for row in rows]
-    if all(_NUMBER.fullmatch(name) for name in names):
-        names = _aligned(names)
-    columns = []
-    for title, *texts in list(zip(table.head, *rows, strict=True))[1:]:
-        cells = [[t] if len(t) <= WIDEST else _wrap(t.strip(), WIDEST, 0) for t in _aligned(texts)]
-        columns.append(_Column(_padded(title), cells))
-    lines = _arranged(_padded(table.head[0]), names, columns, room)
+    reasons = table.reasons()
+    rows = [
+        [f"{_padded(text)} {reasons.get(why or '', '')}".strip(" ") for text, why in row]
+        for row in table.rows
+    ]
+    columns = [
+        [_padded(title), *_aligned([row[at] for row in rows])]
+        for at, title in enumerate(table.head)
+    ]
+    lines = _arranged(columns[0], columns[1:], room)
     for reason, mark in reasons.items():
-        lines += _wrap(f"{mark} {reason}", room, len(mark) + 1)
+        lines += _wrap(f"{mark} {_padded(reason)}", room, len(mark) + 1)
     return lines
-
-
-def _cell(cell: Cell, reasons: dict[str, str]) -> str:
-    """Text of a cell, with the number of its reason."""
-    text = _padded(cell.text)
-    if cell.why is None:
-        return text
-    return f"{text} {reasons.setdefault(_padded(cell.why), f'[{len(reasons) + 1}]')}".lstrip()
 
 
 def _aligned(texts: list[str]) -> list[str]:
@@ -149,39 +119,39 @@ def _aligned(texts: list[str]) -> list[str]:
     ]
 
 
-def _arranged(head: str, names: list[str], columns: list[_Column], room: int) -> list[str]:
-    """Lines of a table in the first arrangement that fits."""
-    longest = max(map(len, names), default=0)
-    for wrapped, least in ((False, longest), (True, longest), (False, NARROW), (True, 1)):
-        sizes = [column.width(wrapped=wrapped) for column in columns]
+def _arranged(names: Column, numbers: list[Column], room: int) -> list[str]:
+    """Lines of a table in the first arrangement that fits: a column of numbers always does."""
+    longest = max(map(len, names[1:]), default=0)
+    for wrapped, least in ((False, longest), (True, longest), (True, 1)):
+        sizes = []
+        for title, *cells in numbers:
+            words = [w.rstrip(" ") for w in _WORD.findall(title)] if wrapped else [title]
+            sizes.append(min(max(map(len, [*words, *cells]), default=0), WIDEST))
         first = room - sum(sizes) - GAP * len(sizes)
         if first >= least:
             first = min(first, max(longest, FIRST))
-            titles = [
-                _wrap(c.title, size, 0, _TITLE) for c, size in zip(columns, sizes, strict=True)
-            ]
-            tall = max(map(len, titles), default=1)
-            lines = _row(head, [[""] * (tall - len(t)) + t for t in titles], sizes, first, -1)
-            for i, name in enumerate(names):
-                lines += _row(name, [column.cells[i] for column in columns], sizes, first, 0)
-            return lines
-    half = (len(columns) + 1) // 2
-    parts = columns[:half], columns[half:]
-    return [line for part in parts for line in _arranged(head, names, part, room)]
+            rows = zip(names, *numbers, strict=True)
+            return [line for row in rows for line in _row(*row, sizes=[first, *sizes], room=room)]
+    half = (len(numbers) + 1) // 2
+    parts = numbers[:half], numbers[half:]
+    return [line for part in parts for line in _arranged(names, part, room)]
 
 
-def _row(name: str, cells: list[list[str]], sizes: list[int], first: int, at: int) -> list[str]:
-    """Lines of a row; its name is in line `at`, or above if there is no room for it."""
-    lines = [" " * first] if not cells else []
-    for texts in zip_longest(*cells, fillvalue=""):
-        line = [" " * GAP + text.rjust(size) for text, size in zip(texts, sizes, strict=True)]
-        lines.append(" " * first + "".join(line))
-    blank = len(lines[at]) - len(lines[at].lstrip(" "))
-    if blank >= len(name) + GAP * (blank < len(lines[at])):
-        lines[at] = name + lines[at][len(name) :]
-        return [line.rstrip(" ") for line in lines]
-    above = _wrap(name, first + sum(sizes) + GAP * len(sizes))
-    return [*above, *(line.rstrip(" ") for line in lines if line.strip(" "))]
+def _row(name: str, *numbers: str, sizes: list[int], room: int) -> list[str]:
+    """Lines of a row; a name without room moves above its numbers."""
+    cells = [
+        [text] if len(text) <= size else _wrap(text.strip(" "), size, 0)
+        for text, size in zip(numbers, sizes[1:], strict=True)
+    ]
+    lines = []
+    for texts in zip_longest([""], *cells, fillvalue=""):
+        line = [text.rjust(size) for text, size in zip(texts, sizes, strict=True)]
+        lines.append((" " * GAP).join(line))
+    blank = len(lines[0]) - len(lines[0].lstrip(" "))
+    above = [] if len(name) + GAP <= blank else _wrap(name, room)
+    if not above:
+        lines[0] = name + lines[0][len(name) :]
+    return [*above, *(line.rstrip(" ") for line in lines)]
 
 
 def _padded(text: str) -> str:
@@ -192,12 +162,10 @@ def _padded(text: str) -> str:
     return "".join(c + _PAD * (unicodedata.east_asian_width(c) in "WF") for c in text)
 
 
-def _wrap(
-    text: str, columns: int = WIDTH, hang: int = INDENT, units: re.Pattern[str] = _WORD
-) -> list[str]:
+def _wrap(text: str, columns: int = WIDTH, hang: int = INDENT) -> list[str]:
     """Lines of a padded text, all but the first indented; words are broken only if too long."""
     lines, line = [], ""
-    for word in units.findall(text):
+    for word in _WORD.findall(text):
         if line.strip(" ") and len(line) + len(word.rstrip(" ")) > columns:
             lines.append(line.rstrip(" "))
             line = " " * hang
