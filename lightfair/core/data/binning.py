@@ -10,21 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import nodes
 from .logit import Floats, logit_of
-from .nodes import (
-    CELL_WIDTH,
-    NO_CELLS,
-    NO_POINTS,
-    UNLABELED,
-    Cells,
-    Ints,
-    Points,
-    check_clip,
-    check_edges,
-    clip_bounds,
-    joined,
-    settled,
-)
+from .nodes import Cells, Ints, Points, clip_bounds, joined, settled
 from .rows import ScoreData
 from .table import ScoreTable
 
@@ -56,8 +44,8 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
     >>> lf.score_table(data)
     <ScoreTable: 3 rows, 2 labeled; 2 groups by group; clip 0.01>
     """
-    check_clip(clip)
-    check_edges(data.score, clip)
+    nodes.check_clip(clip)
+    nodes.check_edges(data.score, clip)
     points, cells = _binned(data, clip)
     return ScoreTable(
         data.groups,
@@ -80,13 +68,13 @@ def _binned(data: ScoreData, clip: float) -> tuple[Points, Cells]:
     low, high = clip_bounds(clip)
     ends = logit_of([data.score.min(initial=1.0), data.score.max(initial=0.0)], clip)
     # one cell more at each end: a logit may be off by a rounding
-    first, last = (int(cell) for cell in np.floor(ends / CELL_WIDTH) + (-1.0, 1.0))
+    first, last = (int(cell) for cell in np.floor(ends / nodes.CELL_WIDTH) + (-1.0, 1.0))
     width = last - first + 1
     size = groups * 6 * width
     dense = size <= DENSE
     sums = np.zeros((6, size if dense else 0))
     in_cells = np.zeros(groups * 6, dtype=bool)
-    points, cells = NO_POINTS, NO_CELLS
+    points, cells = nodes.NO_POINTS, nodes.NO_CELLS
     start = 0
     while start < len(data.score):
         # the more cells there are to add or to sort, the longer the block
@@ -97,11 +85,13 @@ def _binned(data: ScoreData, clip: float) -> tuple[Points, Cells]:
         weight = np.ones(len(logit)) if data.weight is None else data.weight[rows]
         direct = in_cells[stratum] & (logit > low) & (logit < high)
         if direct.any():
-            _add(sums, width, first, stratum[direct], logit[direct], weight[direct])
+            new = nodes.to_cells(_points(stratum[direct], logit[direct], weight[direct]))
+            key = new.stratum * width + (new.cell - first)
+            for total, column in zip(sums, new[2:], strict=True):
+                total += np.bincount(key, column, minlength=len(total))
         if not direct.all():
-            stratum, logit, weight = stratum[~direct], logit[~direct], weight[~direct]
-            new = Points(stratum, logit, np.ones(len(logit)), weight, weight * weight)
-            points, cells = settled(groups, clip, joined([points, new]), cells)
+            rows_left = _points(stratum[~direct], logit[~direct], weight[~direct])
+            points, cells = settled(groups, clip, joined([points, rows_left]), cells)
         if dense:
             in_cells[cells.stratum] = True
     at = np.flatnonzero(sums[0])
@@ -109,18 +99,9 @@ def _binned(data: ScoreData, clip: float) -> tuple[Points, Cells]:
     return settled(groups, clip, points, joined([cells, summed]))
 
 
-def _add(
-    sums: Floats, width: int, first: int, stratum: Ints, logit: Floats, weight: Floats
-) -> None:
-    """Add rows to the sums (6, stratum * width) of the cells from `first` on, in place."""
-    cell = np.floor(logit / CELL_WIDTH)
-    away = logit - (cell + 0.5) * CELL_WIDTH
-    key = stratum * width + (cell.astype(np.int64) - first)
-    power1 = np.where(stratum % 3 != UNLABELED, 1.0, weight) * away
-    power2 = power1 * away
-    columns = [None, weight, weight * weight, power1, power2, power2 * away]
-    for total, column in zip(sums, columns, strict=True):
-        total += np.bincount(key, column, minlength=len(total))
+def _points(stratum: Ints, logit: Floats, weight: Floats) -> Points:
+    """Return rows as points, each of one row."""
+    return Points(stratum, logit, np.ones(len(logit)), weight, weight * weight)
 
 
 def _strata(data: ScoreData, rows: slice) -> Ints:
@@ -128,7 +109,7 @@ def _strata(data: ScoreData, rows: slice) -> Ints:
     group = data.group[rows].astype(np.int64)
     if data.band is not None:
         group += len(data.groups) * data.band[rows].astype(np.int64)
-    return (group * 2 + data.predicted[rows]) * 3 + np.where(label < 0, UNLABELED, label)
+    return (group * 2 + data.predicted[rows]) * 3 + np.where(label < 0, nodes.UNLABELED, label)
 
 
 def _design(data: ScoreData) -> Floats:

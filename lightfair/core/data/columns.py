@@ -130,7 +130,6 @@ def numeric(
     values: Any,
     bounds: tuple[float, float],
     rule: str,
-    *,
     first: int = 0,
     gaps: bool = False,
 ) -> Floats:

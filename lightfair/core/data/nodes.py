@@ -127,7 +127,7 @@ def settled(groups: int, clip: float, points: Points, cells: Cells) -> tuple[Poi
     many = np.bincount(points.stratum[inside], minlength=groups * 6) > EXACT_LIMIT
     many[cells.stratum] = True
     moves = many[points.stratum] & inside
-    moved = _to_cells(Points._make(column[moves] for column in points))
+    moved = to_cells(Points._make(column[moves] for column in points))
     points = Points._make(column[~moves] for column in points)
     return points, _merged(joined([cells, moved]))
 
@@ -168,7 +168,8 @@ def scale_of(part: Points | Cells) -> Floats:
     return np.divide(part.weight_sq, part.weight, out=one, where=part.weight > 0.0)
 
 
-def _to_cells(points: Points) -> Cells:
+def to_cells(points: Points) -> Cells:
+    """Return points as cells, not merged."""
     cell = np.floor(points.logit / CELL_WIDTH).astype(np.int64)
     away = points.logit - (cell + 0.5) * CELL_WIDTH
     mass = np.where(points.stratum % 3 != UNLABELED, points.rows, points.weight)

@@ -20,15 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import (
-    attribute_columns,
-    check_indexes,
-    check_lengths,
-    column,
-    factorize,
-    number_of,
-    numeric,
-)
+from . import columns
 from .groups import (
     Parts,
     cross,
@@ -270,28 +262,31 @@ class RowReader:
 
         The data has no threshold, notes and counts: those are of all rows.
         """
-        features = attribute_columns(sensitive_features)
+        features = columns.attribute_columns(sensitive_features)
         attributes = {where: values for _, where, values in features}
         given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
         given |= {"sample_weight": sample_weight, "label_prob": label_prob}
-        check_indexes([*given.items(), *attributes.items()])
-        given["y_score"] = column("y_score", y_score)
+        columns.check_indexes([*given.items(), *attributes.items()])
+        given["y_score"] = columns.column("y_score", y_score)
         rows: dict[str, Any] = {"y_true": self.labels.read(y_true, first)}
-        for name, rule in RULES.items():
-            if given[name] is not None:
-                gaps = name == "label_prob"
-                rows[name] = numeric(name, given[name], BOUNDS[name], rule, first=first, gaps=gaps)
+        rows |= {
+            name: columns.numeric(
+                name, given[name], BOUNDS[name], rule, first, name == "label_prob"
+            )
+            for name, rule in RULES.items()
+            if given[name] is not None
+        }
         if y_pred is not None:
             rows["y_pred"] = _decisions(y_pred, first)
         levels = [levels_of(name, values, self.missing, first) for name, _, values in features]
         codes = [level.codes for level in levels]
-        check_lengths({**rows, **dict(zip(attributes, codes, strict=True))})
+        columns.check_lengths({**rows, **dict(zip(attributes, codes, strict=True))})
 
         self.rows += len(rows["y_true"])
         if label_prob is not None:
-            without = (rows["y_true"] >= 0) & ~(rows["label_prob"] > 0.0)
-            if without.any():
-                where = row_list(first + np.flatnonzero(without))
+            without = np.flatnonzero((rows["y_true"] >= 0) & ~(rows["label_prob"] > 0.0))
+            if without.size:
+                where = row_list(first + without)
                 raise ValueError(f"label_prob must be above 0 for labeled rows; not so at {where}")
         for level in levels:
             self.names.setdefault(level.name, {}).update(level.values)
@@ -302,27 +297,28 @@ class RowReader:
                 f'sensitive_features has {where}; pass missing="drop" or missing="group"'
             )
         keep = ~gone | (self.missing == "group")
-        missing = int(np.count_nonzero(gone))
-        drop = self.missing == "drop"
-        self.counts += Counts(dropped=missing) if drop else Counts(missing_as_group=missing)
+        dropped, kept = np.count_nonzero(~keep), np.count_nonzero(gone & keep)
+        self.counts += Counts(dropped=int(dropped), missing_as_group=int(kept))
         levels = [level._replace(codes=level.codes[keep]) for level in levels]
         rows = {name: values[keep] for name, values in rows.items()}
         group, parts = cross(levels)
-        score = rows["y_score"]
+        groups = group_names(parts)
+        predicted, band = rows.get("y_pred"), None
+        if predicted is None:
+            predicted, band = self._decided(rows["y_score"], group, groups, given["y_score"].dtype)
         data = ScoreData(
             label=rows["y_true"],
-            score=score,
+            score=rows["y_score"],
             group=group,
-            predicted=rows.get("y_pred", np.zeros(len(score), dtype=bool)),
+            predicted=predicted,
             weight=rows.get("sample_weight"),
-            groups=group_names(parts),
+            groups=groups,
             attributes=tuple(level.name for level in levels),
             parts=parts,
             label_prob=rows.get("label_prob"),
             cuts=self.several,
+            band=band,
         )
-        if y_pred is None:
-            data = self._decided(data, given["y_score"].dtype)
         return Chunk(data, first + np.flatnonzero(keep))
 
     def finish(
@@ -347,48 +343,43 @@ class RowReader:
                 "sample_weight must be positive in some row of every group; all are 0 in "
                 f"{names}; drop its rows"
             )
-        shared = {
-            attribute: tuple(sorted(n for n, k in Counter(names.values()).items() if k > 1))
-            for attribute, names in self.names.items()
-        }
-        merged = tuple((attribute, names) for attribute, names in shared.items() if names)
+        merged = Counts()
+        for attribute, named in self.names.items():
+            shared = tuple(sorted(n for n, k in Counter(named.values()).items() if k > 1))
+            merged += Counts(merged_levels=((attribute, shared),) if shared else ())
         cuts = self.cuts
         if isinstance(cuts, dict):
             cuts = _of_groups(cuts, groups, empty_groups(parts))
-        return cuts, self.counts + Counts(merged_levels=merged)
+        return cuts, self.counts + merged
 
     def complete(self, data: ScoreData) -> ScoreData:
         """Check the rules on all rows, and fill in what depends on all of them."""
+        rows = np.bincount(data.group, minlength=len(data.groups))
         weight: Any = None
         if data.weight is not None:
-            weight = np.bincount(data.group, data.weight, minlength=len(data.groups))
+            weight = np.bincount(data.group, data.weight, len(rows))
         threshold, counts = self.finish(data.parts, weight)
-        rows = np.bincount(data.group, minlength=len(data.groups))
-        design = data.label_prob is not None
-        return replace(
-            data,
-            empty_groups=empty_groups(data.parts),
-            threshold=threshold,
-            counts=counts,
-            notes=data_notes(counts, data.attributes, data.parts, rows, design),
-        )
+        notes = data_notes(counts, data.attributes, data.parts, rows, data.label_prob is not None)
+        empty = empty_groups(data.parts)
+        return replace(data, empty_groups=empty, threshold=threshold, counts=counts, notes=notes)
 
-    def _decided(self, data: ScoreData, dtype: Any) -> ScoreData:
-        """Compute decisions, and threshold intervals, from scores that were read as `dtype`."""
+    def _decided(
+        self, score: Floats, group: NDArray[np.int32], groups: tuple[str, ...], dtype: Any
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int16] | None]:
+        """Return decisions, and threshold intervals, by scores that were read as `dtype`."""
 
         def rounded(cuts: list[Any]) -> Floats:  # 0.7 in float32 ties with 0.7
             array = np.array(cuts)
             return array.astype(dtype).astype(np.float64) if dtype.kind == "f" else array
 
-        cuts = self.cuts if isinstance(self.cuts, dict) else dict.fromkeys(data.groups, self.cuts)
+        cuts = self.cuts if isinstance(self.cuts, dict) else dict.fromkeys(groups, self.cuts)
         # a group without a threshold is an error when all groups are known
-        cut = rounded([cuts.get(name, math.nan) for name in data.groups])[data.group]
-        self.counts += Counts(ties=int(np.count_nonzero(data.score == cut)))
-        band = None
-        if self.several:
-            edges = rounded(sorted(self.several))
-            band = np.searchsorted(edges, data.score, side="right").astype(np.int16)
-        return replace(data, predicted=data.score >= cut, band=band)
+        cut = rounded([cuts.get(name, math.nan) for name in groups])[group]
+        self.counts += Counts(ties=int(np.count_nonzero(score == cut)))
+        if not self.several:
+            return score >= cut, None
+        band = np.searchsorted(rounded(sorted(self.several)), score, side="right")
+        return score >= cut, band.astype(np.int16)
 
 
 def is_several(threshold: Any) -> bool:
@@ -448,11 +439,11 @@ def _of_groups(
 
 
 def _decisions(values: Any, first: int) -> NDArray[np.bool_]:
-    codes, distinct = factorize("y_pred", values, first)
+    codes, distinct = columns.factorize("y_pred", values, first)
     if (codes < 0).any():
         raise ValueError(f"y_pred has {missing_rows(codes < 0, first)}; every row needs a decision")
     for code, value in enumerate(distinct):
-        if isinstance(value, str) or number_of(value) not in (0, 1):
+        if isinstance(value, str) or columns.number_of(value) not in (0, 1):
             row = first + int(np.argmax(codes == code))
             raise ValueError(
                 f"y_pred must hold 0 and 1, or bool; got {show(value)} at row {row}; compare it "

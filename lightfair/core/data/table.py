@@ -17,21 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from . import nodes
 from .groups import Parts, data_notes, empty_groups, group_names
 from .logit import Floats
 from .messages import Counts, Note
-from .nodes import (
-    UNLABELED,
-    Cells,
-    Nodes,
-    Part,
-    Points,
-    clip_bounds,
-    gauss_rule,
-    joined,
-    scale_of,
-    settled,
-)
+from .nodes import UNLABELED, Cells, Nodes, Part, Points, joined, settled
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +217,7 @@ class ScoreTable:
         >>> table.bounds().round(2).tolist()
         [-4.6, 4.6]
         """
-        return clip_bounds(self.clip)
+        return nodes.clip_bounds(self.clip)
 
     def nodes(self) -> Nodes:
         """Return the nodes of all strata, sorted by stratum.
@@ -240,9 +230,9 @@ class ScoreTable:
         points = self.points
         labeled = points.stratum % 3 != UNLABELED
         weight = np.where(labeled, points.rows, points.weight)
-        exact = Nodes(points.stratum, points.logit, weight, scale_of(points))
-        nodes = zip(exact, gauss_rule(self.cells), strict=True)
-        columns: list[Any] = [np.concatenate(pair) for pair in nodes]
+        exact = Nodes(points.stratum, points.logit, weight, nodes.scale_of(points))
+        pairs = zip(exact, nodes.gauss_rule(self.cells), strict=True)
+        columns: list[Any] = [np.concatenate(pair) for pair in pairs]
         order = np.argsort(columns[0], kind="stable")
         return Nodes(*(column[order] for column in columns))
 
