@@ -29,12 +29,13 @@ random labels in 92 %.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.data.logit import Floats, logit_of
-from ..core.data.messages import lies_in, list_values, show
+from ..core.data.messages import index_of, lies_in
 from ..core.data.nodes import Ints
 from ..core.data.rows import RowReader, ScoreData
 from ..core.settings import check_rng
@@ -49,7 +50,6 @@ from .forecast import (
     region_of,
     residual_variance,
 )
-from .plan import is_whole
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -183,7 +183,7 @@ def choose_labels(
     labels = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
     chunk = reader.read(labels, y_score, sensitive_features, y_pred)
     options = {"group": group, "reference": reference, "method": method, "explore": explore}
-    choice = choose_rows(result, n, chunk.data, chunk.row, metric=metric, rng=rng, **options)
+    choice = choose_rows(result, n, chunk.data, metric=metric, rng=rng, **options)
     every_prob = np.zeros(reader.rows)
     every_prob[chunk.row] = choice.every_prob
     return replace(choice, rows=chunk.row[choice.rows], every_prob=every_prob)
@@ -193,7 +193,6 @@ def choose_rows(
     result: Assessment,
     n: int,
     data: ScoreData,
-    number: Ints | None = None,
     *,
     metric: str = "tpr",
     group: Any = None,
@@ -202,7 +201,7 @@ def choose_rows(
     explore: float = 0.1,
     rng: int | np.random.Generator | None = None,
 ) -> LabelChoice:
-    """Choose among checked rows, as `choose_labels`; `number` (row,) names them in errors."""
+    """Choose among checked rows, as `choose_labels`."""
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     if not (lies_in(explore, 0.0, np.inf) and explore <= 1.0):
@@ -212,7 +211,7 @@ def choose_rows(
     if not defined.any():
         raise ValueError(f"{metric} must be defined to choose labels for it; {planned.reasons[0]}")
     unlabeled = np.flatnonzero(data.label < 0)
-    if not is_whole(n) or not 1 <= n <= len(unlabeled):
+    if not isinstance(n, Integral) or not 1 <= n <= len(unlabeled):
         raise ValueError(
             f"n must be a whole number in [1, {len(unlabeled)}], the rows without a label; "
             f"got {n!r}"
@@ -220,7 +219,7 @@ def choose_rows(
     draws = result.draws(metric)[..., 0].size
     truths = np.linspace(0.0, draws - 1.0, min(DRAWS, draws)).round().astype(np.int64)
     ahead = preposterior(result, metric, truths, groups=planned.groups)
-    bins = _bins_of(result, ahead.bins, data, unlabeled, number)
+    bins = _bins_of(result, ahead.bins, data, unlabeled)
     stream = check_rng(rng)
     prob = np.full(len(bins), n / len(bins))
     if method != "random":
@@ -356,32 +355,21 @@ def systematic(prob: Floats, n: int, rng: np.random.Generator) -> Ints:
     return np.minimum(chosen, len(prob) - 1).astype(np.int64)
 
 
-def _bins_of(
-    result: Assessment, bins: Bins, data: ScoreData, rows: Ints, number: Ints | None
-) -> Ints:
+def _bins_of(result: Assessment, bins: Bins, data: ScoreData, rows: Ints) -> Ints:
     """Return the bin of each row, int64 (row,)."""
     table = result.table
-    unknown = [name for name in data.groups if name not in table.groups]
-    if unknown:
-        raise ValueError(
-            f"sensitive_features must hold groups of the assessment, "
-            f"{', '.join(map(show, table.groups))}; got {list_values(tuple(unknown))}"
-        )
-    group = np.array([table.groups.index(name) for name in data.groups], dtype=np.int64)
+    group = np.array([index_of(name, table.groups) for name in data.groups], dtype=np.int64)
     stratum = (group[data.group[rows]] * 2 + data.predicted[rows]) * 3
     logit = logit_of(data.score[rows], table.clip)
     cell = cell_of(logit)
     region = region_of(table, result.posterior.regions, stratum, logit, cell)
-    known, keys = (
-        bin_keys(*bins[:4]),
-        bin_keys(stratum // 6, stratum // 3 % 2, region, cell // BIN_CELLS),
-    )
+    known = bin_keys(*bins[:4])
+    keys = bin_keys(stratum // 6, stratum // 3 % 2, region, cell // BIN_CELLS)
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
     if (known[at] != keys).any():
-        row = int(np.flatnonzero(known[at] != keys)[0])
-        name = int(rows[row] if number is None else number[rows[row]])
+        row = rows[int(np.argmax(known[at] != keys))]
         raise ValueError(
-            f"row {name} is not among the unlabeled rows of the assessment: no such row of its "
-            "group, score and decision is there; give the rows that were assessed"
+            f"no unlabeled row of the assessment is in group {data.groups[data.group[row]]} with "
+            f"a score near {data.score[row]:g} and this decision; give the rows that were assessed"
         )
     return np.asarray(at, dtype=np.int64)

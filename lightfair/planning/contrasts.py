@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..core.data.logit import Floats
-from ..core.data.messages import hint, level_name, show
+from ..core.data.messages import index_of, show
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -57,27 +57,19 @@ def contrasts_of(
     ValueError
         If a group is unknown, both are the same, or more than 20 are to be planned for.
     """
-    names = result.groups
-    for what, value in (("group", group), ("reference", reference)):
-        if value is not None and (name := level_name(value)) not in names:
-            raise ValueError(
-                f"{what} must be one of the groups {', '.join(map(show, names))}; got {name!r}"
-                f"{hint(name, names)}"
-            )
-    base = result.settings.reference if reference is None else level_name(reference)
-    planned = [name for name in names if name != base] if group is None else [level_name(group)]
-    alone: list[tuple[str, str | None]] = [(name, None) for name in names]
-    pairs = alone
-    if len(names) == 1 and reference is not None:
-        raise ValueError(f"reference needs a second group; there is {names[0]!r} alone")
-    if len(names) > 1:
-        if base in planned:
-            raise ValueError(
-                f"group must not be the reference, {show(base)}; name another group, or another "
-                "reference"
-            )
-        pairs = [(name, base) for name in planned]
-        pairs += [one for one in alone if one[0] in (*planned, base)]
+    names, base = result.groups, result.settings.reference
+    if reference is not None:
+        base = names[index_of(reference, names, "reference")]
+    planned = [name for name in names if name != base]
+    if group is not None:
+        planned = [names[index_of(group, names)]]
+    if base in planned or not planned:
+        raise ValueError(f"group must not be the reference, {show(base)}; name another one")
+    if len(planned) > MAX_GROUPS:
+        raise ValueError(f"group must be given if there are more than {MAX_GROUPS} groups")
+    pairs = [(name, base) for name in planned]
+    if base is not None:
+        pairs += [(name, None) for name in names if name in (*planned, base)]
     matrix = np.zeros((len(pairs), len(names)))
     estimates = []
     for row, (name, other) in zip(matrix, pairs, strict=True):
@@ -87,18 +79,11 @@ def contrasts_of(
         else:
             row[names.index(other)] = -1.0
             estimates.append(result.difference(metric, name, other))
-    groups = list(range(len(names)))
-    if len(names) > MAX_GROUPS:
-        if len(planned) > MAX_GROUPS:
-            raise ValueError(
-                f"group must be given if there are more than {MAX_GROUPS} groups; there are "
-                f"{len(names)}"
-            )
-        groups = [g for g in groups if matrix[:, g].any()]
+    groups = [g for g in range(len(names)) if len(names) <= MAX_GROUPS or matrix[:, g].any()]
     return Contrasts(
         tuple(pairs),
         matrix,
-        max(1, len(pairs) - sum(other is None for _, other in pairs)),
+        len(planned),
         np.array([np.ptp(one.interval(prob)) for one in estimates]),
         tuple(one.reason for one in estimates),
         prob,

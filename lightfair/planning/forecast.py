@@ -143,10 +143,7 @@ def count_metric(result: Assessment, metric: str) -> Metric:
     """Return a metric by its name; raise ValueError unless it is one of confusion counts."""
     of = result.settings.metric(metric)
     if of.of != "counts":
-        raise ValueError(
-            f"metric must be one of confusion counts, such as tpr, to plan for; {metric} is one of "
-            "scores"
-        )
+        raise ValueError(f"metric must be one of confusion counts, such as tpr; got {metric}")
     return of
 
 

@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -293,20 +294,17 @@ def plan_labels(
     prob = settings.prob if prob is None else check_prob(prob)
     within = settings.epsilon if within is None else within
     least, most = settings.metric(metric).bounds
-    for name, value, limit in (
-        ("within", within, most - least),
-        ("width", width, 2 * (most - least)),
-    ):
+    limits = {"within": (within, most - least), "width": (width, 2 * (most - least))}
+    for name, (value, limit) in limits.items():
         if not lies_in(value, 0.0, limit):
-            below = "" if math.isinf(limit) else f" and below {limit:g}"
-            raise ValueError(
-                f"{name} must be above 0{below}; got {value!r}; 0.05 is 5 points of a rate"
-            )
-    if not is_whole(refits) or refits == 1 or refits < 0:
+            raise ValueError(f"{name} must be above 0 and below {limit:g}; got {value!r}")
+    if not isinstance(refits, Integral) or refits == 1 or refits < 0:
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
     stream = check_rng(rng)
     contrasts = contrasts_of(result, metric, group, reference, prob)
-    shares = _shares(result, allocation)
+    rows = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)  # by group and label
+    unlabeled = rows[:, UNLABELED]
+    shares = None if allocation is None else _shares(allocation, result.groups, unlabeled)
     ahead = preposterior(result, metric, groups=contrasts.groups)
     forecast = Forecast(ahead, contrasts, shares)
     sought = _first_below(lambda n: contrasts.widest(forecast.widths(n)), forecast.total, width)
@@ -345,8 +343,8 @@ def plan_labels(
         within=float(within),
         prob=prob,
         groups=result.groups,
-        labeled=_rows(result)[:, :UNLABELED].sum(axis=1),
-        unlabeled=_rows(result)[:, UNLABELED],
+        labeled=rows.sum(axis=1) - unlabeled,
+        unlabeled=unlabeled,
         extra=np.array(numbers, dtype=np.int64),
         split=np.stack([forecast.split(n) for n in numbers]),
         of_groups=tuple(one for one in expected if one.reference is None),
@@ -420,34 +418,16 @@ def allotted(number: int, shares: Floats, available: Floats) -> Floats:
     return split
 
 
-def _shares(result: Assessment, allocation: Any) -> Floats | None:
-    """Shares of the extra labels by group, float64 (G,); None for random rows."""
-    if allocation is None:
-        return None
-    given = {}
-    if isinstance(allocation, Mapping):
-        given = {level_name(name): share for name, share in allocation.items()}
-    valid = (lies_in(share, -1.0, math.inf) and share >= 0.0 for share in given.values())
-    if set(given) != set(result.groups) or not all(valid):
+def _shares(allocation: Any, groups: tuple[str, ...], unlabeled: Ints) -> Floats:
+    """Shares of the extra labels by group, float64 (G,)."""
+    given = {level_name(name): float(share) for name, share in dict(allocation).items()}
+    shares = np.array([given.get(name, -1.0) for name in groups])
+    if len(given) != len(groups) or not (shares >= 0.0).all() or not shares @ unlabeled > 0.0:
         raise ValueError(
-            "allocation must map each of the groups "
-            f"{', '.join(map(show, result.groups))} to a number of at least 0; got {allocation!r}"
+            f"allocation must map each of the groups {', '.join(map(show, groups))} to a number of "
+            f"at least 0, above 0 for one that has unlabeled rows; got {allocation!r}"
         )
-    shares = np.array([float(given[name]) for name in result.groups])
-    if not shares[_rows(result)[:, UNLABELED] > 0].sum() > 0.0:
-        raise ValueError("allocation must be above 0 for a group that has unlabeled rows")
     return shares
-
-
-def _rows(result: Assessment) -> Ints:
-    """Rows by group and label: int64 (G, 3)."""
-    rows: Ints = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)
-    return rows
-
-
-def is_whole(value: Any) -> bool:
-    """Return whether a value is a whole number."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[int]:
@@ -456,14 +436,13 @@ def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[i
         centre = sought or (total if sought is None else max(labeled, 1))
         numbers = [min(two_digits(max(1, int(step * centre))), total) for step in STEPS]
         return sorted({0, *numbers})
-    numbers = list(extra) if isinstance(extra, (list, tuple, range, np.ndarray)) else [extra]
-    wrong = [number for number in numbers if not is_whole(number) or not 0 <= number <= total]
-    if wrong or not numbers:
+    numbers = {0, *np.atleast_1d(extra).tolist()}
+    if not all(isinstance(number, int) and 0 <= number <= total for number in numbers):
         raise ValueError(
-            f"extra must hold at least one whole number in [0, {total}], the rows available for "
-            f"labeling; got {wrong[0] if wrong else 'none'!r}"
+            f"extra must hold whole numbers in [0, {total}], the rows available for labeling; "
+            f"got {extra!r}"
         )
-    return sorted({0, *map(int, numbers)})
+    return sorted(numbers)
 
 
 def _first_below(width_at: Callable[[int], float], total: int, width: float) -> int | None:
@@ -496,22 +475,20 @@ def _simulated(
     at = np.linspace(0.0, truths - 1.0, refits).round().astype(np.int64)
     splits = np.array([forecast.split(number) for number in numbers])
     labels = np.array(numbers, float)[:, None] if forecast.shares is None else splits
-    widths = refitted_widths(result, metric, contrasts, labels, at, rng)
+    width = np.ma.masked_invalid(refitted_widths(result, metric, contrasts, labels, at, rng))
     same = preposterior(result, metric, at, groups=contrasts.groups)
-    ratio, error = np.ones(widths.shape[1:]), np.zeros(widths.shape[1:])
-    for i, split in enumerate(splits):
-        sd = sds(same, forecast.by_bin(split), contrasts.matrix)
-        mean, now = forecast.sd(split), forecast.widths_of(split)
-        for e in range(len(contrasts.pairs)):
-            defined = ~np.isnan(widths[:, i, e])
-            width, own = widths[defined, i, e], sd[defined, e]
-            if 2 * len(width) <= refits:
-                ratio[i, e] = error[i, e] = np.nan
-            elif own.mean() > 0.0 and now[e] > 0.0:
-                ratio[i, e] = width.mean() / own.mean() * mean[e] / now[e]
-                if ratio[i, e] > 0.0:
-                    off = width / width.mean() - own / own.mean()
-                    error[i, e] = np.sqrt((off * off).sum() / ((len(off) - 1.0) * len(off)))
+    bins = [forecast.by_bin(split) for split in splits]
+    own = np.stack([sds(same, extra, contrasts.matrix) for extra in bins], axis=1)
+    own = np.ma.array(own, mask=np.ma.getmaskarray(width))
+    sd = np.array([forecast.sd(split) for split in splits])
+    now = np.ma.masked_invalid([forecast.widths_of(split) for split in splits])
+    count = width.count(axis=0)
+    # masked: a width of 0 has no ratio
+    ratio = width.mean(axis=0) / own.mean(axis=0) * sd / now
+    off = width / width.mean(axis=0) - own / own.mean(axis=0) + 0.0 * ratio
+    error = np.ma.sqrt((off * off).sum(axis=0) / (count * (count - 1.0)))
+    ratio, error = ratio.filled(1.0), error.filled(0.0)
+    ratio[2 * count <= refits] = error[2 * count <= refits] = np.nan
     return ratio, error
 
 

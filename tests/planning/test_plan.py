@@ -115,7 +115,7 @@ def test_one_group_is_planned_for_by_itself():
     assert plan.of_differences == ()
     assert plan.of_groups[0].width[1] < plan.of_groups[0].width[0]
     assert plan.to_dict()["steps"][0]["prob_decisive"] is None
-    with pytest.raises(ValueError, match="reference needs a second group"):
+    with pytest.raises(ValueError, match="group must not be the reference"):
         plan_labels(result, reference="all")
 
 
@@ -227,23 +227,17 @@ def test_every_model_is_planned_for(options):
     [
         ({"metric": "ppv"}, "'ppv' was not assessed"),
         ({"width": 0}, "width must be above 0 and below 2; got 0"),
-        ({"width": "wide"}, "width must be above 0 and below 2; got 'wide'"),
         ({"width": 2.0}, "width must be above 0 and below 2; got 2.0"),
         ({"within": 1}, "within must be above 0 and below 1; got 1"),
         ({"prob": 1.0}, "prob must lie in"),
-        ({"group": "C"}, "group must be one of the groups 'A', 'B'; got 'C'"),
-        ({"group": "A"}, "group must not be the reference, 'A'; name another group"),
-        ({"reference": "C"}, "reference must be one of the groups"),
-        ({"extra": [5000]}, r"whole number in \[0, 240\], the rows available .*; got 5000"),
-        ({"extra": [1.5]}, "whole number in .*; got 1.5"),
-        ({"extra": []}, "extra must hold at least one whole number .*; got 'none'"),
+        ({"group": "C"}, "no group 'C'; there are A, B"),
+        ({"group": "A"}, "group must not be the reference, 'A'; name another"),
+        ({"extra": [5000]}, r"whole numbers in \[0, 240\], the rows available .*; got \[5000\]"),
+        ({"extra": [1.5]}, r"whole numbers in .*; got \[1.5\]"),
         ({"refits": 1}, "refits must be 0 or a whole number of at least 2; got 1"),
         ({"refits": True}, "refits must be 0"),
         ({"allocation": {"A": 1}}, "allocation must map each of the groups 'A', 'B' to a number"),
-        ({"allocation": {"A": 1, "B": 1, "C": 1}}, "allocation must map each of the groups"),
-        ({"allocation": {"A": -1, "B": 1}}, "number of at least 0; got {'A': -1, 'B': 1}"),
-        ({"allocation": {"A": 0, "B": 0}}, "allocation must be above 0 for a group"),
-        ({"allocation": [1, 2]}, "allocation must map each of the groups"),
+        ({"allocation": {"A": -1, "B": 1}}, "at least 0, above 0 .*; got {'A': -1, 'B': 1}"),
         ({"rng": "x"}, "rng must be a seed"),
     ],
 )
