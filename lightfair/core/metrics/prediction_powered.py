@@ -63,7 +63,7 @@ import numpy.typing as npt
 from ..data.logit import Floats, sigmoid
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
-from .definitions import Metric, as_metric, shares, theta
+from .definitions import Metric, Share, as_metric, shares, theta
 from .estimate import NAN, check_prob, undefined_reason
 
 Bools = npt.NDArray[np.bool_]
@@ -142,7 +142,7 @@ def prediction_powered(
     >>> print(got.mean.round(3), got.se.round(3), got.tuning.round(3))
     [0.8] [0.085] [1.]
     """
-    metric, groups = as_metric(metric), len(table.groups)
+    metric = as_metric(metric)
     finite = target != "population"
     moments, weight = _moments(table), table.sums("weight")
     if metric.label_free:  # any label will do
@@ -150,28 +150,30 @@ def prediction_powered(
             sums[..., 0] += sums[..., UNLABELED]
             sums[..., UNLABELED] = 0.0
     equal, alike = _equal_weights(table), equal_chances(table) | metric.label_free
-    estimates = []
-    for g in range(groups):
+    estimates: list[tuple[float, ...]] = []
+    reasons: list[str | None] = []
+    for g in range(len(table.groups)):
+        estimate, reason = (NAN,) * 4, None
         if not shares(metric):
             kind = "of scores" if metric.of == "nodes" else "that is not a share of counts"
-            estimate = _Estimate(reason=f"not estimated for a metric {kind}")
+            reason = f"not estimated for a metric {kind}"
         elif finite and not moments[0, g, :, UNLABELED].any():
             value = float(theta(metric, weight[g, :, :UNLABELED]))
             reason = undefined_reason(float(np.isnan(value)), metric.lack)
-            estimate = _Estimate(
-                value, *(0.0, 0.0, np.inf) if reason is None else (NAN,) * 3, reason
-            )
+            estimate = (value, 0.0, 0.0, np.inf) if reason is None else estimate
         elif not equal[g]:
-            estimate = _Estimate(reason="row weights differ within the group")
+            reason = "row weights differ within the group"
         elif not alike[g]:
-            estimate = _Estimate(reason="labels were chosen with unequal probabilities")
-        else:
+            reason = "labels were chosen with unequal probabilities"
+        elif (reason := _too_few(metric, moments[0, g, :, :UNLABELED])) is None:
             estimate = _estimate(metric, moments[:, g], finite)
+            if np.isnan(estimate[0]):
+                reason = "too few labels: the estimate of the denominator is not above 0"
         estimates.append(estimate)
-    mean, se, tuning, df = np.array([estimate[:4] for estimate in estimates]).T
+        reasons.append(reason)
+    mean, se, tuning, df = np.array(estimates).T
     reach = _t_quantile(df, prob) * se
-    reasons = tuple(estimate.reason for estimate in estimates)
-    return PredictionPowered(mean, se, mean - reach, mean + reach, tuning, df, reasons)
+    return PredictionPowered(mean, se, mean - reach, mean + reach, tuning, df, tuple(reasons))
 
 
 def powered_difference(
@@ -239,40 +241,28 @@ def disagreement(mean: float, se: float, other_mean: float, other_sd: float) -> 
     return 0.0 if abs(away) < 1e-12 else float(np.copysign(np.inf, away))
 
 
-class _Estimate(NamedTuple):
-    mean: float = NAN
-    se: float = NAN
-    tuning: float = NAN
-    df: float = NAN
-    reason: str | None = None
+def _too_few(metric: Metric, known: Floats) -> str | None:
+    """Return which labels are too few, or None; known: float64 (predicted, label), labeled rows."""
+    for part in shares(metric):
+        least = MIN_LABELS if _is_average(part) else MIN_RATIO
+        if known.ravel() @ part.sides.any(axis=0) < least:
+            rows = "labels that it counts"
+            if metric.label_free or part.lack.endswith("labels"):
+                rows = part.lack
+            elif part.lack.startswith("rows"):
+                rows = "labels" if part.lack == "rows" else f"labels of {part.lack}"
+            return f"fewer than {least} {rows}"
+    return None
 
 
-class _Share(NamedTuple):
-    """A share as weights of the cells, float64 (predicted, label); counted: cells of its rows."""
-
-    top: Floats
-    bottom: Floats
-    counted: Bools
-    lack: str
-
-    @property
-    def is_average(self) -> bool:
-        """Whether the rows of the numerator are among those of the denominator."""
-        return bool((self.bottom[self.top > 0.0] > 0.0).all())
+def _is_average(share: Share) -> bool:
+    """Whether the rows of the numerator are among those of the denominator."""
+    return all(b > 0.0 for t, b in zip(share.top, share.bottom, strict=True) if t > 0.0)
 
 
-def _estimate(metric: Metric, moments: Floats, finite: bool) -> _Estimate:
-    """Estimate a metric of one group; moments as in `_moments`, (power, predicted, label)."""
-    known = moments[..., :UNLABELED]
-    parts = []
-    for top, bottom, lack in shares(metric):
-        above, below = np.array([top, bottom]).reshape(2, 2, 2)
-        parts.append(_Share(above, below, (above > 0.0) | (below > 0.0), lack))
-    counted = [float(known[0][part.counted].sum()) for part in parts]
-    for part, rows in zip(parts, counted, strict=True):
-        least = MIN_LABELS if part.is_average else MIN_RATIO
-        if rows < least:
-            return _Estimate(reason=f"fewer than {least} {_counted_rows(metric, part)}")
+def _estimate(metric: Metric, moments: Floats, finite: bool) -> tuple[float, float, float, float]:
+    """Return mean, se, tuning and df of one group; moments as in `_moments`, without its axis."""
+    known, parts = moments[..., :UNLABELED], shares(metric)
     labeled, total = known[0].sum(), moments[0].sum()
     unlabeled = total - labeled
     open_share = unlabeled / total  # 1 - f
@@ -286,37 +276,39 @@ def _estimate(metric: Metric, moments: Floats, finite: bool) -> _Estimate:
         tuning = float(np.clip(both / score_sq, 0.0, 1.0)) if score_sq > 0.0 else 0.0
     mean = float(theta(metric, own + tuning * shift))
     if np.isnan(mean):
-        return _Estimate(reason="too few labels: the estimate of the denominator is not above 0")
+        return (NAN,) * 4
     slope = _gradient(parts, own + tuning * shift)
     used = tuning if finite else open_share * tuning
     label_sq, both, score_sq = _squares(slope, known)
     squares = max(label_sq - 2.0 * used * both + used * used * score_sq, 0.0)
-    variance = _smoothed(squares, used, slope, parts, moments) / ((labeled - 2.0) * labeled)
+    # the squares of a success and a failure, with the mean score of their prediction
+    added = np.sum([side / side.sum() for part in parts for side in part.sides], axis=0)
+    rows, first, _ = moments.sum(axis=-1)
+    score = np.divide(first, rows, out=np.full(2, 0.5), where=rows > 0.0)
+    center = (slope * (known[0] - used * _predicted(known.sum(axis=-1)))).sum() / labeled
+    predicted = slope[:, 0] + (slope[:, 1] - slope[:, 0]) * score
+    away = slope - used * predicted[:, None] - center
+    counted = np.array([known[0].ravel() @ part.sides.any(axis=0) for part in parts])
+    count = known[0].ravel() @ np.any([part.sides.any(axis=0) for part in parts], axis=0)
+    squares = (squares + (added.reshape(2, 2) * away * away).sum()) * count / (count + added.sum())
+    variance = squares / ((labeled - 2.0) * labeled)
     if finite:
         variance *= open_share
     else:
         score_sq = _squares(slope, moments.sum(axis=-1, keepdims=True))[2]
         variance += open_share * tuning * tuning * score_sq / ((total - 1.0) * total)
-    return _Estimate(mean, float(np.sqrt(variance)), tuning, min(counted) - 1.0)
+    return mean, float(np.sqrt(variance)), tuning, float(counted.min() - 1.0)
 
 
-def _counted_rows(metric: Metric, part: _Share) -> str:
-    """Name the rows that a share counts, such as "positive labels"."""
-    if metric.label_free or part.lack.endswith("labels"):
-        return part.lack
-    if part.lack.startswith("rows "):
-        return f"labels of {part.lack}"
-    return "labels" if part.lack == "rows" else "labels that it counts"
-
-
-def _gradient(parts: list[_Share], cells: Floats) -> Floats:
+def _gradient(parts: tuple[Share, ...], cells: Floats) -> Floats:
     """Gradient of the metric by the cells, float64 (predicted, label); NaN for 0 / 0."""
     total: Floats = np.zeros((2, 2))
     for part in parts:
-        base = (part.bottom * cells).sum()
+        top, bottom = np.reshape(part[:2], (2, 2, 2))
+        base = (bottom * cells).sum()
         if not base > 0.0:
             return np.full((2, 2), np.nan)
-        total += (part.top - (part.top * cells).sum() / base * part.bottom) / base
+        total += (top - (top * cells).sum() / base * bottom) / base
     return np.asarray(total / len(parts))
 
 
@@ -344,24 +336,6 @@ def _squares(slope: Floats, moments: Floats) -> Floats:
     if not squares[2] > 1e-13 * score_sq.sum():  # d . g is constant up to rounding
         squares[1:] = 0.0
     return squares
-
-
-def _smoothed(
-    squares: float, used: float, slope: Floats, parts: list[_Share], moments: Floats
-) -> float:
-    """Add the squares of a success and a failure to a sum of squares of e = d . h - used d . g."""
-    known = moments[..., :UNLABELED]
-    added = np.zeros((2, 2))
-    for part in parts:
-        for cells in (part.top > 0.0, (part.bottom > 0.0) & ~(part.top > 0.0)):
-            added += cells / cells.sum()
-    rows, first, _ = moments.sum(axis=-1)
-    score = np.divide(first, rows, out=np.full(2, 0.5), where=rows > 0.0)
-    mean = (slope * (known[0] - used * _predicted(known.sum(axis=-1)))).sum() / known[0].sum()
-    predicted = slope[:, 0] + (slope[:, 1] - slope[:, 0]) * score
-    away = slope - used * predicted[:, None] - mean
-    count = known[0][np.any([part.counted for part in parts], axis=0)].sum()
-    return float((squares + (added * away * away).sum()) * count / (count + added.sum()))
 
 
 def _moments(table: ScoreTable) -> Floats:
