@@ -148,22 +148,14 @@ def overall_draws(
     groups = range(len(drawn.table.groups)) if groups is None else groups
     shape = drawn.counts.shape[:2]
     pooled = drawn.counts[:, :, list(groups)].sum(axis=2)
-    bins, found = None, {}
+    bins, draws = None, {}
     for metric in metrics:
-        exact = metric.label_free and drawn.finite  # one number in every draw
         if metric.of == "nodes":
             bins = _pooled_bins(drawn, groups) if bins is None else bins
-            score, weight, label = bins
-            arguments = (weight[:1], np.zeros_like(label[:1])) if exact else (weight, label)
-            value = slot_theta(metric, score, *arguments)
-            value = value if exact else value.reshape(shape)
-        elif exact:
-            rows = drawn.table.sums("weight")[list(groups)].sum(axis=(0, 2))
-            value = theta(metric, rows[:, None] * [1.0, 0.0])
+            draws[metric.name] = slot_theta(metric, *bins).reshape(shape)
         else:
-            value = theta(metric, pooled)
-        found[metric.name] = np.broadcast_to(value, shape)
-    return found
+            draws[metric.name] = theta(metric, pooled)
+    return draws
 
 
 def _pooled_bins(drawn: GroupDraws, groups: Sequence[int]) -> tuple[Floats, Floats, Floats]:

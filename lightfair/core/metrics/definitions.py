@@ -525,12 +525,10 @@ def evaluate(
         If the function raises, or the value has another shape, is not real, or is out of bounds.
     """
     rule = f"its function is called with {signature}, and must return real numbers of shape {shape}"
-    arguments = tuple(argument.view() for argument in arguments)
-    for argument in arguments:
-        argument.flags.writeable = False
+    read_only = (np.broadcast_to(argument, argument.shape) for argument in arguments)
     try:
         with np.errstate(all="ignore"):
-            returned = metric.function(*arguments)
+            returned = metric.function(*read_only)
             mask, value = np.ma.getmask(returned), np.asarray(returned)
     except Exception as error:
         raise ValueError(

@@ -258,11 +258,10 @@ class Ratio(_Draws):
         """Interpolate order statistics on the log scale, where 0 and inf are the ends."""
         if self.reason is not None:
             return NAN
-        draws = np.sort(self.defined)
-        place = tail * (len(draws) - 1)
-        step = place - int(place)
-        low, high = (float(draws[min(int(place) + k, len(draws) - 1)]) for k in (0, 1))
-        if step == 0.0 or low == high:
+        draws = self.defined
+        low, high = (float(np.quantile(draws, tail, method=m)) for m in ("lower", "higher"))
+        step = tail * (len(draws) - 1) % 1.0
+        if low == high:
             return low
         if low > 0.0 and high < np.inf:
             return float(np.exp((1.0 - step) * np.log(low) + step * np.log(high)))

@@ -193,7 +193,14 @@ def labels_only(
         mean, sd = 0.5 * (tpr.mean + tnr.mean), 0.5 * np.hypot(tpr.sd, tnr.sd)
         return simulated._replace(mean=mean, sd=sd)
     if metric.name not in SHARES and metric.name != "treatment_equality":
-        return _dirichlet(metric, weight, weight_sq, size, prob, rng)
+        cells = weight.reshape(-1, 4)  # of the confusion table, each drawn
+        total = cells.sum(axis=1)
+        per_weight = _per_weight(total, weight_sq.reshape(-1, 4).sum(axis=1))
+        drawn = rng.standard_gamma(1.0 + cells * per_weight[:, None], (DRAWS, *cells.shape))
+        drawn *= (np.maximum(total if size is None else size, 1.0) / drawn.sum(axis=2))[..., None]
+        draws = theta(metric, drawn.reshape(DRAWS, len(cells), 2, 2))
+        # no drawn cell is empty, so undefined draws are so by the metric's own rule
+        return _summarize(draws, prob, tuple(_undefined(metric, column) for column in draws.T))
     success, failure = successes_failures(metric.name, weight)
     per_weight = _per_weight(success + failure, sum(successes_failures(metric.name, weight_sq)))
     a, b = prior[0] + success * per_weight, prior[1] + failure * per_weight
@@ -215,26 +222,6 @@ def labels_only(
 def _per_weight(total: Floats, squares: Any) -> Floats:
     """Effective rows (Kish) per weight: sum of weights over sum of squares; 1 without rows."""
     return np.asarray(np.divide(total, squares, out=np.ones_like(total), where=squares > 0.0))
-
-
-def _dirichlet(
-    metric: Metric,
-    weight: Floats,
-    weight_sq: Floats,
-    size: Floats | None,
-    prob: float,
-    rng: np.random.Generator,
-) -> LabelsOnly:
-    """Draw the cells of the confusion table, and evaluate the metric there."""
-    cells = weight.reshape(-1, 4)
-    total = cells.sum(axis=1)
-    per_weight = _per_weight(total, weight_sq.reshape(-1, 4).sum(axis=1))
-    drawn = rng.standard_gamma(1.0 + cells * per_weight[:, None], (DRAWS, *cells.shape))
-    scale = np.maximum(total if size is None else size, 1.0)
-    drawn *= (scale / drawn.sum(axis=2))[..., None]
-    draws = theta(metric, drawn.reshape(DRAWS, len(cells), 2, 2))
-    # no drawn cell is empty, so undefined draws are so by the metric's own rule
-    return _summarize(draws, prob, tuple(_undefined(metric, column) for column in draws.T))
 
 
 def _bootstrap(
