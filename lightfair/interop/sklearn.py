@@ -15,16 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..core.data.columns import (
-    attribute_columns,
-    check_indexes,
-    column,
-    factorize,
-    frame_columns,
-    is_missing,
-    number_of,
-    same,
-)
+from ..core.data import columns
+from ..core.data.columns import number_of, same
+from ..core.data.labels import Labels
 from ..core.data.messages import Note, counted, hint, list_values, show
 from ..core.pipeline import assess
 
@@ -96,21 +89,18 @@ def assess_estimator(
         if name in options:
             raise TypeError(f"{name} follows from model, X and y; leave it out, or call assess")
     features, rows = _features(model, X, sensitive_features)
-    columns = [(where, values) for _, where, values in attribute_columns(features)]
-    check_indexes([("X", X), ("y", y), *columns])
+    attributes = [(where, values) for _, where, values in columns.attribute_columns(features)]
+    columns.check_indexes([("X", X), ("y", y), *attributes])
     classes, proba = _probabilities(model, rows)
     positive = _positive(classes, positive_label)
     score = proba[:, positive]
-    labels = _labels(y, classes[1 - positive], classes[positive], unlabeled)
-    if len(labels) != len(score):
-        raise ValueError(
-            f"X and y must have the same length; got {len(score)} and {len(labels)} rows"
-        )
+    labels = _labels(y, classes, positive, unlabeled)
     notes: tuple[Note, ...] = ()
     if threshold is not None:
         options["threshold"] = threshold
     elif hasattr(model, "predict"):
-        codes, values = factorize("predict(X)", column("predict(X)", model.predict(rows)))
+        predicted = columns.column("predict(X)", model.predict(rows))
+        codes, values = columns.factorize("predict(X)", predicted)
         decided = np.array([same(value, classes[positive]) for value in values])[codes]
         differ = int((decided != (score >= 0.5)).sum())
         if differ:
@@ -127,21 +117,21 @@ def assess_estimator(
 
 def _features(model: Any, X: Any, features: Any) -> tuple[Any, Any]:
     """The sensitive features, by name if they are columns of X, and the rows for the model."""
-    columns = dict(frame_columns(X) or {})
+    frame = dict(columns.frame_columns(X) or {})
     names = [features] if isinstance(features, str) else features
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         return features, X
-    unknown = [name for name in names if name not in columns]
+    unknown = [name for name in names if name not in frame]
     if unknown and not isinstance(features, str) and len(names) == np.shape(X)[0]:
         return features, X  # a level for each row
     if unknown:
         raise ValueError(
             f"sensitive_features names {unknown[0]!r}, which is not a column of X"
-            f"{hint(unknown[0], columns)}; X has {list_values(tuple(columns)) or 'no column names'}"
+            f"{hint(unknown[0], frame)}; X has {list_values(tuple(frame)) or 'no column names'}"
         )
-    fitted = getattr(model, "feature_names_in_", columns)
-    kept = [name for name in columns if name in fitted or name not in names]
-    return {name: columns[name] for name in names}, X if len(kept) == len(columns) else X[kept]
+    fitted = getattr(model, "feature_names_in_", frame)
+    kept = [name for name in frame if name in fitted or name not in names]
+    return {name: frame[name] for name in names}, X if len(kept) == len(frame) else X[kept]
 
 
 def _probabilities(model: Any, X: Any) -> tuple[list[Any], NDArray[np.floating[Any]]]:
@@ -167,31 +157,29 @@ def _positive(classes: list[Any], positive_label: Any) -> int:
     """Index of the positive class."""
     if positive_label is None and {number_of(c) for c in classes} in ({0.0, 1.0}, {-1.0, 1.0}):
         positive_label = 1
-    for index, value in enumerate(classes):
-        if positive_label is not None and same(value, positive_label):
-            return index
-    raise ValueError(
-        f"positive_label must be a class of the model, {list_values(tuple(classes))}; got "
-        f"{show(positive_label)}"
-    )
+    matches = [index for index, value in enumerate(classes) if same(value, positive_label)]
+    if not matches:
+        raise ValueError(
+            f"positive_label must be a class of the model, {list_values(tuple(classes))}; got "
+            f"{show(positive_label)}"
+        )
+    return matches[0]
 
 
-def _labels(y: Any, negative: Any, positive: Any, unlabeled: Any) -> NDArray[np.float64]:
+def _labels(y: Any, classes: list[Any], positive: int, unlabeled: Any) -> NDArray[np.float64]:
     """Labels as 1, 0, and NaN for unlabeled: float64 (n,)."""
-    codes, values = factorize("y", y)
-    gaps = unlabeled if isinstance(unlabeled, (list, tuple, set, np.ndarray)) else [unlabeled]
-    table = [np.nan] * (len(values) + 1)  # the last one is for missing values
-    for code, value in enumerate(values):
-        is_class = same(value, positive) or same(value, negative)
-        if any(same(value, gap) for gap in gaps if not is_missing(gap)):
-            if is_class:
-                raise ValueError(f"unlabeled must not be a class of the model; got {show(value)}")
-        elif is_class:
-            table[code] = float(same(value, positive))
-        elif number_of(value) != -1:
-            raise ValueError(
-                f"y must hold classes of the model, {show(negative)} and {show(positive)}; got "
-                f"{show(value)} at row {int(np.argmax(codes == code))}; if it means unlabeled, "
-                "pass it as unlabeled="
-            )
-    return np.array(table)[codes]
+    several = isinstance(unlabeled, (list, tuple, set, np.ndarray))
+    gaps = [*unlabeled] if several else [unlabeled]
+    for value in classes:
+        if any(same(value, gap) for gap in gaps):
+            raise ValueError(f"unlabeled must not be a class of the model; got {show(value)}")
+    gaps += [-1] * (not any(same(value, -1) for value in classes))
+    labels = Labels(classes[positive], gaps)
+    result = labels.read(y)
+    unknown = [value for value in labels.classes if not any(same(value, c) for c in classes)]
+    if unknown:
+        raise ValueError(
+            f"y must hold classes of the model, {list_values(tuple(classes))}; got "
+            f"{list_values(unknown)}; if it means unlabeled, pass it as unlabeled="
+        )
+    return np.where(result < 0, np.nan, result)
