@@ -80,42 +80,30 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-TYPES: dict[str, type] = {
-    name: kind
-    for kind, names in {
-        str: "quantity metric model than group reference attribute method statistic "
-        "effective_reason relation status left_out reason",
-        float: "threshold estimate sd mcse low high prob upper prob_positive width within "
-        "prob_within prob_largest no_crossing prob_fairer prob_as_fair prob_more_accurate "
-        "prob_as_accurate effective_labels width_ratio",
-        int: "extra rows labeled positives more_labels",
-        bool: "exact converged",
-    }.items()
-    for name in names.split()
+TEXTS = "quantity metric model than group reference attribute method statistic effective_reason "
+TEXTS += "relation status left_out reason"
+TYPES: dict[str, type] = {  # of columns that are not numbers with a fraction
+    **dict.fromkeys(TEXTS.split(), str),
+    **dict.fromkeys(("extra", "rows", "labeled", "positives", "more_labels"), int),
+    **dict.fromkeys(("exact", "converged"), bool),
 }
 
+NAMES = {
+    "assessment": "quantity metric group reference attribute threshold method statistic estimate "
+    "sd low high prob upper prob_positive within prob_within prob_largest exact converged rows "
+    "labeled positives effective_labels width_ratio effective_reason relation status more_labels "
+    "left_out reason",
+    "models": "quantity metric model than group reference estimate sd low high prob prob_fairer "
+    "prob_as_fair prob_more_accurate prob_as_accurate exact converged reason",
+    "plan": "quantity metric group reference extra estimate mcse low high prob width within reason",
+    "thresholds": "quantity metric group reference threshold statistic estimate sd low high prob "
+    "within prob_within no_crossing exact converged reason",
+}
 
-def _typed(names: str) -> dict[str, type]:
-    return {name: TYPES[name] for name in names.split()}
-
-
-COLUMNS = _typed(
-    "quantity metric group reference attribute threshold method statistic estimate sd low high "
-    "prob upper prob_positive within prob_within prob_largest exact converged rows labeled "
-    "positives effective_labels width_ratio effective_reason relation status more_labels left_out "
-    "reason"
-)
-COMPARISON_COLUMNS = _typed(
-    "quantity metric model than group reference estimate sd low high prob prob_fairer prob_as_fair "
-    "prob_more_accurate prob_as_accurate exact converged reason"
-)
-PLAN_COLUMNS = _typed(
-    "quantity metric group reference extra estimate mcse low high prob width within reason"
-)
-SEARCH_COLUMNS = _typed(
-    "quantity metric group reference threshold statistic estimate sd low high prob within "
-    "prob_within no_crossing exact converged reason"
-)
+KINDS = {
+    kind: {name: TYPES.get(name, float) for name in names.split()} for kind, names in NAMES.items()
+}
+COLUMNS, COMPARISON_COLUMNS, PLAN_COLUMNS, SEARCH_COLUMNS = KINDS.values()
 
 QUANTITIES = {"groups": "metric", "differences": "difference", "ratios": "ratio", "pairs": "pair"}
 LIMITS = {"ratio": FOUR_FIFTHS} | dict.fromkeys(
@@ -156,13 +144,25 @@ def rows(result: Any) -> list[Row]:
     A 0.384 True
     B 0.471 True
     """
-    names, table = _tidy(result)
-    return [{name: row.get(name) for name in names} for row in table]
+    names = columns(result)
+    kinds: dict[str, Callable[[Any], Iterator[Row]]] = {
+        "assessment": of_assessment,
+        "models": of_models,
+        "plan": of_plan,
+        "thresholds": of_thresholds,
+    }
+    return [{name: row.get(name) for name in names} for row in kinds[result._kind](result)]
 
 
 def columns(result: Any) -> dict[str, type]:
     """Return the columns of a result by name, each with the type of its values beside None."""
-    return dict(_tidy(result)[0])
+    kind = getattr(result, "_kind", None)
+    if kind not in KINDS:
+        raise TypeError(
+            "result must be what assess, plan_labels, compare_models or find_threshold returned; "
+            f"got {type(result).__name__}"
+        )
+    return dict(KINDS[kind])
 
 
 def to_csv(result: Any, *, spreadsheet: bool = False) -> str:
@@ -247,24 +247,6 @@ def to_dataframe(result: Any, library: str | None = None) -> Any:
     return frames.DataFrame(rows(result), columns=list(kinds)).astype(types)
 
 
-def _tidy(result: Any) -> tuple[dict[str, type], Iterator[Row]]:
-    """Return the columns, and rows that fill some of them."""
-    kinds: dict[str | None, tuple[dict[str, type], Callable[[Any], Iterator[Row]]]] = {
-        "assessment": (COLUMNS, of_assessment),
-        "models": (COMPARISON_COLUMNS, of_comparison),
-        "plan": (PLAN_COLUMNS, of_plan),
-        "thresholds": (SEARCH_COLUMNS, of_search),
-    }
-    kind = getattr(result, "_kind", None)
-    if kind not in kinds:
-        raise TypeError(
-            "result must be what assess, plan_labels, compare_models or find_threshold returned; "
-            f"got {type(result).__name__}"
-        )
-    names, values = kinds[kind]
-    return names, values(result)
-
-
 def of_assessment(result: Assessment) -> Iterator[Row]:
     """Return the rows of an assessment, without the columns that they leave empty."""
     values = result.to_dict()
@@ -300,7 +282,7 @@ def of_assessment(result: Assessment) -> Iterator[Row]:
         yield from _walk({"simultaneous": entry}, of)
 
 
-def of_comparison(result: ModelComparison) -> Iterator[Row]:
+def of_models(result: ModelComparison) -> Iterator[Row]:
     """Return the rows of a comparison of models."""
     values = result.to_dict()
     common = _common(values)
@@ -339,7 +321,7 @@ def of_plan(plan: LabelPlan) -> Iterator[Row]:
     yield from _walk({"labels": labels, "shrinks_per_label": shrinks}, common)
 
 
-def of_search(search: FoundThresholds) -> Iterator[Row]:
+def of_thresholds(search: FoundThresholds) -> Iterator[Row]:
     """Return the rows of a search for thresholds."""
     values = search.to_dict()
     common = _common(values) | {"metric": values["metric"], "within": values["settings"]["epsilon"]}

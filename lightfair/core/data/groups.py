@@ -120,10 +120,8 @@ def data_notes(
         Whether labeled rows were chosen with known probabilities.
     """
     notes = [note("merged_levels", name, list_values(set(v))) for name, v in counts.merged_levels]
-    if counts.dropped:
-        notes.append(note("dropped_rows", counts.dropped))
-    if counts.missing_as_group:
-        notes.append(note("missing_as_group", counts.missing_as_group))
+    changed = {"dropped_rows": counts.dropped, "missing_as_group": counts.missing_as_group}
+    notes += [note(code, count) for code, count in changed.items() if count]
     combinations = 1
     for attribute, column in zip(attributes, zip(*parts, strict=True), strict=False):
         by_level: Counter[str] = Counter()

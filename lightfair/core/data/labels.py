@@ -30,7 +30,8 @@ class Labels:
         several = isinstance(unlabeled, Iterable) and not isinstance(unlabeled, (str, bytes))
         values = unlabeled if several else [unlabeled]
         self.unlabeled = [value for value in values if not is_missing(value)]
-        self.positive_label = positive_label
+        self.no_positive_label = positive_label is None
+        self.positive = 1 if positive_label is None else positive_label
         self.default = positive_label is None and unlabeled is None
         self.unlabeled += [-1] * self.default
         self.classes: set[Any] = set()  # of the labels read so far; 1, 1.0, True and "1" are one
@@ -43,7 +44,6 @@ class Labels:
     def read(self, column: Any, first: int = 0) -> NDArray[np.int8]:
         """Return 1, 0, or -1 for unlabeled, int8 (n,); rows in errors are numbered from `first`."""
         codes, values = factorize("y_true", column, first)
-        positive = 1 if self.positive_label is None else self.positive_label
         meaning = []
         for value in values:
             if any(same(value, other) for other in self.unlabeled):
@@ -52,8 +52,18 @@ class Labels:
                 continue
             number = number_of(value)
             self.classes.add(value if number is None else number)
-            meaning.append(int(same(value, positive)))
-        self._check_classes()
+            meaning.append(int(same(value, self.positive)))
+        shown = list_values(self.classes)
+        if len(self.classes) > 2:
+            raise ValueError(
+                f"y_true must hold two classes; got {len(self.classes)} values: {shown}; name "
+                "those that mean unlabeled in unlabeled="
+            )
+        if self.no_positive_label and not self.classes <= {0, 1}:
+            raise ValueError(
+                f"y_true must hold 0 and 1, or say which value is positive; got {shown}; "
+                "pass positive_label="
+            )
         return np.array([*meaning, -1], dtype=np.int8)[codes]  # code -1, missing, is the last
 
     def check(self) -> None:
@@ -63,23 +73,9 @@ class Labels:
                 "y_true holds only -1 and 1, so -1 may be the negative class or mean unlabeled; "
                 "pass positive_label=1 for the first or unlabeled=-1 for the second"
             )
-        positive = 1 if self.positive_label is None else self.positive_label
-        one_sided = len(self.classes) == 1 and {*self.classes, number_of(positive)} <= {0, 1}
-        if self.classes and not one_sided and not any(same(v, positive) for v in self.classes):
+        one_sided = len(self.classes) == 1 and {*self.classes, number_of(self.positive)} <= {0, 1}
+        if self.classes and not one_sided and not any(same(v, self.positive) for v in self.classes):
             raise ValueError(
-                f"positive_label must be a value of y_true; got {show(positive)}, y_true holds "
-                f"{list_values(self.classes)}; if no row is positive, pass labels 0 and 1"
-            )
-
-    def _check_classes(self) -> None:
-        shown = list_values(self.classes)
-        if len(self.classes) > 2:
-            raise ValueError(
-                f"y_true must hold two classes; got {len(self.classes)} values: {shown}; name "
-                "those that mean unlabeled in unlabeled="
-            )
-        if self.positive_label is None and not self.classes <= {0, 1}:
-            raise ValueError(
-                f"y_true must hold 0 and 1, or say which value is positive; got {shown}; "
-                "pass positive_label="
+                f"positive_label must be a value of y_true; got {show(self.positive)}, y_true "
+                f"holds {list_values(self.classes)}; if no row is positive, pass labels 0 and 1"
             )
