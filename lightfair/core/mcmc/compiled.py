@@ -52,13 +52,13 @@ def sweeps(
     kept = np.empty((sets, count, noise.translation.shape[2], width))
     accepted = np.zeros((sets, 1 + groups + 1 + len(scales.sd)))
     late = np.concatenate(noise[3:], axis=-1)  # walk, translation, scaling, own, accept
-    spare = np.empty((3, max(len(scales.own), groups, len(scales.sd))))
+    new = np.empty(width)
     for r, (tables, scratch) in enumerate(_tables(data, surrogate, scales)):
         tables[-1][3] = step.sigma[r]
         for k in range(count):
             proposed = candidates.packed[r, k], candidates.weight[r, k], noise.joint[r, k]
             out = kept[r, k], accepted[r]
-            arguments = (now[r, k], *proposed, late[r, k], *tables, *out, *scratch, spare)
+            arguments = (now[r, k], *proposed, late[r, k], *tables, *out, *scratch, new)
             kernels.sweeps(*arguments)
     return kept, Accepted(*np.split(accepted, [1, 1 + groups, 2 + groups], axis=1))
 
@@ -67,7 +67,7 @@ def _tables(data: LabeledData, surrogate: Surrogate, scales: Scales) -> Iterator
     """Lay out the arguments that the kernels share, data set by data set, and scratch arrays.
 
     See `kernels.sweeps` for nodes, start, owner, columns, cap, bends, ratios, of, scales; and
-    factor, half, sums.
+    system, sums.
     """
     groups = data.groups
     size, count = len(scales.own), len(scales.sd)
@@ -81,6 +81,5 @@ def _tables(data: LabeledData, surrogate: Surrogate, scales: Scales) -> Iterator
         sigma = np.stack([scales.sd, surrogate.centre[r], surrogate.width[r], np.zeros(count)])
         yield (
             (nodes, cuts.start, owner, cuts.columns, data.cap, bends[r], ratios, of, sigma),
-            tuple(np.empty((groups + 1, size, size + k)) for k in (0, 1))
-            + (np.empty((size, size + 3)),),
+            (np.empty((groups + 1, size, 2 * size + 1)), np.empty((size, size + 3))),
         )

@@ -26,29 +26,38 @@ def _constant(psi, at, columns, p):
 
 
 @jit
-def _group_loglik(psi, at, nodes, start, columns, first, last, cap):
-    """Log likelihood of one group, psi[at : at + 3 + J]; its runs are first .. last - 1."""
-    a = math.exp(psi[at])
-    b = math.exp(psi[at + 1])
-    value = 0.0
-    product = 1.0  # of 1 + exp(-|odds|) over single rows: one logarithm for many of them
-    for p in range(first, last):
-        constant = _constant(psi, at, columns, p)
-        for i in range(start[p], start[p + 1]):
-            odds = constant + a * nodes[0, i] + b * nodes[1, i]
-            if odds > cap:
-                odds = cap
-            far = odds if odds > 0.0 else -odds
-            value += nodes[2, i] * odds - 0.5 * nodes[3, i] * (odds + far)
-            factor = 1.0 + math.exp(-far)
-            if nodes[3, i] == 1.0:
-                product *= factor
-                if product > 1e300:
-                    value -= math.log(product)
-                    product = 1.0
-            else:
-                value -= nodes[3, i] * math.log(factor)
-    return value - math.log(product)
+def _take(x, new, first, end):
+    """Copy new[first:end] to x."""
+    for i in range(first, end):
+        x[i] = new[i]
+
+
+@jit
+def _fill_loglik(x, heights, nodes, start, owner, columns, cap):
+    """Log likelihood of each group, psi at the beginning of x, into x[heights:]."""
+    size = columns.shape[1] + 1
+    for g in range(owner.shape[0] - 1):
+        a = math.exp(x[size * g])
+        b = math.exp(x[size * g + 1])
+        value = 0.0
+        product = 1.0  # of 1 + exp(-|odds|) over single rows: one logarithm for many of them
+        for p in range(owner[g], owner[g + 1]):
+            constant = _constant(x, size * g, columns, p)
+            for i in range(start[p], start[p + 1]):
+                odds = constant + a * nodes[0, i] + b * nodes[1, i]
+                if odds > cap:
+                    odds = cap
+                far = odds if odds > 0.0 else -odds
+                value += nodes[2, i] * odds - 0.5 * nodes[3, i] * (odds + far)
+                factor = 1.0 + math.exp(-far)
+                if nodes[3, i] == 1.0:
+                    product *= factor
+                    if product > 1e300:
+                        value -= math.log(product)
+                        product = 1.0
+                else:
+                    value -= nodes[3, i] * math.log(factor)
+        x[heights + g] = value - math.log(product)
 
 
 @jit
@@ -79,49 +88,49 @@ def _spreads(x, at, ratios, of, sums):
 
 
 @jit
-def _common(factor, half, sums):
+def _common(system, sums):
     """Compiled counterpart of `surrogate._common`; sums[:, : D + 1] is [W | w].
 
     Returns the value of the system.
     """
     size = sums.shape[0]
-    groups = factor.shape[0] - 1
+    groups = system.shape[0] - 1
     for i in range(size):
         for j in range(i + 1):
-            factor[groups, i, j] = sums[i, size + 2] * sums[i, j] * sums[j, size + 2]
-        factor[groups, i, i] += 1.0
-    value = -_cholesky(factor, groups, size)
+            system[groups, i, j] = sums[i, size + 2] * sums[i, j] * sums[j, size + 2]
+        system[groups, i, i] += 1.0
+    value = -_cholesky(system, groups, size)
     for i in range(size):
         dot = sums[i, size + 2] * sums[i, size]
         for k in range(i):
-            dot -= factor[groups, i, k] * half[groups, k, size]
-        dot = dot / factor[groups, i, i]
-        half[groups, i, size] = dot
+            dot -= system[groups, i, k] * system[groups, k, 2 * size]
+        dot = dot / system[groups, i, i]
+        system[groups, i, 2 * size] = dot
         value += 0.5 * dot * dot
     return value
 
 
 @jit
-def _mu(factor, half, sums, normal, at, out, first):
+def _mu(system, sums, normal, at, out, first):
     """Compiled counterpart of `surrogate._mu`: mu goes to out[first : first + D]."""
     size = sums.shape[0]
-    groups = factor.shape[0] - 1
+    groups = system.shape[0] - 1
     for i in range(size - 1, -1, -1):
-        dot = half[groups, i, size] + normal[at + i]
+        dot = system[groups, i, 2 * size] + normal[at + i]
         for k in range(i + 1, size):
-            dot -= factor[groups, k, i] * sums[k, 0]
-        sums[i, 0] = dot / factor[groups, i, i]
+            dot -= system[groups, k, i] * sums[k, 0]
+        sums[i, 0] = dot / system[groups, i, i]
     for i in range(size):
         out[first + i] = sums[i, size + 2] * sums[i, 0]
 
 
 @jit
-def _marginal(x, at, bends, ratios, of, factor, half, sums):
+def _marginal(x, at, bends, ratios, of, system, sums):
     """Compiled counterpart of `surrogate.marginal` for sigma = x[at : at + S]; returns its value.
 
-    bends (G, D, D + 1): [H | h]; ratios, of (2, D): own and common. Filled in: factor (G + 1, D,
-    D), the factors of the groups and of mu; half (G + 1, D, D + 1), those of the groups, and the
-    pull of mu in the last column; sums (D, D + 3): [W | w], spread and location.
+    bends (G, D, D + 1): [H | h]; ratios, of (2, D): own and common. Filled in: system (G + 1, D,
+    2 D + 1), [L | L^-1 S [H | h]] of the groups, L of mu and its pull in the last column; sums (D,
+    D + 3): [W | w], spread and location.
     """
     size = ratios.shape[1]
     wide = size + 1
@@ -135,28 +144,28 @@ def _marginal(x, at, bends, ratios, of, factor, half, sums):
         for i in range(size):
             spread = sums[i, size + 1]
             for j in range(wide):
-                half[g, i, j] = spread * bends[g, i, j]
+                system[g, i, size + j] = spread * bends[g, i, j]
             for j in range(i + 1):
-                factor[g, i, j] = half[g, i, j] * sums[j, size + 1]
-            factor[g, i, i] += 1.0
-        value -= _cholesky(factor, g, size)
+                system[g, i, j] = system[g, i, size + j] * sums[j, size + 1]
+            system[g, i, i] += 1.0
+        value -= _cholesky(system, g, size)
         for i in range(size):
             for k in range(i):
-                over = factor[g, i, k]
-                for j in range(wide):
-                    half[g, i, j] -= over * half[g, k, j]
-            over = 1.0 / factor[g, i, i]
-            for j in range(wide):
-                half[g, i, j] *= over
-            value += 0.5 * half[g, i, size] * half[g, i, size]
+                over = system[g, i, k]
+                for j in range(size, size + wide):
+                    system[g, i, j] -= over * system[g, k, j]
+            over = 1.0 / system[g, i, i]
+            for j in range(size, size + wide):
+                system[g, i, j] *= over
+            value += 0.5 * system[g, i, 2 * size] * system[g, i, 2 * size]
         for i in range(size):
             for j in range(wide):
                 sums[i, j] += bends[g, i, j]
             for k in range(size):
-                over = half[g, k, i]
+                over = system[g, k, size + i]
                 for j in range(wide):
-                    sums[i, j] -= over * half[g, k, j]
-    return value + _common(factor, half, sums)
+                    sums[i, j] -= over * system[g, k, size + j]
+    return value + _common(system, sums)
 
 
 @jit
@@ -204,19 +213,19 @@ def _surplus(x, bends, heights):
 
 
 @jit
-def _own(x, m, g, factor, half, sums, normal, at, out, first):
+def _own(x, m, g, system, sums, normal, at, out, first):
     """Compiled counterpart of `surrogate.draw_own` for one group.
 
     mu is x[m : m + D], psi goes to out[first:].
     """
     size = sums.shape[0]
     for i in range(size - 1, -1, -1):
-        dot = half[g, i, size] + normal[at + size * g + i]
+        dot = system[g, i, 2 * size] + normal[at + size * g + i]
         for k in range(size):
-            dot -= half[g, i, k] * x[m + k]
+            dot -= system[g, i, size + k] * x[m + k]
         for k in range(i + 1, size):
-            dot -= factor[g, k, i] * sums[k, 1]
-        sums[i, 1] = dot / factor[g, i, i]
+            dot -= system[g, k, i] * sums[k, 1]
+        sums[i, 1] = dot / system[g, i, i]
     for i in range(size):
         out[first + i] = x[m + i] + sums[i, size + 1] * sums[i, 1]
 
@@ -235,8 +244,7 @@ def proposals(
     ratios,
     of,
     scales,
-    factor,
-    half,
+    system,
     sums,
 ):
     """Compiled counterpart of `moves.propose` for one data set.
@@ -253,13 +261,11 @@ def proposals(
     last = h + groups
     for n in range(packed.shape[0]):
         x = packed[n]
-        value = _marginal(x, s, bends, ratios, of, factor, half, sums)
-        _mu(factor, half, sums, normal[n], count, x, m)
+        value = _marginal(x, s, bends, ratios, of, system, sums)
+        _mu(system, sums, normal[n], count, x, m)
         for g in range(groups):
-            _own(x, m, g, factor, half, sums, normal[n], count + size, x, size * g)
-            x[h + g] = _group_loglik(
-                x, size * g, nodes, start, columns, owner[g], owner[g + 1], cap
-            )
+            _own(x, m, g, system, sums, normal[n], count + size, x, size * g)
+        _fill_loglik(x, h, nodes, start, owner, columns, cap)
         x[last] = _log_importance(x, s, value, scales)
         weight[n] = _surplus(x, bends, h) + x[last]
 
@@ -282,10 +288,9 @@ def sweeps(
     scales,
     kept,
     accepted,
-    factor,
-    half,
+    system,
     sums,
-    spare,
+    new,
 ):
     """Run the sweeps of one chain, in place, and keep the state after each.
 
@@ -293,9 +298,9 @@ def sweeps(
     importance; candidates (round, state), weights (round,): the proposals; joint (round,), late
     (sweep, G D + D + D + S + G D + 2 G + 1 + S), that is walk, translation, scaling, own and
     accept: the noise; nodes (4, node): columns of a and b, positive, total; start, owner, columns:
-    `likelihood.Runs`; bends, ratios, of, factor, half, sums as in `_marginal`; scales (4, S): sd,
-    centre, width, step of log sigma; kept (sweep, state); accepted (1 + G + 1 + S,): counts of
-    moves 1, 2 and the first forms of 4 and 5, added to; spare (3, max(D, G, S)): scratch.
+    `likelihood.Runs`; bends, ratios, of, system, sums as in `_marginal`; scales (4, S): sd, centre,
+    width, step of log sigma; kept (sweep, state); accepted (1 + G + 1 + S,): counts of moves 1, 2
+    and the first forms of 4 and 5, added to; new (state,): scratch for proposed states.
     """
     size = ratios.shape[1]
     groups = bends.shape[0]
@@ -309,7 +314,6 @@ def sweeps(
     scaling = translation + size
     own = scaling + count
     accept = own + size * groups
-    trial = spare[0]
     for t in range(kept.shape[0]):
         # 1. whole new states from the surrogate
         weight = _surplus(x, bends, h) + x[last]
@@ -320,24 +324,22 @@ def sweeps(
                 weight = weights[r]
                 latest = r
         if latest >= 0:
-            for i in range(last + 1):
-                x[i] = candidates[latest, i]
+            _take(x, candidates[latest], 0, last + 1)
         _spreads(x, s, ratios, of, sums)
         # 2. a random walk of each group
+        for i in range(m):
+            new[i] = x[i] + late[t, i]
+        _fill_loglik(new, h, nodes, start, owner, columns, cap)
         for g in range(groups):
-            at = size * g
             pull = 0.0
             for j in range(size):
-                push = late[t, at + j]
-                trial[j] = x[at + j] + push
+                push = late[t, size * g + j]
                 spread = sums[j, size + 1]
-                pull += push * (push + 2.0 * (x[at + j] - x[m + j])) / (spread * spread)
-            height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
-            if height - x[h + g] - 0.5 * pull + late[t, accept + g] > 0.0:
+                pull += push * (push + 2.0 * (x[size * g + j] - x[m + j])) / (spread * spread)
+            if new[h + g] - x[h + g] - 0.5 * pull + late[t, accept + g] > 0.0:
                 accepted[1 + g] += 1.0
-                x[h + g] = height
-                for j in range(size):
-                    x[at + j] = trial[j]
+                _take(x, new, size * g, size * g + size)
+                x[h + g] = new[h + g]
         # 3. mu given psi and sigma
         for j in range(size):
             middle = 0.0
@@ -347,11 +349,11 @@ def sweeps(
             precision = groups / variance + 1.0 / (sums[j, size + 2] * sums[j, size + 2])
             x[m + j] = middle / variance / precision + late[t, m + j] / math.sqrt(precision)
         # 4. translation of mu and all psi: a walk, or in every other sweep from the surrogate
-        ratio = 0.0
+        ratio = late[t, accept + groups]
         if t % 2 == 0:
             for j in range(size):
                 push = late[t, translation + j]
-                spare[2, j] = push
+                sums[j, 0] = push
                 location = sums[j, size + 2]
                 ratio -= 0.5 * push * (push + 2.0 * x[m + j]) / (location * location)
         else:
@@ -364,54 +366,48 @@ def sweeps(
                     for j in range(size):
                         sums[i, j] += bends[g, i, j]
                         sums[i, size] -= bends[g, i, j] * (x[size * g + j] - x[m + j])
-            _common(factor, half, sums)
-            _mu(factor, half, sums, late[t], translation, spare[2], 0)
+            _common(system, sums)
+            _mu(system, sums, late[t], translation, new, m)
             for j in range(size):
-                spare[2, j] -= x[m + j]
+                sums[j, 0] = new[m + j] - x[m + j]
+        for j in range(size):
+            for g in range(groups + 1):  # mu follows psi
+                new[size * g + j] = x[size * g + j] + sums[j, 0]
+        _fill_loglik(new, h, nodes, start, owner, columns, cap)
         for g in range(groups):
-            for j in range(size):
-                trial[j] = x[size * g + j] + spare[2, j]
-            height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
-            spare[1, g] = height
-            ratio += height - x[h + g]
+            ratio += new[h + g] - x[h + g]
             if t % 2 == 1:
-                ratio -= _quadratic(trial, 0, bends, g) - _quadratic(x, size * g, bends, g)
-        if ratio + late[t, accept + groups] > 0.0:
+                ratio -= _quadratic(new, size * g, bends, g) - _quadratic(x, size * g, bends, g)
+        if ratio > 0.0:
             accepted[1 + groups] += 1.0 - t % 2
-            for g in range(groups):
-                x[h + g] = spare[1, g]
-                for j in range(size):
-                    x[size * g + j] += spare[2, j]
-            for j in range(size):
-                x[m + j] += spare[2, j]
+            _take(x, new, 0, s)
+            _take(x, new, h, last)
         # 5. log sigma: one by one given psi and mu, or in every other sweep all, and psi and mu too
         if t % 2 == 1:
             ratio = late[t, accept + groups + 1]
+            for j in range(size):
+                sums[j, 0] = 1.0
+                sums[j, 1] = 1.0
             for k in range(count):
                 push = WALK / math.sqrt(count) * scales[2, k] * late[t, scaling + k]
                 longer = math.exp(push)
-                spare[2, k] = longer
+                new[s + k] = x[s + k] * longer
                 far = x[s + k] / scales[0, k]
                 ratio += push - 0.5 * far * far * (longer * longer - 1.0)
-            for g in range(groups):
                 for j in range(size):
-                    wider = spare[2, of[0, j]] if of[0, j] >= 0 else 1.0
-                    trial[j] = (x[size * g + j] - x[m + j]) * wider
-                    trial[j] += x[m + j] * (spare[2, of[1, j]] if of[1, j] >= 0 else 1.0)
-                height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
-                spare[1, g] = height
-                ratio += height - x[h + g]
-            if ratio > 0.0:
-                for j in range(size):
-                    wider = spare[2, of[0, j]] if of[0, j] >= 0 else 1.0
-                    middle = x[m + j]
-                    x[m + j] = middle * (spare[2, of[1, j]] if of[1, j] >= 0 else 1.0)
-                    for g in range(groups):
-                        x[size * g + j] = x[m + j] + (x[size * g + j] - middle) * wider
+                    if of[0, j] == k:
+                        sums[j, 0] = longer
+                    if of[1, j] == k:
+                        sums[j, 1] = longer
+            for j in range(size):
+                new[m + j] = x[m + j] * sums[j, 1]
                 for g in range(groups):
-                    x[h + g] = spare[1, g]
-                for k in range(count):
-                    x[s + k] *= spare[2, k]
+                    new[size * g + j] = new[m + j] + (x[size * g + j] - x[m + j]) * sums[j, 0]
+            _fill_loglik(new, h, nodes, start, owner, columns, cap)
+            for g in range(groups):
+                ratio += new[h + g] - x[h + g]
+            if ratio > 0.0:
+                _take(x, new, 0, last)
         else:
             for k in range(count):
                 squares = 0.0
@@ -428,28 +424,26 @@ def sweeps(
                         squares += far * far
                 old = x[s + k]
                 push = scales[3, k] * late[t, scaling + k]
-                new = old * math.exp(push)
+                changed = old * math.exp(push)
                 ratio = (1.0 - normals) * push
-                ratio -= 0.5 * (squares / (new * new) - squares / (old * old))
-                ratio -= 0.5 * (new * new - old * old) / (scales[0, k] * scales[0, k])
+                ratio -= 0.5 * (squares / (changed * changed) - squares / (old * old))
+                ratio -= 0.5 * (changed * changed - old * old) / (scales[0, k] * scales[0, k])
                 if ratio + late[t, accept + groups + 1 + k] > 0.0:
                     accepted[2 + groups + k] += 1.0
-                    x[s + k] = new
-        value = _marginal(x, s, bends, ratios, of, factor, half, sums)
+                    x[s + k] = changed
+        value = _marginal(x, s, bends, ratios, of, system, sums)
         x[last] = _log_importance(x, s, value, scales)
         # 6. independence proposal of each group, given mu and sigma
         for g in range(groups):
-            at = size * g
-            _own(x, m, g, factor, half, sums, late[t], own, trial, 0)
-            height = _group_loglik(trial, 0, nodes, start, columns, owner[g], owner[g + 1], cap)
-            ratio = height - _quadratic(trial, 0, bends, g)
-            ratio -= x[h + g] - _quadratic(x, at, bends, g)
+            _own(x, m, g, system, sums, late[t], own, new, size * g)
+        _fill_loglik(new, h, nodes, start, owner, columns, cap)
+        for g in range(groups):
+            ratio = new[h + g] - _quadratic(new, size * g, bends, g)
+            ratio -= x[h + g] - _quadratic(x, size * g, bends, g)
             if ratio + late[t, accept + groups + 1 + count + g] > 0.0:
-                x[h + g] = height
-                for j in range(size):
-                    x[at + j] = trial[j]
-        for i in range(last + 1):
-            kept[t, i] = x[i]
+                _take(x, new, size * g, size * g + size)
+                x[h + g] = new[h + g]
+        _take(kept[t], x, 0, last + 1)
 
 
 @jit
