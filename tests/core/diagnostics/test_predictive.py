@@ -119,14 +119,13 @@ def test_expected_shares_equal_a_loop_over_rows(deviate):
     assert check.rows.sum() == (~np.isnan(label)).sum()
 
 
-@pytest.mark.parametrize("deviate", [False, True])
-def test_tails_and_intervals_are_those_of_sums_of_bernoullis(deviate):
+def test_tails_and_intervals_are_those_of_sums_of_bernoullis():
     columns = labeled(600)
     label, _, group = columns
     table = build(columns)
-    draws = posterior(table, deviate, n=MAX_DRAWS // 2)
-    check = misfit_check(draws, table, 1)
-    rate, region = rates_of_rows(table, columns, draws, deviate)
+    draws = posterior(table, n=MAX_DRAWS // 2)
+    check = misfit_check(draws, table, 1, cap=9.0)
+    rate, region = rates_of_rows(table, columns, draws, True)
     rng = np.random.default_rng(2)
     low, high, p = check.expected_low, check.expected_high, check.p
     for e in entries(check):
@@ -143,26 +142,6 @@ def test_tails_and_intervals_are_those_of_sums_of_bernoullis(deviate):
         assert high[e] - low[e] > 0.7 * (wanted[1] - wanted[0]) / rows
 
 
-def test_tails_of_many_rows_in_cells_are_those_of_the_rows():
-    """Labels far from the curve: tails of 0.001 and below, from nodes that stand for many rows."""
-    columns = labeled(1500, names=("a",), levels=None, share=0.9)
-    table = build(columns)
-    assert len(table.cells.rows)
-    draws = posterior(table, False, n=20, spread=0.1)
-    draws = dataclasses.replace(draws, phi=draws.phi + [0.0, 0.0, 1.2])
-    check = misfit_check(draws, table, 1)
-    rate, region = rates_of_rows(table, columns, draws, False)
-    label = columns[0]
-    assert check.rows.sum() == (~np.isnan(label)).sum()
-    assert check.positives.sum() == np.nansum(label)
-    assert check.p.min() < 1e-3
-    for e in entries(check):
-        mine = (region == check.region[e]) & ~np.isnan(label)
-        assert check.expected[e] == pytest.approx(rate[:, mine].mean(), rel=1e-7)
-        tail = np.mean([mid_share_below(check.positives[e], one) for one in rate[:, mine]])
-        assert check.p[e] == pytest.approx(2.0 * min(tail, 1.0 - tail), rel=0.05)
-
-
 RATES = {
     "narrow": lambda u: 0.5 + 0.2 * u,
     "wide": lambda u: 1.0 / (1.0 + np.exp(-4.6 * u)),
@@ -173,7 +152,7 @@ RATES = {
 }
 
 
-@pytest.mark.parametrize("rows", [1, 3, 40, 200])
+@pytest.mark.parametrize("rows", [1, 3, 80])
 @pytest.mark.parametrize("kind", RATES)
 def test_tails_are_within_ten_percent_of_the_exact_ones(kind, rows):
     rate = RATES[kind](np.random.default_rng(rows).random(rows))
@@ -193,46 +172,6 @@ def test_tails_are_within_ten_percent_of_the_exact_ones(kind, rows):
 # identities
 
 
-def test_deviations_of_zero_are_the_curve():
-    table = build(labeled(500))
-    draws = posterior(table)
-    still = dataclasses.replace(draws, deviations=np.zeros_like(draws.deviations))
-    plain = dataclasses.replace(still, deviations=still.deviations[..., :0], omega=None, tau=None)
-    one, two = misfit_check(still, table, 1), misfit_check(plain, table, 1)
-    assert one.trusted and not two.trusted
-    for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-
-
-def test_without_trust_a_point_mass_is_on_the_curve():
-    label, score, group = labeled(600)
-    score[:60] = 1.0
-    table = build((label, score, group))
-    draws = posterior(table, False)
-    check = misfit_check(draws, table, 1)
-    for e in np.flatnonzero(check.mass):
-        f = [
-            naive.curve(0.99, math.exp(a), math.exp(b), c)
-            for a, b, c in draws.phi[:, :, check.group[e]].reshape(-1, 3)
-        ]
-        assert check.expected[e] == pytest.approx(np.mean(f), rel=1e-9)
-        assert check.score[e] == pytest.approx(0.99, rel=1e-9)
-
-
-def test_relabeling_groups_permutes_entries():
-    columns = labeled(500)
-    swapped = (*columns[:2], np.where(columns[2] == "a", "b", "a"))
-    one, two = (build(c) for c in (columns, swapped))
-    draws = posterior(one)
-    turned = dataclasses.replace(
-        draws, phi=draws.phi[:, :, ::-1], deviations=draws.deviations[:, :, ::-1]
-    )
-    here, there = misfit_check(draws, one, 1), misfit_check(turned, two, 1)
-    order = np.lexsort((there.region, 1 - there.group))
-    for name in ("rows", "positives", "expected", "p"):
-        np.testing.assert_allclose(getattr(here, name), getattr(there, name)[order], rtol=1e-12)
-
-
 def test_the_seed_decides():
     table = build(labeled(500))
     draws = posterior(table, n=100)
@@ -243,18 +182,6 @@ def test_the_seed_decides():
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
     np.testing.assert_array_equal(one.p, other.p)
     assert (one.expected_high != other.expected_high).any()
-
-
-def test_more_draws_than_needed_are_thinned():
-    table = build(labeled(300))
-    draws = posterior(table, n=MAX_DRAWS)
-    kept = np.linspace(0, 2 * MAX_DRAWS - 1, MAX_DRAWS).astype(int)
-    thin = {
-        name: getattr(draws, name).reshape(1, 2 * MAX_DRAWS, 2, -1)[:, kept]
-        for name in ("phi", "deviations")
-    }
-    few = misfit_check(dataclasses.replace(draws, **thin), table, 1)
-    np.testing.assert_array_equal(misfit_check(draws, table, 1).p, few.p)
 
 
 def test_a_cap_bounds_the_rates():
@@ -276,18 +203,12 @@ def test_no_labels_give_no_entries_and_no_notes(trusted):
     assert typical_rate(check) == 0.5
 
 
-def test_one_group_and_one_labeled_row():
-    table = build(([1.0] + [np.nan] * 99, LEVELS[:50].tolist() * 2, ["a"] * 100))
-    check = misfit_check(posterior(table), table, 1)
-    assert check.rows.tolist() == [1] and check.positives.tolist() == [1]
-    assert check.p[0] == pytest.approx(min(check.expected[0], 2.0 - check.expected[0]), rel=1e-9)
-
-
-def test_point_masses_are_separate_entries():
+@pytest.mark.parametrize("trusted", [False, True])
+def test_point_masses_are_separate_entries(trusted):
     label, score, group = labeled(600)
     score[:60], score[60:140] = 0.0, 1.0
     table = build((label, score, group))
-    check = misfit_check(posterior(table), table, 1)
+    check = misfit_check(posterior(table, trusted), table, 1)
     masses = np.flatnonzero(check.mass)
     assert len(masses) == 4
     assert check.low[masses] == pytest.approx([0.01, 0.99] * 2, rel=1e-9)
@@ -313,6 +234,7 @@ def p_of_simulations(shift, count=100):
     return np.stack(found)
 
 
+@pytest.mark.slow
 def test_p_is_uniform_where_the_curve_is_right_and_not_where_it_is_wrong():
     right, wrong = p_of_simulations(0.0), p_of_simulations(0.3)
     assert stats.kstest(right.ravel(), "uniform").pvalue > 0.01
@@ -335,7 +257,7 @@ def fits():
         for jump in (False, True):
             lifted = odds + 2.0 * np.where(score >= 0.5, -1.0, 1.0) if jump else odds
             label = (rng.random(4000) < 1.0 / (1.0 + np.exp(-lifted))).astype(float)
-            for trust in (False, True):
+            for trust in (False, True)[: 1 + jump]:
                 results[jump, trust] = lf.assess(
                     np.where(shown, label, np.nan),
                     score,
@@ -343,8 +265,8 @@ def fits():
                     trust=trust,
                     metrics="tpr",
                     chains=4,
-                    draws=50,
-                    warmup=100,
+                    draws=30,
+                    warmup=60,
                     rng=1,
                 )
     return results
@@ -355,11 +277,10 @@ def note_of(result):
     return check, misfit_notes(check, result.groups)
 
 
-@pytest.mark.parametrize("trust", [False, True])
-def test_a_right_model_is_not_flagged(fits, trust):
+def test_a_right_model_is_not_flagged(fits):
     """Labels from the curve; with trust labels that jump at the threshold, too."""
-    assert not trust or note_of(fits[True, True])[1] == []
-    check, notes = note_of(fits[False, trust])
+    assert note_of(fits[True, True])[1] == []
+    check, notes = note_of(fits[False, False])
     assert notes == [] and len(check.group) == 12
     assert (check.p < 0.05).sum() <= 2
 
@@ -432,21 +353,6 @@ def test_the_worst_three_are_listed_worst_first():
     assert ties.index("31 positives in 40") < ties.index("300 positives in 2,000")
 
 
-def test_long_names_are_truncated():
-    long = "Married, spouse absent, " * 20
-    message = message_of(made_up(p=np.array([0.5, 0.001, 0.001, 0.5])), (long, "x" * 60))
-    assert f"group {long[:57]}..., scores" in message
-    assert f"group {'x' * 60}, scores" in message
-
-
-def test_overlapping_classes_are_distinguished():
-    """Given decisions need not follow a threshold."""
-    high = np.array([0.8, 0.741, 0.8, 0.741])
-    message = message_of(made_up(p=np.array([0.001, 0.001, 0.5, 0.5]), high=high))
-    assert "group Female, predicted negative, scores 0.02 to 0.8" in message
-    assert "group Female, predicted positive, scores 0.5 to 0.741" in message
-
-
 # what the curve is worth
 
 
@@ -461,7 +367,8 @@ def worths(*labels):
 @pytest.mark.parametrize(
     "labels, words",
     [
-        ([130] * 3, "about 130 labels"),
+        ([30] * 10 + [130] * 81 + [2000] * 9, "about 130 labels (95 %: 30 to 2,000)"),
+        ([30] * 10 + [1e6] * 90, "more than 10,000 labels (95 %: 30 to more than 10,000)"),
         ([134.9] * 9, "about 130 labels"),
         ([1960] * 3, "about 2,000 labels"),
         ([1.2] * 3, "about 1 label"),
@@ -473,17 +380,6 @@ def worths(*labels):
 def test_the_worth_of_the_curve_rounded(labels, words):
     sentence = worth_sentence(*[worths(*labels)] * 2, STANDARD)
     assert sentence == f"in each region of the scores the curve is worth {words}"
-
-
-def test_the_worth_of_the_curve_with_an_interval():
-    few = [30] * 10 + [130] * 81 + [2000] * 9
-    assert worth_sentence(*[worths(*few).reshape(4, 25)] * 2, STANDARD).endswith(
-        "worth about 130 labels (95 %: 30 to 2,000)"
-    )
-    many = [30] * 10 + [1e6] * 90
-    assert worth_sentence(*[worths(*many)] * 2, STANDARD).endswith(
-        "worth more than 10,000 labels (95 %: 30 to more than 10,000)"
-    )
 
 
 def test_labels_are_less_informative_about_rare_positives():

@@ -10,7 +10,6 @@ from scipy.special import ndtr
 import lightfair.core as lf
 from lightfair.core.diagnostics.selection import (
     LEVEL,
-    mid_ranks,
     rank_z,
     selection_warnings,
     selection_z,
@@ -24,13 +23,6 @@ def table_of(score, known, group=None, **columns):
     label = np.where(known, rng.integers(0, 2, len(score)), -1)
     group = np.zeros(len(score)) if group is None else group
     return lf.score_table(lf.score_data(label, score, sensitive_features=group, **columns))
-
-
-def test_midranks_are_those_of_scipy():
-    score = np.array([0.3, 0.1, 0.3, 0.9, 0.3, 0.1])
-    ranks, ties = mid_ranks(score)
-    np.testing.assert_array_equal(ranks, stats.rankdata(score))
-    assert ties == (3**3 - 3) + (2**3 - 2)
 
 
 def test_shift_is_the_test_of_mann_and_whitney():
@@ -62,6 +54,7 @@ def p_of(seed, choose, rows=400, labeled=60, groups=2):
     return table_of(score, np.isin(np.arange(rows), chosen), group)
 
 
+@pytest.mark.slow
 def test_false_alarms_at_the_level():
     """Of random choices the smallest p, times their number, is below q at most q of the time."""
     smallest = []
@@ -85,8 +78,8 @@ def test_false_alarms_at_the_level():
     ],
 )
 def test_a_choice_by_score_is_seen(choose, pattern):
-    found = [selection_warnings(p_of(seed, choose, labeled=100, groups=1)) for seed in range(10)]
-    assert sum(map(len, found)) >= 9
+    found = [selection_warnings(p_of(seed, choose, labeled=100, groups=1)) for seed in range(4)]
+    assert sum(map(len, found)) >= 3
     notes = next(filter(None, found))
     assert notes[0].code == "label_drift" and pattern in notes[0].message
     assert "the posterior accounts for selection on the score" in notes[0].message

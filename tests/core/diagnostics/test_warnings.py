@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
+from asking import QUICKEST, ask_quickly
 from scipy import stats
 
 import lightfair.core as lf
-from lightfair.core.diagnostics.selection import rank_z as rank_z_of
 from lightfair.core.diagnostics.warnings import (
     ROWS,
     coarse_interval,
@@ -40,11 +38,6 @@ def labeled(seed, count=60, levels=None):
     rng = np.random.default_rng(seed)
     score = rng.random(count) if levels is None else rng.integers(0, levels, count) / levels
     return rng.integers(0, 2, count), score
-
-
-def test_no_warnings():
-    assert data_codes([1, 1, 0, 0], [0.9, 0.7, 0.2, 0.4]) == []
-    assert result_warnings({"tpr": np.zeros((4, 10, 2))}, ("A", "B"), GOOD, (4, 10)) == []
 
 
 @pytest.mark.parametrize("clipped, warned", [(5, False), (6, True)])
@@ -85,53 +78,6 @@ def test_reversed_scores():
     assert "reversed_scores" in data_codes(label, score)
     assert "reversed_scores" not in data_codes(1 - label, score)
     assert "reversed_scores" not in data_codes(label[:4], score[:4])
-
-
-def rank_z(data):
-    known = data.label >= 0
-    return rank_z_of(data.score[known], data.label[known])
-
-
-@pytest.mark.parametrize("levels", [None, 3])
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_rank_z_is_that_of_mann_and_whitney(seed, levels):
-    label, score = labeled(seed, levels=levels)
-    z = rank_z(build(label, score))
-    test = stats.mannwhitneyu(
-        score[label == 1], score[label == 0], use_continuity=False, method="asymptotic"
-    )
-    assert 2.0 * stats.norm.sf(abs(z)) == pytest.approx(test.pvalue, rel=1e-9)
-    assert math.copysign(1.0, z) == math.copysign(
-        1.0, test.statistic - 0.5 * label.sum() * (1 - label).sum()
-    )
-
-
-@pytest.mark.parametrize(
-    "label, score",
-    [([1, 1, None], [0.2, 0.5, 0.7]), ([None] * 3, [0.2, 0.5, 0.7]), ([1, 0, 1], [0.4] * 3)],
-)
-def test_rank_z_needs_two_classes_and_two_scores(label, score):
-    assert rank_z(build(label, score)) == 0.0
-
-
-def test_rank_z_of_counts_is_that_of_rows():
-    label, score = labeled(4, levels=5)
-    count = np.random.default_rng(5).integers(1, 9, len(label))
-    rows = rank_z_of(np.repeat(score, count), np.repeat(label, count))
-    assert rank_z_of(score, label, count.astype(float)) == pytest.approx(rows, rel=1e-12)
-
-
-def test_scores_against_the_labels_are_seen_in_cells():
-    rng = np.random.default_rng(6)
-    score = rng.random(3000)
-    label = (rng.random(3000) > score).astype(int)
-    table = lf.score_table(build(label, score))
-    assert len(table.cells.cell) > 100
-    codes = [note.code for note in data_warnings(table)]
-    assert "reversed_scores" in codes
-    nodes = table.nodes()
-    z = rank_z_of(nodes.logit, nodes.stratum % 3, nodes.weight)
-    assert z == pytest.approx(rank_z_of(score, label), rel=0.01)
 
 
 @pytest.mark.parametrize("share, warned", [(0.0, False), (0.05, True), (0.2, False)])
@@ -238,6 +184,7 @@ def test_agreement_and_undefined_estimates_are_not_reported():
     assert disagreements(draws, estimates, None, ("A", "B")) == []
 
 
+@pytest.mark.slow
 def test_a_wrong_curve_is_a_disagreement():
     """A curve that is held to identity on scores of which it is not true, with many labels."""
     rows = lf.simulate(6000, 3000, rng=3)
@@ -258,8 +205,7 @@ def with_few(rows, positives):
 
 
 def few_notes(label, rows, **options):
-    options = {"chains": 4, "draws": 30, "warmup": 40, "rng": 1, **options}
-    result = lf.assess(label, rows.y_score, sensitive_features=rows.group, **options)
+    result = ask_quickly(rows, y_true=label, **options)
     return result, [note for note in result.warnings if note.code == "few_labels"]
 
 
@@ -290,9 +236,7 @@ def test_few_rows_are_counted_by_what_the_metric_divides_by(metric, words):
     label, group = np.full(120, -1), np.repeat(["A", "B"], 60)
     label[:40] = np.tile([0, 0, 1, 1], 10)
     label[60:67] = [1, 0, 0, -1, 0, -1, 0]  # B: fn, fp, and three true negatives
-    result = lf.assess(
-        label, score, sensitive_features=group, metrics=metric, chains=4, draws=60, rng=1
-    )
+    result = lf.assess(label, score, sensitive_features=group, metrics=metric, **QUICKEST)
     note = next(note for note in result.warnings if note.code == "few_labels")
     assert note.message.startswith(f"few labels: B has {words} on the prior and other labels")
 
@@ -301,8 +245,7 @@ def test_exact_values_do_not_rest_on_few_labels(rows):
     """Nobody of B is selected, so its fpr is 0 whatever its labels are."""
     decided = (rows.group == "A") & (rows.y_score > 0.5)
     few = with_few(rows, 1)
-    result = lf.assess(few, rows.y_score, sensitive_features=rows.group, y_pred=decided,
-                       metrics=["fpr", "tpr", "tnr"], chains=4, draws=60, rng=1)  # fmt: skip
+    result = ask_quickly(rows, y_true=few, y_pred=decided, metrics=["fpr", "tpr", "tnr"])
     assert result.draws("fpr")[..., 1].std() == 0.0
     assert not [note for note in result.warnings if note.code == "few_labels"]
 
@@ -340,18 +283,10 @@ def test_only_requested_metrics_are_reported():
     assert "its tpr and fnr rest on the prior and other labels to 100%" in both[0].message
 
 
-def test_fully_labeled_groups_are_not_reported():
-    rows = lf.simulate(600, 100, rng=1)
-    label = np.where(rows.group == "B", rows.y_all, rows.y_true)
-    label[(rows.group == "B") & (rows.y_all == 1)] = 0
-    assert few_notes(label, rows, metrics=["tpr", "fpr"])[1] == []
-
-
 def test_the_worst_places_are_named():
     rows = lf.simulate(600, 40, rng=2)
     group = np.array([f"g{i % 6}" for i in range(600)])
-    options = {"chains": 4, "draws": 40, "warmup": 40, "metrics": ["tpr", "fpr"], "rng": 1}
-    result = lf.assess(rows.y_true, rows.y_score, sensitive_features=group, **options)
+    result = ask_quickly(rows, group=group, metrics=["tpr", "fpr"])
     note = next(note for note in result.warnings if note.code == "few_labels")
     assert note.message.startswith("few labels (worst 3 of ")
     assert note.message.count(" has ") == 3

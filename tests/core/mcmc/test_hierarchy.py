@@ -11,7 +11,7 @@ from cases import CASES, CURVE, PRIOR, random_sigma, random_surrogate
 
 import lightfair.core as lf
 from lightfair.core.data.logit import logit_of
-from lightfair.core.mcmc.convergence import diagnose, mcse_mean
+from lightfair.core.mcmc.convergence import mcse_mean
 from lightfair.core.mcmc.hierarchy import (
     draw,
     draw_effects,
@@ -142,8 +142,8 @@ def nothing_seen(nest):
 
 def test_no_labels_give_the_prior():
     nest = nesting(CURVE, PARTS)
-    chains = warm_up(nothing_seen(nest), nest, chains=8, warmup=40, rng=np.random.default_rng(1))
-    chains, kept = take_draws(chains, 500)
+    chains = warm_up(nothing_seen(nest), nest, chains=16, warmup=20, rng=np.random.default_rng(1))
+    chains, kept = take_draws(chains, 100)
     accepted = chains.accepted  # the surrogate is the posterior
     assert accepted.own.min() == accepted.all[:, 0].min() == 1.0
     scale = np.sqrt(PRIOR.location_sd**2 + PRIOR.spread_sd**2)
@@ -160,6 +160,7 @@ def test_no_labels_give_the_prior():
     assert abs(apart.mean() - 6.0 * third) < 5.0 * mcse_mean(apart)
 
 
+@pytest.mark.slow
 def test_against_importance_sampling():
     """Few labels, so that draws of the prior, weighted, are a posterior; written from scratch."""
     parts = (("a", "x"), ("a", "y"), ("b", "x"))
@@ -222,15 +223,17 @@ def crossed_rows(seed, rows=1200, labels=200, levels="XYZ"):
     return y, score, {"sex": sex, "race": race}
 
 
+SMALL = {"chains": 4, "draws": 20, "warmup": 40}
+
+
 def ask(rows, **options):
     y, score, features = rows
     return lf.assess(y, score, sensitive_features=features, rng=1, **options)
 
 
-def test_assess_converges_and_names_what_it_found():
+def test_assess_names_the_effects():
     rows = crossed_rows(1, labels=800)
-    result = ask(rows, hierarchical="nested", metrics=["tpr", "base_rate"], trust=False)
-    assert result.gate.ok
+    result = ask(rows, hierarchical="nested", metrics="tpr", trust=False, **SMALL)
     assert result.settings.hierarchical == result.to_dict()["settings"]["hierarchical"] == "nested"
     posterior = result.posterior
     chains, draws = posterior.phi.shape[:2]
@@ -238,45 +241,35 @@ def test_assess_converges_and_names_what_it_found():
     assert posterior.mu.shape == posterior.sigma.shape == (chains, draws, 3)
     assert posterior.omega is posterior.tau is None
     assert {k: v.shape[2:] for k, v in posterior.effects.items()} == {"sex": (2, 3), "race": (3, 3)}
-    assert {k: v.shape for k, v in posterior.effect_sd.items()} == {
-        "sex": (chains, draws, 3),
-        "race": (chains, draws, 3),
-    }
+    assert list(posterior.effect_sd) == ["sex", "race"]
     for sds in posterior.effect_sd.values():
-        assert (sds > 0.0).all()
+        assert sds.shape == (chains, draws, 3) and (sds > 0.0).all()
     between = posterior.effects["sex"][:, :, 1, 2] - posterior.effects["sex"][:, :, 0, 2]
     assert (between > 0.0).mean() > 0.8  # M above F, as simulated
-    plain = ask(rows, metrics="tpr", chains=4, draws=20, warmup=10)
+    plain = ask(rows, metrics="tpr", **SMALL)
     assert plain.posterior.effects is plain.posterior.effect_sd is None
 
 
 def test_a_small_cell_is_drawn_to_its_levels():
     """Two labels: what is known of it is what is known of F and of Y."""
-    y, score, features = crossed_rows(2, rows=2000, labels=2000)
+    y, score, features = crossed_rows(2, rows=1000, labels=1000)
     cell = np.flatnonzero((features["sex"] == "F") & (features["race"] == "Y"))
     y[cell[2:]] = np.nan
     y[cell[:2]] = [1.0, 1.0]  # against what is simulated
     c = {}
     for prior in (True, "nested"):
-        result = ask((y, score, features), hierarchical=prior, metrics="base_rate", trust=False)
+        options = {"hierarchical": prior, "metrics": "base_rate", "trust": False}
+        result = ask((y, score, features), **options, **{**SMALL, "draws": 60})
         at = result.groups.index("F, Y")
         c[prior] = result.posterior.phi[:, :, at, 2]
     assert c["nested"].mean() < c[True].mean() - 0.1  # F and Y are both below the mean
     assert c["nested"].std() < c[True].std()
 
 
-@pytest.mark.parametrize("family", ["llo", "temperature"])
-@pytest.mark.parametrize("trust", [True, False])
+@pytest.mark.parametrize("family, trust", [("llo", True), ("temperature", False)])
 def test_other_families(family, trust):
-    result = ask(
-        crossed_rows(3),
-        hierarchical="nested",
-        family=family,
-        trust=trust,
-        chains=4,
-        draws=20,
-        warmup=20,
-    )
+    options = {"hierarchical": "nested", "family": family, "trust": trust}
+    result = ask(crossed_rows(3, 600, 100), **options, chains=4, draws=10, warmup=10)
     phi, effects = result.posterior.phi, result.posterior.effects["race"]
     np.testing.assert_array_equal(phi[..., 0], phi[..., 1])
     np.testing.assert_array_equal(effects[..., 0], effects[..., 1])
@@ -296,18 +289,13 @@ def test_one_attribute_is_the_hierarchical_prior():
         assert nested.posterior.effects is None
 
 
-def test_same_seed_same_draws():
-    options = {"hierarchical": "nested", "chains": 3, "draws": 11, "warmup": 30}
-    one, two = (ask(crossed_rows(5), **options) for _ in range(2))
-    np.testing.assert_array_equal(one.posterior.psi, two.posterior.psi)
-    np.testing.assert_array_equal(one.theta["tpr"], two.theta["tpr"])
-
-
 def test_draws_go_on_where_they_stopped():
     nest = nesting(CURVE, PARTS)
     start = warm_up(nothing_seen(nest), nest, chains=2, warmup=20, rng=np.random.default_rng(6))
     calls = []
+    again = warm_up(nothing_seen(nest), nest, chains=2, warmup=20, rng=np.random.default_rng(6))
     now, first = take_draws(start, 11, progress=lambda *done: calls.append(done))
+    np.testing.assert_array_equal(first.psi, take_draws(again, 11)[1].psi)
     np.testing.assert_array_equal(now.state.psi, first.psi[:, :, -1])
     np.testing.assert_array_equal(first.mu, first.eta[..., 0, :])
     assert calls[-1] == (11, 11)
@@ -329,11 +317,9 @@ def test_two_data_sets_side_by_side():
         segments=2 * GROUPS,
         groups=GROUPS,
     )
-    chains = warm_up(seen, nest, chains=4, warmup=80, rng=np.random.default_rng(7))
-    kept = take_draws(chains, 200)[1]
+    chains = warm_up(seen, nest, chains=4, warmup=40, rng=np.random.default_rng(7))
+    kept = take_draws(chains, 30)[1]
     assert kept.psi[0, ..., 2].max() < 0.0 < kept.psi[1, ..., 2].min()
-    found = diagnose(np.moveaxis(kept.psi, 0, 2).reshape(4, 200, -1))
-    assert found.rhat.max() < 1.1
 
 
 def test_too_many_levels():

@@ -33,8 +33,6 @@ from lightfair.core.mcmc.sampler import (
 from lightfair.core.mcmc.surrogate import expand, log_importance, marginal
 from lightfair.core.model.curve import features
 from lightfair.core.model.likelihood import labeled_nodes, loglik
-from lightfair.core.model.regions import no_regions
-from lightfair.core.model.scales import Scales, curve_scales
 from lightfair.core.settings import Settings
 
 HALF = math.sqrt(2.0 / math.pi)  # mean of a half-normal in units of its scale
@@ -102,14 +100,19 @@ def both(monkeypatch, seen, seed, scales=CURVE):
     return result
 
 
+FIXED = TRUSTED._replace(own_of=np.where(TRUSTED.own_of == 3, 5, TRUSTED.own_of))
+
+
 @needs_numba
 @pytest.mark.parametrize(
-    "family, sets, groups, cap, count",
+    "family, sets, groups, cap, count, scales",
     [
-        ("beta", 3, 2, math.inf, 60),
-        ("llo", 1, 1, math.inf, 60),
-        ("temperature", 2, 3, 0.7, 60),
-        ("beta", 1, 1, 5.0, 4000),  # a product of 4,000 factors overflows unless it is split
+        ("beta", 3, 2, math.inf, 60, CURVE),
+        ("beta", 1, 2, math.inf, 60, FIXED),  # a fixed spread
+        ("llo", 1, 1, math.inf, 60, TRUSTED),
+        ("temperature", 2, 3, 0.7, 60, TRUSTED),
+        ("beta", 2, 3, math.inf, 3, TRUSTED),  # groups without labels
+        ("beta", 1, 1, 5.0, 4000, CURVE),  # a product of 4,000 factors overflows unless it is split
     ],
 )
 def test_forms_agree(monkeypatch, family, sets, groups, cap, count, scales):
@@ -123,36 +126,6 @@ def test_forms_agree(monkeypatch, family, sets, groups, cap, count, scales):
         np.testing.assert_allclose(x, y, rtol=1e-9)
 
 
-@needs_numba
-def test_forms_agree_where_groups_have_no_labels(monkeypatch, scales):
-    size = {"groups": 3, "sets": 2}
-    seen = build([1, 1, 4], [0.0, 0.6, 1.0], [1, 0, 0], clip=1e-9, scales=scales, **size)
-    (_, mine), (_, theirs) = both(monkeypatch, seen, 3, scales)
-    np.testing.assert_allclose(mine.psi, theirs.psi, rtol=1e-9, atol=1e-10)
-
-
-@needs_numba
-def test_forms_agree_where_a_spread_is_fixed(monkeypatch):
-    fixed = TRUSTED._replace(own_of=np.where(TRUSTED.own_of == 3, 5, TRUSTED.own_of))
-    seen = build(*rows(44, 2, 60), groups=2, scales=TRUSTED)
-    (_, mine), (_, theirs) = both(monkeypatch, seen, 4, fixed)
-    for x, y in zip(mine, theirs, strict=True):
-        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
-
-
-@needs_numba
-def test_compiled_proposals_equal_numpy(scales):
-    from lightfair.core.mcmc import compiled
-
-    seen = build(*rows(4, 4, 50), groups=2, sets=2, scales=scales)
-    noise = make_noise(np.random.default_rng(5), (2, 3), 4, 2, scales)
-    surrogate = expand(seen, scales)
-    plain = propose(noise, seen, surrogate, scales)
-    fast = compiled.propose(noise, seen, surrogate, scales)
-    np.testing.assert_allclose(plain.packed, fast.packed, rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(plain.weight, fast.weight, rtol=1e-9, atol=1e-9)
-
-
 def test_forced_form_is_checked(monkeypatch):
     monkeypatch.setenv("LIGHTFAIR_JIT", "yes")
     with pytest.raises(ValueError, match="LIGHTFAIR_JIT must be 0, 1 or unset; got 'yes'"):
@@ -161,16 +134,12 @@ def test_forced_form_is_checked(monkeypatch):
     monkeypatch.setenv("LIGHTFAIR_JIT", "1")
     with pytest.raises(ImportError, match="numba is not installed; install it or unset it"):
         compiles(0.0)
-
-
-def test_form_follows_the_work(monkeypatch):
+    monkeypatch.setenv("LIGHTFAIR_JIT", "0")
+    assert not compiles(1e6)
+    monkeypatch.undo()
     monkeypatch.delenv("LIGHTFAIR_JIT", raising=False)
     assert not compiles(0.01)
     assert compiles(1e6) == available()
-    monkeypatch.setitem(sys.modules, "numba", None)
-    assert not compiles(1e6)
-    monkeypatch.setenv("LIGHTFAIR_JIT", "0")
-    assert not compiles(1e6)
 
 
 # States and moves
@@ -263,12 +232,12 @@ def test_steps_adapt():
 def test_starts_are_overdispersed():
     """Chains without labels start with 1.5 times the standard deviations of the prior."""
     none = build([], [], [], groups=1)
-    start = warm_up(none, CURVE, chains=4000, warmup=0, rng=np.random.default_rng(72))
+    start = warm_up(none, CURVE, chains=2000, warmup=0, rng=np.random.default_rng(72))
     state = unpack(start.packed, 1, CURVE)
     ratio = state.mu[0].std(axis=0) / CURVE.location(CURVE.sd)
-    np.testing.assert_allclose(ratio, 1.5, rtol=0.05)
+    np.testing.assert_allclose(ratio, 1.5, rtol=0.07)
     far = (state.psi[0, :, 0] - state.mu[0]) / CURVE.spread(state.sigma[0])
-    np.testing.assert_allclose(far.std(axis=0), 1.5, rtol=0.05)
+    np.testing.assert_allclose(far.std(axis=0), 1.5, rtol=0.07)
 
 
 def test_same_seed_same_bits(scales):
@@ -280,75 +249,32 @@ def test_same_seed_same_bits(scales):
         assert (x != z).any()
 
 
-def test_shapes_and_last_state(scales):
+def test_draws_in_small_blocks(monkeypatch, scales):
+    """Draws adapt nothing, and every one of every block is there."""
+    monkeypatch.setattr(sampler, "BLOCK", 500)
     seen = build(*rows(17, 6, 40), groups=3, sets=2, scales=scales)
-    start = warm_up(seen, scales, chains=4, warmup=10, rng=np.random.default_rng(18))
-    now, draws = take_draws(start, 7)
+    calls = []
+    options = {"rng": np.random.default_rng(18), "progress": lambda *done: calls.append(done)}
+    start = warm_up(seen, scales, chains=4, warmup=10, **options)
+    assert calls[-1] == (10, 10) and calls == sorted(set(calls))
+    before = start.packed.copy()
+    now, draws = take_draws(start, 7, progress=options["progress"])
+    assert calls[-1] == (7, 7) and len(calls) > 6
+    for x, y in zip(start.step + start.surrogate, now.step + now.surrogate, strict=True):
+        np.testing.assert_array_equal(x, y)
+    np.testing.assert_array_equal(start.packed, before)
+    assert all(((rate >= 0) & (rate <= 1)).all() for rate in now.accepted)
+    assert (np.diff(draws.mu, axis=2) != 0).all()
     size, count = len(scales.own), len(scales.sd)
     assert [x.shape for x in draws] == [(2, 4, 7, 3, size), (2, 4, 7, size), (2, 4, 7, count)]
     np.testing.assert_array_equal(unpack(now.packed, 3, scales).psi, draws.psi[:, :, -1])
     assert (draws.sigma > 0).all()
 
 
-def test_draws_adapt_nothing():
-    seen = build(*rows(19, 2, 30), groups=2)
-    start = warm_up(seen, CURVE, chains=2, warmup=60, rng=np.random.default_rng(20))
-    before = start.packed.copy()
-    middle, _ = take_draws(start, 25)
-    end, _ = take_draws(middle, 25)
-    for later in (middle, end):
-        for x, y in zip(start.step + start.surrogate, later.step + later.surrogate, strict=True):
-            np.testing.assert_array_equal(x, y)
-    np.testing.assert_array_equal(start.packed, before)
-    assert all(((rate >= 0) & (rate <= 1)).all() for rate in end.accepted)
-
-
-def test_draws_in_small_blocks(monkeypatch):
-    # rates of acceptance are averaged over blocks, and every draw is there
-    monkeypatch.setattr(sampler, "BLOCK", 500)
-    seen = build(*rows(21, 2, 30), groups=2)
-    start = warm_up(seen, CURVE, chains=2, warmup=20, rng=np.random.default_rng(22))
-    seen_progress = []
-    now, draws = take_draws(start, 20, progress=lambda *done: seen_progress.append(done))
-    assert draws.psi.shape == (1, 2, 20, 2, 3)
-    assert len(seen_progress) > 5
-    assert seen_progress[-1] == (20, 20)
-    assert (np.diff(draws.mu[0], axis=1) != 0).all()
-    moved = (np.diff(draws.sigma[0, :, :, 0], axis=1) != 0).mean()
-    assert moved > 0.3
-    assert 0.2 < now.accepted.joint[0] <= 1.0
-
-
-def test_progress_of_warm_up():
-    seen = build(*rows(23, 1, 10), groups=1)
-    calls = []
-    warm_up(
-        seen,
-        CURVE,
-        chains=1,
-        warmup=25,
-        rng=np.random.default_rng(0),
-        progress=lambda *done: calls.append(done),
-    )
-    assert calls[-1] == (25, 25)
-    assert calls == sorted(set(calls))
-
-
-@pytest.mark.parametrize("warmup", [0, 1, 11])
-def test_short_warm_up_is_finite(warmup, scales):
-    seen = build(*rows(24, 2, 20), groups=2, scales=scales)
-    draws = sample(seen, 25, scales=scales, chains=1, warmup=warmup, draws=5)
-    assert all(np.isfinite(x).all() for x in draws)
-
-
 @pytest.mark.parametrize(
     "score, label",
     [
         ([0.1, 0.5, 0.9] * 20, [1] * 60),
-        ([0.1, 0.5, 0.9] * 20, [0] * 60),
-        ([0.2] * 30 + [0.8] * 30, [0] * 30 + [1] * 30),
-        ([0.2] * 30 + [0.8] * 30, [1] * 30 + [0] * 30),
-        ([0.0] * 30 + [1.0] * 30, [0] * 30 + [1] * 30),
         ([0.0] * 30 + [1.0] * 30, [1] * 30 + [0] * 30),
         ([0.5] * 60, [0, 1] * 30),
         ([1.0] * 600, [0, 1] * 300),
@@ -357,7 +283,7 @@ def test_short_warm_up_is_finite(warmup, scales):
 def test_extreme_labels_give_finite_draws(score, label, scales):
     group = np.arange(len(score)) % 2
     seen = build(group, score, label, groups=2, clip=1e-9, scales=scales)
-    draws = sample(seen, 26, scales=scales, chains=2, warmup=60, draws=60)
+    draws = sample(seen, 26, scales=scales, chains=2, warmup=11, draws=60)
     assert all(np.isfinite(x).all() for x in draws)
     assert (draws.sigma > 0).all()
     assert (draws.psi.std(axis=(1, 2)) > 0).all()
@@ -367,7 +293,7 @@ def test_extreme_labels_give_finite_draws(score, label, scales):
 
 
 def test_no_labels_give_the_prior(scales):
-    draws = sample(build([], [], [], groups=2, scales=scales), 27, scales=scales, draws=600)
+    draws = sample(build([], [], [], groups=2, scales=scales), 27, scales=scales, draws=300)
     mu, sigma, psi = draws.mu[0], draws.sigma[0], draws.psi[0]
     # squared scales: their means under the prior, that of sigma^2 is sd^2
     spread, location = (np.square(x) for x in naive.sds(scales.sd, scales))
@@ -395,36 +321,6 @@ def test_parameter_without_feature_follows_its_prior(family, free):
     assert_close(moments(draws.psi[0, ..., 1, free]), np.array([0.0, wanted]))
 
 
-def test_swapping_classes_swaps_a_and_b_and_negates_c(family="beta", other=(1, 0, 2)):
-    group, score, label = rows(30, 2, 80)
-    ours = sample(build(group, score, label, groups=2, family=family), 31)
-    theirs = sample(build(group, 1 - score, 1 - label, groups=2, family=family), 32)
-    other, sign = list(other), np.array([1.0, 1.0, -1.0])
-    assert_close(moments(ours.psi[0]), moments(sign * theirs.psi[0][..., other]))
-    assert_close(moments(ours.mu[0]), moments(sign * theirs.mu[0][..., other]))
-    assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0][..., other]))
-
-
-def test_relabeling_groups_permutes_them():
-    group, score, label = rows(33, 3, 80)
-    order = np.array([2, 0, 1])
-    ours = sample(build(group, score, label, groups=3), 34)
-    theirs = sample(build(order[group], score, label, groups=3), 35)
-    assert_close(moments(ours.psi[0]), moments(theirs.psi[0][..., order, :]))
-    assert_close(moments(ours.sigma[0]), moments(theirs.sigma[0]))
-
-
-def test_batch_equals_each_data_set_alone(scales=CURVE):
-    first, second = rows(36, 2, 40), rows(37, 2, 90)
-    joined = [np.concatenate(pair) for pair in zip(first, second, strict=True)]
-    joined[0][40:] += 2
-    batch = sample(build(*joined, groups=2, sets=2, scales=scales), 38, scales=scales)
-    for r, alone in enumerate([first, second]):
-        draws = sample(build(*alone, groups=2, scales=scales), 39 + r, scales=scales)
-        assert_close(moments(batch.psi[r]), moments(draws.psi[0]))
-        assert_close(moments(batch.mu[r]), moments(draws.mu[0]))
-
-
 def smeared(x, location_sd, spread_sd, power=0):
     """E[sigma^power N(x; 0, location_sd^2 + sigma^2)] over the half-normal sigma."""
     nodes, weights = np.polynomial.legendre.leggauss(60)
@@ -435,8 +331,8 @@ def smeared(x, location_sd, spread_sd, power=0):
     return kernel @ (weights * sigma**power) / weights.sum()
 
 
-@pytest.mark.parametrize("score, label", [([0.9], [0]), ([0.99, 0.2, 0.7], [1, 0, 0])])
-def test_temperature_of_one_group_equals_quadrature(score, label):
+def test_temperature_of_one_group_equals_quadrature():
+    score, label = [0.99, 0.2, 0.7], [1, 0, 0]
     odds = logit_of(score, 0.01)
     sign = 2.0 * np.array(label) - 1.0
     x = np.linspace(-4.0, 4.0, 2001)
@@ -445,70 +341,28 @@ def test_temperature_of_one_group_equals_quadrature(score, label):
     density = height * smeared(x, *scales)
     mean, square = (density @ (x**k) / density.sum() for k in (1, 2))
     sigma = height @ smeared(x, *scales, power=1) / density.sum()
-    draws = sample(
-        build([0] * len(score), score, label, groups=1, family="temperature"), 41, draws=600
-    )
+    draws = sample(build([0] * 3, score, label, groups=1, family="temperature"), 41, draws=400)
     assert_close(moments(draws.psi[0, :, :, 0, 0]), np.array([mean, square]))
     assert_close(draws.sigma[0, ..., 0], sigma)
 
 
-@pytest.mark.parametrize("score, label", [([0.9], [0]), ([0.05, 0.2, 0.4, 0.97], [1, 0, 1, 0])])
-def test_beta_of_one_group_equals_quadrature(score, label):
+def test_beta_of_one_group_equals_quadrature():
+    score, label = [0.05, 0.2, 0.4, 0.97], [1, 0, 1, 0]
     nodes = features(logit_of(score, 0.01), "beta")
-    grids = [np.linspace(-6.0 * s, 6.0 * s, 81) for s in PRIOR.location_sd]
+    grids = [np.linspace(-6.0 * s, 6.0 * s, 61) for s in PRIOR.location_sd]
     a, b, c = np.meshgrid(*grids, indexing="ij", sparse=True)
-    density = np.ones((81, 81, 81))
+    density = np.ones((61, 61, 61))
     for j, (part, grid) in enumerate(zip((a, b, c), grids, strict=True)):
         prior = smeared(grid, PRIOR.location_sd[j], PRIOR.spread_sd[j])
         density = density * prior.reshape(part.shape)
     for up, down, y in zip(nodes.up, nodes.down, label, strict=True):
         density *= np.exp(log_expit((2 * y - 1) * (c + np.exp(a) * up + np.exp(b) * down)))
-    draws = sample(build([0] * len(score), score, label, groups=1), 42, draws=600)
+    draws = sample(build([0] * len(score), score, label, groups=1), 42, draws=400)
     parts = np.stack(np.broadcast_arrays(a, b, c))
     wanted = [[(density * p**k).sum() / density.sum() for k in (1, 2)] for p in parts]
     assert_close(moments(draws.psi[0, :, :, 0]), np.array(wanted))
     cross = (density * parts[0] * parts[2]).sum() / density.sum()
     assert_close(draws.psi[0, :, :, 0, 0] * draws.psi[0, :, :, 0, 2], cross)
-
-
-def test_larger_prior_gives_larger_spread():
-    none = build([], [], [], groups=1)
-    draws = sample(none, 43, scales=curve_scales(PRIOR.scaled(3.0)))
-    assert_close(draws.sigma[0], 3.0 * HALF * PRIOR.spread_sd)
-
-
-def test_one_group_with_a_jump_equals_quadrature():
-    """log a, the jump w and omega: w ~ N(0, (1.4^2 + 0.7^2) omega^2), no shift."""
-    score, label = [0.2, 0.3, 0.8, 0.7], [1, 1, 1, 0]
-    both = TRUSTED._asdict()
-    scales = Scales(both.pop("sd"), **{name: values[:4] for name, values in both.items()})
-    jump = no_regions()._replace(
-        loadings=np.array([[-0.5], [0.5]]), on_curve=np.ones(2), base=np.zeros(2)
-    )
-    odds = logit_of(score, 0.0)
-    region = (odds > 0.0).astype(np.int64)
-    nodes = features(odds, "temperature")
-    size = {"segments": 1, "groups": 1, "region": region, "regions": jump}
-    seen = labeled_nodes(np.zeros(4, np.int64), nodes, np.array(label, float), np.ones(4), **size)
-    x = np.linspace(-3.0, 3.0, 121)  # log a
-    z = np.linspace(-6.0, 6.0, 121) * math.hypot(1.4, 0.7)  # w / omega
-    omega, weight = np.polynomial.legendre.leggauss(40)
-    omega, weight = 1.35 * (omega + 1.0), weight * np.exp(-0.5 * (3.0 * (omega + 1.0)) ** 2)
-    w = z[:, None] * omega
-    density = smeared(x, PRIOR.mu_a_sd, PRIOR.sigma_a_sd)[:, None, None] * weight
-    density = density * np.exp(-0.5 * (z / math.hypot(1.4, 0.7)) ** 2)[:, None]
-    for at, place_of, y in zip(odds, region, label, strict=True):
-        total = np.exp(x)[:, None, None] * at + (place_of - 0.5) * w
-        density *= np.exp(log_expit((2 * y - 1) * total))
-    density /= density.sum()
-    draws = sample(seen, 45, scales=scales, draws=800)
-    wanted = [(density.sum(axis=(1, 2)) * x**k).sum() for k in (1, 2)]
-    assert_close(moments(draws.psi[0, :, :, 0, 0]), np.array(wanted))
-    assert_close(
-        moments(draws.psi[0, :, :, 0, 3]), np.array([(density * w**k).sum() for k in (1, 2)])
-    )
-    wanted = [(density.sum(axis=(0, 1)) * omega**k).sum() for k in (1, 2)]
-    assert_close(moments(draws.sigma[0, ..., 3]), np.array(wanted))
 
 
 # Number of chains

@@ -89,50 +89,10 @@ def test_runs_are_of_one_segment_and_region():
         assert seen == sorted(set(seen))  # a region is one run
 
 
-def test_deviations_of_nought_are_the_curve():
-    rows = simulate(3, 2, 2, 60)
-    rows = rows[rows[:, 2] < 0.85]  # a mass is off the curve
-    psi = np.random.default_rng(4).normal(size=(2, 3, 2, 6))
-    psi[..., 3:] = 0.0
-    got = loglik(psi, build(rows, 2, scales=TRUSTED))
-    np.testing.assert_allclose(got, loglik(psi[..., :3], build(rows, 2)), rtol=1e-12)
-
-
-def test_the_curve_leaves_a_mass_alone():
-    rows = simulate(5, 1, 1, 80) * [1, 1, 0, 1, 1] + [0, 0, 0.9, 0, 0]
-    psi = np.random.default_rng(6).normal(size=(1, 2, 1, 6))
-    psi[:, 1, :, -1] = psi[:, 0, :, -1]
-    one, two = loglik(psi, build(rows, 1, scales=TRUSTED))[0, :, 0]
-    assert one == two
-
-
 def test_no_labels_at_all():
     empty = build([], 3)
     assert len(empty.start) == 4
     np.testing.assert_array_equal(loglik(np.ones((1, 5, 3, 3)), empty), np.zeros((1, 5, 3)))
-
-
-def test_empty_segment_is_zero_and_leaves_its_neighbours():
-    rows = [(0, 0, 0.3, 1, 1), (0, 2, 0.6, 0, 1)]
-    got = loglik(np.zeros((1, 1, 3, 3)), build(rows, 3))
-    np.testing.assert_allclose(got, [[[math.log(0.3), 0.0, math.log(0.4)]]], rtol=1e-12)
-
-
-def test_order_of_rows_is_free():
-    rows = simulate(3, 2, 3, 50)
-    phi = np.random.default_rng(4).normal(size=(2, 4, 3, 3))
-    shuffled = np.random.default_rng(5).permutation(rows)
-    got = loglik(phi, build(shuffled, 3))
-    np.testing.assert_allclose(got, loglik(phi, build(rows, 3)), rtol=1e-12)
-
-
-def test_rows_twice_equal_weight_two():
-    rows = simulate(6, 2, 2, 40)
-    heavy = rows * [1, 1, 1, 1, 2]
-    phi = np.random.default_rng(7).normal(size=(2, 3, 2, 3))
-    twice = loglik(phi, build(np.concatenate([rows, rows]), 2))
-    np.testing.assert_allclose(twice, loglik(phi, build(heavy, 2)), rtol=1e-12)
-    np.testing.assert_allclose(twice, 2.0 * loglik(phi, build(rows, 2)), rtol=1e-12)
 
 
 def test_one_node_holds_both_labels():
@@ -142,15 +102,6 @@ def test_one_node_holds_both_labels():
     where = np.array([0])
     together = labeled_nodes(where, odds, np.array([3.0]), np.array([5.0]), segments=1, groups=1)
     np.testing.assert_allclose(loglik(phi, together), loglik(phi, apart), rtol=1e-12)
-
-
-def test_batch_equals_each_data_set_alone():
-    rows = simulate(9, 3, 2, 60)
-    phi = np.random.default_rng(10).normal(size=(3, 5, 2, 3))
-    batch = loglik(phi, build(rows, 2))
-    for r in range(3):
-        alone = rows[rows[:, 0] == r] * [0, 1, 1, 1, 1]
-        np.testing.assert_allclose(batch[r], loglik(phi[r : r + 1], build(alone, 2))[0], 1e-12)
 
 
 def test_segments_are_sorted_and_none_is_empty():

@@ -6,15 +6,14 @@ import math
 
 import numpy as np
 import pytest
+from asking import ask, ask_quickly
 from cases import PRIOR
 
 import lightfair.core as lf
 from lightfair.core.data.logit import logit_of
 from lightfair.core.data.nodes import CELL_WIDTH, UNLABELED
 from lightfair.core.mcmc.convergence import mcse_mean
-from lightfair.core.mcmc.jit import available
 from lightfair.core.mcmc.sampler import take_draws, warm_up
-from lightfair.core.metrics.definitions import as_metric
 from lightfair.core.metrics.imputation import TARGETS, confusion_counts
 from lightfair.core.model import regions as module
 from lightfair.core.model.curve import FAMILIES, Prior
@@ -29,8 +28,6 @@ from lightfair.core.model.regions import (
     worth,
 )
 from lightfair.core.model.scales import Scales, curve_scales
-
-QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
 
 
 def build(score, label=None, group=None, clip=0.01, **options):
@@ -72,6 +69,14 @@ def test_three_regions_of_a_class_have_as_many_rows():
     np.testing.assert_array_equal(where.base, np.zeros(6))
 
 
+def test_edges_depend_on_scores_only():
+    score, rng = smooth(3, 3000), np.random.default_rng(3)
+    label, group = rng.choice([0, 1, -1], 3000), rng.choice(["a", "b", "c"], 3000)
+    weight = np.linspace(0.0, 9.0, 3000)
+    one, two = regions(build(score)), regions(build(score, label, group, sample_weight=weight))
+    np.testing.assert_allclose(np.concatenate(one.edges), np.concatenate(two.edges), atol=1e-12)
+
+
 def test_no_cell_is_cut():
     score = smooth(1)
     table = build(score)
@@ -104,28 +109,16 @@ def test_regions_of_two_halves_are_those_of_the_whole():
     assert (one.masses, one.first, one.names) == (two.masses, two.first, two.names)
 
 
-def test_regions_are_of_all_groups_and_labels_together():
-    score = smooth(3, 3000)
-    rng = np.random.default_rng(3)
-    label, group = rng.choice([0, 1, -1], 3000), rng.choice(["a", "b", "c"], 3000)
-    one, two = regions(build(score)), regions(build(score, label, group))
-    for mine, yours in zip(one.edges, two.edges, strict=True):
-        np.testing.assert_allclose(mine, yours, atol=1e-12)
-
-
-@pytest.mark.parametrize("levels, wanted", [(1, 1), (3, 3)])
+@pytest.mark.parametrize(
+    "levels, wanted", [([0.1], 1), ([0.1, 0.2, 0.41], 3), ([0.1, 0.22, 0.4], 3)]
+)
 def test_few_distinct_scores_give_fewer_regions(levels, wanted):
-    score = np.repeat([*[0.1, 0.2, 0.41][:levels], 0.9], [*[30, 31, 39][:levels], 90])
+    score = np.repeat([*levels, 0.9], 40)
     where = regions(build(score))
     assert where.first == (0, wanted, wanted + 1)
     assert where.names == ("jump",) + ("bend",) * (wanted - 1)
     # every score is in one region
     assert (counted(where, score) > 0).all()
-
-
-@pytest.mark.parametrize("scores", [(0.1, 0.2, 0.3), (0.1, 0.22, 0.4)])
-def test_three_equal_shares_of_distinct_scores_are_three_regions(scores):
-    assert regions(build(np.repeat([*scores, 0.9], 40))).first == (0, 3, 4)
 
 
 @pytest.mark.parametrize("high", [False, True])
@@ -181,20 +174,6 @@ def test_rows_of_a_mass_do_not_move_the_edges():
         np.testing.assert_array_equal(mine, yours)
 
 
-def test_without_clipping_there_is_no_mass():
-    where = regions(build([1e-9] * 50 + [0.3, 0.7] * 20, clip=0.0))
-    assert where.masses == ()
-    assert (counted(where, [1e-9, 0.3, 0.7], clip=0.0) >= 0).all()
-
-
-def test_weights_of_rows_do_not_move_the_edges():
-    score = smooth(7, 2000)
-    heavy = regions(build(score, sample_weight=np.linspace(0.0, 9.0, 2000)))
-    np.testing.assert_array_equal(
-        np.concatenate(regions(build(score)).edges), np.concatenate(heavy.edges)
-    )
-
-
 def test_loadings_are_contrasts():
     score = np.concatenate([smooth(8, 3000), np.zeros(400), np.ones(400)])
     where = regions(build(score))
@@ -221,12 +200,6 @@ def test_region_of_a_node():
     np.testing.assert_array_equal(where.of(stratum, logit), [0, 1, 1, 2, 3, 3, 4, 5, 6, 7])
     one = where._replace(masses=((1, 1),))
     np.testing.assert_array_equal(one.of(stratum[-3:], logit[-3:]), [0, 2, 5])
-
-
-def test_no_regions_is_one_region():
-    where = no_regions()
-    assert where.loadings.shape == (1, 0) and where.names == ()
-    assert not where.of(np.arange(6), np.linspace(-50.0, 50.0, 6)).any()
 
 
 # the prior
@@ -291,26 +264,13 @@ def test_a_mass_of_both_predictions_is_two():
     assert len(set(where.of(np.array([2, 5]), lowest))) == 2
 
 
-def test_a_mass_at_a_loose_bound_is_not_held_to_be_sure():
-    """Without labels the rate of a mass is that of its bound, not 3 or 97 %."""
-    rng = np.random.default_rng(3)
-    result = lf.assess(
-        np.full(600, np.nan),
-        rng.uniform(0.0, 1.0, 600),
-        sensitive_features=np.resize(["a", "b"], 600),
-        metrics="accuracy",
-        clip=0.49,
-        rng=1,
-        chains=4,
-        draws=100,
-    )
-    assert abs(result.metric("accuracy", "a").mean - 0.5) < 0.1
-
-
 def test_check_trust():
     assert check_trust(False) is None and check_trust(None) is None
     assert check_trust(True) == check_trust(np.True_) == Trust()
     assert check_trust(Trust(omega_sd=1)) == Trust(omega_sd=1.0)
+    got = Trust(omega_sd=np.float32(0.5), tau_sd=np.int64(1), mass_sd=3).to_dict()
+    assert got == {"omega_sd": 0.5, "tau_sd": 1.0, "mass_sd": 3.0}
+    assert all(type(value) is float for value in got.values())
     for wrong in (1, 0.3, "yes", [True]):
         with pytest.raises(ValueError, match="trust must be True, False or a Trust; got"):
             check_trust(wrong)
@@ -323,42 +283,7 @@ def test_trust_rejects(name, value):
         Trust(**{name: value})
 
 
-def test_trust_is_plain_numbers():
-    got = Trust(omega_sd=np.float32(0.5), tau_sd=np.int64(1), mass_sd=3)
-    assert got.to_dict() == {"omega_sd": 0.5, "tau_sd": 1.0, "mass_sd": 3.0}
-    assert all(type(value) is float for value in got.to_dict().values())
-
-
 # the two ends
-
-
-def ask(rows, **options):
-    return lf.assess(
-        rows.y_true, rows.y_score, sensitive_features=rows.group, **{**QUICK, **options}
-    )
-
-
-def assert_close(x, y, errors=4.0):
-    """Means of draws (chain, draw, ...) within Monte Carlo error."""
-    error = np.hypot(mcse_mean(x), mcse_mean(y))
-    distance = np.abs(x.mean(axis=(0, 1)) - y.mean(axis=(0, 1))) / error
-    assert (distance < errors).all(), distance
-
-
-def test_full_trust_is_the_calibration():
-    rows = lf.simulate(2000, 60, rng=8)
-    metrics = ["accuracy", "tpr", "fpr"]
-    options = {"metrics": metrics, "draws": 300, "warmup": 150, "target": "expected"}
-    full = ask(rows, trust=Trust(omega_sd=1e-6, tau_sd=1e-6), **options)
-    plain = ask(rows, trust=False, rng=2, **{**options})
-    assert full.posterior.regions.names == ("jump", "bend", "bend", "bend", "bend")
-    assert (np.abs(full.posterior.deviations) < 1e-4).all()
-    assert_close(full.posterior.phi, plain.posterior.phi)
-    assert_close(full.posterior.sigma, plain.posterior.sigma)
-    for name in metrics:
-        one, two = full.draws(name), plain.draws(name)
-        assert_close(one, two)
-        assert_close((one - one.mean()) ** 2, (two - two.mean()) ** 2)
 
 
 SIX = np.array([0.1, 0.2, 0.41, 0.6, 0.755, 0.903])  # a region each
@@ -395,8 +320,8 @@ def untrusting():
         np.where(tied, len(scales.sd), scales.common_of),
     )
     seen = labeled_data([table], family="beta", regions=where)
-    chains = warm_up(seen, held, chains=4, warmup=300, rng=np.random.default_rng(9))
-    return take_draws(chains, 1500)[1].psi[0], table, where, seen
+    chains = warm_up(seen, held, chains=16, warmup=80, rng=np.random.default_rng(9))
+    return take_draws(chains, 150)[1].psi[0], table, where, seen
 
 
 def test_without_trust_in_the_curve_rates_are_betas(untrusting):
@@ -427,107 +352,98 @@ def test_without_trust_in_the_curve_counts_are_post_stratified(untrusting):
     wanted = (HITS + REST * share).reshape(2, 2, 3).sum(-1)
     variance = (REST * REST * share * (1 - share) / (HITS + MISSES + 1)).reshape(2, 2, 3).sum(-1)
     assert (np.abs(got.mean(axis=(0, 1)) - wanted) < 4.0 * mcse_mean(got) + 0.003 * wanted).all()
-    np.testing.assert_allclose(got.std(axis=(0, 1)), np.sqrt(variance), rtol=0.06)
+    np.testing.assert_allclose(got.std(axis=(0, 1)), np.sqrt(variance), rtol=0.08)
+
+
+def omega_of(bent):
+    """Mean omega of 500 labels of two groups, right or bent in one region."""
+    rng = np.random.default_rng(11)
+    score = rng.choice(SIX, 1500)
+    rate = np.where(score == 0.6, 0.1, score) if bent else score
+    label = np.where(np.arange(1500) < 500, rng.random(1500) < rate, -1)
+    table = build(score, label, rng.choice(["A", "B"], 1500))
+    where = regions(table)
+    seen = labeled_data([table], family="beta", regions=where)
+    scales = trusted_scales(PRIOR, Trust(), where)
+    chains = warm_up(seen, scales, chains=16, warmup=60, rng=np.random.default_rng(12))
+    return take_draws(chains, 40)[1].sigma[..., -2].mean()
 
 
 def test_misfit_is_learned():
     """Where the labels contradict the curve omega is large, where they follow it small."""
-    table = six_scores()
-    rng = np.random.default_rng(11)
-    score = rng.choice(SIX, 3000)
-    right = rng.random(3000) < score
-    label = np.where(np.arange(3000) < 1000, right, -1)
-    bent = np.where(label < 0, -1, rng.random(3000) < np.where(score == 0.6, 0.1, score))
-    group = rng.choice(["A", "B"], 3000)
-    assert table.groups == ("A", "B")
-    options = {"chains": 4, "draws": 100, "warmup": 100, "metrics": "accuracy", "rng": 1}
-    fits, bends = (
-        lf.assess(y, score, sensitive_features=group, **options).posterior.omega.mean()
-        for y in (label, bent)
-    )
-    assert fits < 0.5 * bends
+    assert omega_of(bent=False) < 0.5 * omega_of(bent=True)
 
 
 # assess with trust
 
 
+@pytest.mark.slow
+def test_full_trust_is_the_calibration():
+    rows = lf.simulate(2000, 60, rng=8)
+    options = {"metrics": ["accuracy", "tpr"], "draws": 300, "warmup": 150, "target": "expected"}
+    full, plain = (
+        ask(rows, trust=trust, rng=seed, **options)
+        for seed, trust in ((1, Trust(omega_sd=1e-6, tau_sd=1e-6)), (2, False))
+    )
+    assert (np.abs(full.posterior.deviations) < 1e-4).all()
+    pairs = [(getattr(r.posterior, name) for r in (full, plain)) for name in ("phi", "sigma")]
+    pairs += [(r.draws(name) for r in (full, plain)) for name in options["metrics"]]
+    for one, two in pairs:
+        for power in (1, 2):
+            x, y = one**power, two**power
+            error = np.hypot(mcse_mean(x), mcse_mean(y))
+            assert (np.abs(x.mean(axis=(0, 1)) - y.mean(axis=(0, 1))) < 4.0 * error).all()
+
+
 def test_shapes_of_the_posterior(rows):
-    result = ask(rows, trust=Trust(omega_sd=0.2))
+    result = ask_quickly(rows, trust=Trust(omega_sd=0.2))
     assert result.to_dict()["settings"]["trust"] == Trust(omega_sd=0.2).to_dict()
     posterior = result.posterior
     taken = posterior.phi.shape[1]
-    columns = len(posterior.regions.names)
-    assert posterior.deviations.shape == (4, taken, 2, columns)
+    assert posterior.deviations.shape == (4, taken, 2, len(posterior.regions.names))
     assert posterior.omega.shape == posterior.tau.shape == (4, taken)
     assert posterior.sigma.shape == posterior.mu.shape == (4, taken, 3)
     np.testing.assert_array_equal(posterior.psi[..., :3], posterior.phi)
     np.testing.assert_array_equal(posterior.psi[..., 3:], posterior.deviations)
-    off = ask(rows, trust=False)
+    apart = ask_quickly(rows, hierarchical=False).posterior
+    taken = apart.phi.shape[1]
+    assert apart.omega.shape == apart.tau.shape == (4, taken, 2)
+    assert apart.sigma.shape == (4, taken, 2, 3)
+    off = ask_quickly(rows, trust=False)
     assert off.to_dict()["settings"]["trust"] is None
-    plain = off.posterior
-    assert plain.deviations.shape[2:] == (2, 0)
-    assert plain.omega is None and plain.tau is None
+    assert off.posterior.deviations.shape[2:] == (2, 0)
+    assert off.posterior.omega is off.posterior.tau is None
 
 
-@pytest.mark.skipif(not available(), reason="numba is absent")
-@pytest.mark.parametrize("options", [{}, {"hierarchical": False, "log_odds_cap": 0.8}])
-def test_compiled_and_plain_agree(rows, monkeypatch, options):
-    score = np.where(np.arange(400) % 9 == 0, 0.0, rows.y_score)
-    results = []
-    for form in ("0", "1"):
-        monkeypatch.setenv("LIGHTFAIR_JIT", form)
-        results.append(ask(rows._replace(y_score=score), warmup=20, **options))
-    one, two = (result.posterior.psi[:, :5] for result in results)
-    assert "mass" in results[0].posterior.regions.names
-    np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-8)
-    for name in ("accuracy", "tpr"):
-        one, two = (result.draws(name)[:, :5] for result in results)
-        np.testing.assert_allclose(one, two, rtol=1e-6, atol=0.02)  # rows of a sample are whole
-
-
-@pytest.mark.parametrize("family, target", [*zip(FAMILIES, TARGETS, strict=True)])
-def test_families_and_targets(rows, family, target):
-    result = ask(rows, family=family, target=target, metrics=lf.METRICS)
-    for name in lf.METRICS:
-        low, high = as_metric(name).bounds
-        assert ((result.draws(name) >= low) & (result.draws(name) <= high)).all()
-    assert (result.posterior.deviations.std(axis=(0, 1)) > 0.0).all()
-
-
-def test_groups_that_share_nothing_have_an_omega_each(rows):
-    posterior = ask(rows, hierarchical=False).posterior
-    taken = posterior.phi.shape[1]
-    assert posterior.omega.shape == posterior.tau.shape == (4, taken, 2)
-    assert posterior.sigma.shape == (4, taken, 2, 3)
-    assert np.corrcoef(posterior.omega.reshape(-1, 2).T)[0, 1] < 0.5
-
-
-CASES = {
-    "no labels": lambda rows: rows._replace(y_true=np.full(400, np.nan)),
-    "one group": lambda rows: rows._replace(group=np.full(400, "all")),
-    "equal scores": lambda rows: rows._replace(y_score=np.full(400, 0.3)),
-    "scores of 0 and 1": lambda rows: rows._replace(y_score=np.rint(rows.y_score)),
-    "scores of 0": lambda rows: rows._replace(y_score=np.zeros(400)),
-    "one side": lambda rows: rows._replace(y_score=0.4 * rows.y_score),
-    "a mass": lambda rows: rows._replace(y_score=np.maximum(rows.y_score - 0.2, 0.0)),
+NOBODY = np.full(400, np.nan)
+SITUATIONS = {
+    "no labels": lambda rows: {"y_true": NOBODY},
+    "one group": lambda rows: {"group": np.full(400, "all")},
+    "equal scores": lambda rows: {"y_score": np.full(400, 0.3)},
+    "scores of 0 and 1": lambda rows: {"y_score": np.rint(rows.y_score)},
+    "one side": lambda rows: {"y_score": 0.4 * rows.y_score},
+    "a mass": lambda rows: {"y_score": np.maximum(rows.y_score - 0.2, 0.0)},
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", SITUATIONS)
 def test_situations(rows, case):
-    shared = case not in ("no labels", "a mass")
-    result = ask(CASES[case](rows), hierarchical=shared, metrics=["accuracy", "base_rate"])
+    """Every family and target, with any hierarchy."""
+    at = list(SITUATIONS).index(case) % 3
+    options = {"family": FAMILIES[at], "target": TARGETS[at], "hierarchical": at < 2}
+    result = ask_quickly(rows, **SITUATIONS[case](rows), metrics=["accuracy", "auc"], **options)
     posterior = result.posterior
     assert np.isfinite(posterior.psi).all() and (posterior.omega > 0.0).all()
-    estimate = result.metric("base_rate", result.groups[0])
-    assert 0.0 < estimate.mean < 1.0
+    assert (posterior.deviations.std(axis=(0, 1)) > 0.0).all()
+    assert ((result.draws("accuracy") >= 0.0) & (result.draws("accuracy") <= 1.0)).all()
+    assert 0.0 < result.metric("accuracy", result.groups[0]).mean < 1.0
+    if case == "no labels":  # omega and tau follow their priors
+        for draws, sd in ((posterior.omega, Trust().omega_sd), (posterior.tau, Trust().tau_sd)):
+            wanted = sd * math.sqrt(2.0 / math.pi)
+            assert abs(draws.mean() - wanted) < 4.0 * mcse_mean(draws)
 
 
-def test_no_labels_leave_omega_and_tau_to_their_priors(rows):
-    result = ask(CASES["no labels"](rows), draws=300, warmup=100, metrics="accuracy")
-    for draws, scale in (
-        (result.posterior.omega, Trust().omega_sd),
-        (result.posterior.tau, Trust().tau_sd),
-    ):
-        wanted = scale * math.sqrt(2.0 / math.pi)
-        assert abs(draws.mean() - wanted) < 4.0 * mcse_mean(draws)
+def test_a_mass_at_a_loose_bound_is_not_held_to_be_sure(rows):
+    """Without labels the rate of a mass is that of its bound, not 3 or 97 %."""
+    result = ask_quickly(rows, y_true=NOBODY, metrics="accuracy", clip=0.49)
+    assert abs(result.metric("accuracy", "A").mean - 0.5) < 0.1
