@@ -184,12 +184,6 @@ def test_the_seed_decides():
     assert (one.expected_high != other.expected_high).any()
 
 
-def test_a_cap_bounds_the_rates():
-    table = build(labeled(500))
-    check = misfit_check(posterior(table), table, 1, cap=0.2)
-    assert check.expected.max() <= 1.0 / (1.0 + math.exp(-0.2)) + 1e-12
-
-
 # situations
 
 
@@ -380,14 +374,6 @@ def worths(*labels):
 def test_the_worth_of_the_curve_rounded(labels, words):
     sentence = worth_sentence(*[worths(*labels)] * 2, STANDARD)
     assert sentence == f"in each region of the scores the curve is worth {words}"
-
-
-def test_labels_are_less_informative_about_rare_positives():
-    omega = worths(130, 130)
-    assert "about 360 labels" in worth_sentence(omega, omega, STANDARD, 0.1)
-    assert worth_sentence(omega, omega, STANDARD, 0.1) == worth_sentence(
-        omega, omega, STANDARD, 0.9
-    )
 
 
 def test_the_typical_rate_has_the_variance_of_labeled_rows():

@@ -13,7 +13,6 @@ from lightfair.core.diagnostics.warnings import (
     coarse_interval,
     data_warnings,
     disagreements,
-    few_labels,
     result_warnings,
 )
 from lightfair.core.mcmc.convergence import Gate
@@ -40,6 +39,18 @@ def labeled(seed, count=60, levels=None):
     return rng.integers(0, 2, count), score
 
 
+@pytest.mark.parametrize(
+    "label, group, codes",
+    [
+        ([1, 1, 0, 0], [*"ABAB"], []),
+        ([None] * 4, [*"ABAB"], ["no_labels"]),
+        ([1, 0, 1, 0], [*"AAAA"], ["one_group"]),
+    ],
+)
+def test_codes(label, group, codes):
+    assert data_codes(label, [0.9, 0.7, 0.2, 0.4], group) == codes
+
+
 @pytest.mark.parametrize("clipped, warned", [(5, False), (6, True)])
 def test_clipped_share_above_5_percent(clipped, warned):
     score = [0.001] * clipped + [0.5] * (100 - clipped)
@@ -62,14 +73,6 @@ def test_advice_is_what_can_be_done():
     )
     (note,) = data_warnings(lf.score_table(build(label, score, ["A", "A", "B", "B", "B"])))
     assert note.message.endswith("(2 of them); label more of its rows")
-
-
-def test_without_any_label_no_group_is_named():
-    assert data_codes([None] * 4, [0.8, 0.3, 0.4, 0.6]) == ["no_labels"]
-
-
-def test_one_group():
-    assert data_codes([1, 0], [0.8, 0.3], ["A", "A"]) == ["one_group"]
 
 
 def test_reversed_scores():
@@ -254,24 +257,6 @@ def test_every_built_in_metric_has_a_noun_for_its_rows():
     for name in lf.METRICS:
         metric = as_metric(name)
         assert metric.label_free or not denominators(metric) or metric.lack in ROWS, name
-
-
-def test_no_share_if_the_posterior_is_worth_fewer_labels_than_there_are():
-    """A uniform posterior is worth 0 labels, fewer than the one there is."""
-    table = lf.score_table(build([1, 0, -1, -1], [0.9, 0.7, 0.2, 0.4], ["A"] * 4))
-    draws = np.linspace(0.0, 1.0, 101).reshape(1, 101, 1)
-    (note,) = few_labels(
-        (as_metric("tpr"),),
-        {"tpr": draws},
-        table,
-        (1.0, 1.0),
-        np.zeros((1, 1, len(table.groups), 2, 2)),
-        "population",
-    )
-    assert note.message == (
-        "few labels: A has 1 labeled positive row, so its tpr rests on the prior and other labels; "
-        "label more there"
-    )
 
 
 def test_only_requested_metrics_are_reported():

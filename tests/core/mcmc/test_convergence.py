@@ -99,11 +99,6 @@ def test_autoregression_has_known_ess(rho):
     assert mcse_mean(x).mean() == pytest.approx(math.sqrt(1 / known), rel=0.05)
 
 
-def test_ess_is_capped():
-    x = autoregressive(np.random.default_rng(3), -0.95, (4, 500, 2))
-    np.testing.assert_allclose(ess_bulk_of(x), 2000 * math.log10(2000))
-
-
 def test_shifted_chain_and_drift():
     x = np.random.default_rng(4).standard_normal((4, 500, 1))
     x[3] += 1.0
@@ -111,13 +106,6 @@ def test_shifted_chain_and_drift():
     assert gelman_rubin(x) > 1.1
     drift = np.sort(x, axis=1)
     assert rhat_of(drift[:1]) > 1.5
-
-
-def test_scale_of_heavy_tails():
-    x = np.random.default_rng(5).standard_cauchy((4, 1000)) * [[1.0], [1.0], [1.0], [8.0]]
-    centre = np.random.default_rng(5).standard_cauchy((4, 1000))
-    assert rhat_of(x) > 1.1
-    assert rhat_of(centre) < 1.01
 
 
 @pytest.mark.parametrize("change", [np.exp, lambda x: 1e300 * x, lambda x: 7 - x])
@@ -186,30 +174,14 @@ def test_gate_says_what_failed():
         "tail ESS is below 400 for 3 of 3 quantities (smallest 37)"
     )
     assert gate(found, rhat_limit=1.5, ess_limit=5).ok
+    same = diagnose(np.full((4, 50, 2), 0.25))
+    reason = "every quantity is constant: R-hat and ESS are undefined"
+    assert (
+        gate(same) == gate(diagnose(np.zeros((4, 50, 0)))) == Gate(None, None, None, True, reason)
+    )
     assert gate(found._replace(rhat=np.array([1.0, 1.04, 1.0])), ess_limit=5).reason == (
         "R-hat is above 1.01 for 1 of 3 quantities (largest 1.04)"
     )
-
-
-def test_gate_ignores_what_is_constant():
-    x = chains(200)[:, :, :2]
-    x[:, :, 1] = 0.25
-    assert gate(diagnose(x), ess_limit=100).ok
-    assert gate(diagnose(x[:, :, 1:])) == Gate(
-        None, None, None, True, "every quantity is constant: R-hat and ESS are undefined"
-    )
-
-
-def test_no_quantities():
-    found = diagnose(np.zeros((4, 50, 0)))
-    assert found.rhat.shape == (0,)
-    assert gate(found).ok
-
-
-def test_one_chain():
-    found = diagnose(chains(200)[:1])
-    assert np.isfinite(found[:3]).all()
-    assert np.isnan(gelman_rubin(chains(200)[:1])).all()
 
 
 @pytest.mark.parametrize("draws", [0, 1, 2, 3])
@@ -223,10 +195,6 @@ def test_too_few_draws(draws):
         None, None, None, False, "fewer than 4 draws a chain: R-hat and ESS are undefined"
     )
     assert np.isnan(gelman_rubin(x)).all() == (draws < 2)
-
-
-def test_four_draws_are_enough():
-    assert np.isfinite(diagnose(chains(4))[:3]).all()
 
 
 @pytest.mark.parametrize("shape", [(), (5,), (0, 5, 2)])

@@ -29,7 +29,7 @@ from lightfair.core.model.likelihood import labeled_nodes, loglik, segment_log_o
 from lightfair.core.model.scales import Scales, curve_scales
 
 LABELS = 6  # labeled scores of each group
-REPLICATES = 2000
+REPLICATES = 3000
 SWEEPS = 3  # a wrong move shows after one sweep or two; an even number ends with second forms
 FALSE_ALARM = 1e-4  # of all statistics together
 
@@ -199,10 +199,13 @@ def numpy_form(monkeypatch):
 # right kernels; the surrogate of other labels is poor, and leaves more to moves 2 to 5
 
 
+QUICK = [("plain curve", {"sweeps": 4}), ("nested curve", {})]
+
+
 @pytest.mark.parametrize(
     "name, options",
     [
-        pytest.param(name, options, marks=slow if "away" in options or "trusted" in name else ())
+        pytest.param(name, options, marks=() if (name, options) in QUICK else slow)
         for name in ("plain curve", "nested curve", "plain trusted", "nested trusted")
         for options in ({}, {"sweeps": 4}, {"away": 2})
         if options or name != "plain curve"
@@ -245,7 +248,7 @@ def test_right_kernel_passes_elsewhere(case, groups, options):
     [
         ("plain curve", 1),
         ("plain curve", 2),
-        ("nested curve", 1),
+        pytest.param("nested curve", 1, marks=slow),
     ],
 )
 def test_rejects_labels_of_another_group_or_data_set(name, astray):
@@ -359,7 +362,7 @@ WRONG = [
         pytest.param(
             *case,
             id=f"{case[0].__name__.split('.')[-1]}.{case[1]}",
-            marks=slow if case[0] is nested_moves and case[1] != "quadratic" else (),
+            marks=slow if "sweeps" in case[3] or "away" in case[3] else (),
         )
         for case in WRONG
     ],

@@ -250,16 +250,17 @@ def test_assess_names_the_effects():
     assert plain.posterior.effects is plain.posterior.effect_sd is None
 
 
+@pytest.mark.slow
 def test_a_small_cell_is_drawn_to_its_levels():
     """Two labels: what is known of it is what is known of F and of Y."""
-    y, score, features = crossed_rows(2, rows=1000, labels=1000)
+    y, score, features = crossed_rows(2, rows=2000, labels=2000)
     cell = np.flatnonzero((features["sex"] == "F") & (features["race"] == "Y"))
     y[cell[2:]] = np.nan
     y[cell[:2]] = [1.0, 1.0]  # against what is simulated
     c = {}
     for prior in (True, "nested"):
         options = {"hierarchical": prior, "metrics": "base_rate", "trust": False}
-        result = ask((y, score, features), **options, **{**SMALL, "draws": 60})
+        result = ask((y, score, features), **options)
         at = result.groups.index("F, Y")
         c[prior] = result.posterior.phi[:, :, at, 2]
     assert c["nested"].mean() < c[True].mean() - 0.1  # F and Y are both below the mean

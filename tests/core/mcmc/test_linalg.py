@@ -38,18 +38,6 @@ def test_elimination_is_a_cholesky_factor(size, wide, batch):
     np.testing.assert_allclose(solved.T, wanted, rtol=1e-8, atol=1e-9)
 
 
-def test_only_the_upper_half_is_read():
-    matrix, right = systems(3, 4, 2, 5)
-    one = first(np.concatenate([matrix, right], axis=2))
-    other = one.copy()
-    for i in range(4):
-        other[i, :i] = np.nan
-    eliminate(one)
-    eliminate(other)
-    for i in range(4):
-        np.testing.assert_array_equal(one[i, i:], other[i, i:])
-
-
 def test_gram_and_diagonal():
     rng = np.random.default_rng(4)
     left, right = rng.normal(size=(3, 2, 6)), rng.normal(size=(3, 5, 6))

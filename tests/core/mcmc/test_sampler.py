@@ -19,12 +19,11 @@ from lightfair.core.data.logit import logit_of
 from lightfair.core.mcmc import sampler
 from lightfair.core.mcmc.convergence import mcse_mean
 from lightfair.core.mcmc.jit import available, compiles
-from lightfair.core.mcmc.moves import make_noise, pack, propose, sweep, unpack
+from lightfair.core.mcmc.moves import make_noise, pack, propose, unpack
 from lightfair.core.mcmc.sampler import (
     DRAWS,
     FEW,
     MANY,
-    numpy_seconds,
     take_draws,
     usual,
     usual_warmup,
@@ -145,14 +144,6 @@ def test_forced_form_is_checked(monkeypatch):
 # States and moves
 
 
-def test_pack_undoes_unpack(scales):
-    size, count = len(scales.own), len(scales.sd)
-    packed = np.random.default_rng(7).normal(size=(2, 3, 4 * size + count + 4))
-    state = unpack(packed, 3, scales)
-    assert [part.shape[2:] for part in state] == [(3, size), (size,), (count,), (3,), ()]
-    np.testing.assert_array_equal(pack(state), packed)
-
-
 def test_proposals_carry_their_weight(scales):
     score, label = [0.3, 0.6, 0.9], [1, 0, 1]
     seen = build([0, 1, 1], score, label, groups=2, clip=0.0, scales=scales)
@@ -178,40 +169,6 @@ def test_proposals_carry_their_weight(scales):
         wanted[k] = naive.log_posterior([[first], others], psi, mu, sigma, scales) - proposal
     got = made.weight[0] - made.weight[0, 0, 0]
     np.testing.assert_allclose(got, wanted - wanted[0, 0], rtol=0, atol=1e-8)
-
-
-def one_sweep(seed, scales):
-    seen = build(*rows(9, 4, 40), groups=2, sets=2, scales=scales)
-    start = warm_up(seen, scales, chains=3, warmup=20, rng=np.random.default_rng(seed))
-    noise = make_noise(np.random.default_rng(10), (2, 3), 1, 2, scales)
-    noise = noise._replace(walk=0.3 * noise.walk)
-    made = propose(noise, seen, start.surrogate, scales)
-    return start, (start.packed, made, noise, seen, start.surrogate, scales, start.step)
-
-
-def test_sweep_is_a_function(scales):
-    start, arguments = one_sweep(11, scales)
-    before = start.packed.copy()
-    first, counts = sweep(*arguments)
-    second, again = sweep(*arguments)
-    np.testing.assert_array_equal(first, second)
-    np.testing.assert_array_equal(start.packed, before)
-    for x, y in zip(counts, again, strict=True):
-        np.testing.assert_array_equal(x, y)
-    assert (first != before).any()
-
-
-@pytest.mark.parametrize("form", ["0", pytest.param("1", marks=needs_numba)])
-def test_states_keep_their_own_books(monkeypatch, form, scales):
-    monkeypatch.setenv("LIGHTFAIR_JIT", form)
-    seen = build(*rows(12, 6, 60), groups=3, sets=2, scales=scales)
-    start = warm_up(seen, scales, chains=3, warmup=50, rng=np.random.default_rng(13))
-    now = take_draws(start, 30)[0]
-    state = unpack(now.packed, 3, scales)
-    np.testing.assert_allclose(state.loglik, loglik(state.psi, seen), rtol=1e-9)
-    value = marginal(state.sigma, now.surrogate, scales).value
-    wanted = log_importance(state.sigma, value, now.surrogate, scales)
-    np.testing.assert_allclose(state.importance, wanted, rtol=1e-9, atol=1e-9)
 
 
 # Runs
@@ -267,8 +224,14 @@ def test_draws_in_small_blocks(monkeypatch, scales):
     assert (np.diff(draws.mu, axis=2) != 0).all()
     size, count = len(scales.own), len(scales.sd)
     assert [x.shape for x in draws] == [(2, 4, 7, 3, size), (2, 4, 7, size), (2, 4, 7, count)]
-    np.testing.assert_array_equal(unpack(now.packed, 3, scales).psi, draws.psi[:, :, -1])
+    state = unpack(now.packed, 3, scales)
+    np.testing.assert_array_equal(pack(state), now.packed)
+    np.testing.assert_array_equal(state.psi, draws.psi[:, :, -1])
     assert (draws.sigma > 0).all()
+    np.testing.assert_allclose(state.loglik, loglik(state.psi, seen), rtol=1e-9)
+    value = marginal(state.sigma, now.surrogate, scales).value
+    wanted = log_importance(state.sigma, value, now.surrogate, scales)
+    np.testing.assert_allclose(state.importance, wanted, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -312,13 +275,6 @@ def test_no_labels_give_the_prior(scales):
     assert_close(moments(far), np.broadcast_to([0.0, 1.0], (2, len(zero), 2)))
     assert_close(far[..., 0, :] * far[..., 1, :], zero)
     assert_close(far[..., 0, :] * middle, zero)
-
-
-@pytest.mark.parametrize("family, free", [("llo", 1), ("temperature", 2)])
-def test_parameter_without_feature_follows_its_prior(family, free):
-    draws = sample(build(*rows(28, 2, 60), groups=2, family=family), 29)
-    wanted = PRIOR.location_sd[free] ** 2 + PRIOR.spread_sd[free] ** 2
-    assert_close(moments(draws.psi[0, ..., 1, free]), np.array([0.0, wanted]))
 
 
 def smeared(x, location_sd, spread_sd, power=0):
@@ -375,13 +331,6 @@ def test_small_fits_get_many_short_chains():
         many = [usual(groups, 50 * groups, trust) == MANY for groups in range(1, 100)]
         assert many == sorted(many, reverse=True)
     assert usual_warmup(16) == MANY[1] and usual_warmup(15) == FEW[1]
-
-
-def test_work_costs():
-    base = numpy_seconds(1, 2, 100, 8, 4)
-    assert base > 0.0
-    for more in ((3, 2, 300, 8, 4), (1, 6, 100, 8, 4), (1, 2, 900, 8, 4), (1, 2, 100, 12, 4)):
-        assert numpy_seconds(*more) > base
 
 
 @pytest.mark.parametrize(
