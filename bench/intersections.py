@@ -41,7 +41,7 @@ from lightfair.core.data.binning import score_table  # noqa: E402
 from lightfair.core.data.logit import Floats  # noqa: E402
 from lightfair.core.data.rows import score_data  # noqa: E402
 from lightfair.core.data.table import ScoreTable  # noqa: E402
-from lightfair.core.mcmc.sampler import more_draws, start_chains  # noqa: E402
+from lightfair.core.mcmc.sampler import start_chains, take_draws  # noqa: E402
 from lightfair.core.metrics.definitions import successes_failures, theta  # noqa: E402
 from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
 from lightfair.core.metrics.labels_only import beta_binomial  # noqa: E402
@@ -169,7 +169,7 @@ def _fitted(tables: list[ScoreTable], settings: Settings, rng: np.random.Generat
         warmup=WARMUP,
         rng=rng.spawn(1)[0],
     )
-    _, block = more_draws(chains, DRAWS)
+    _, block = take_draws(chains, DRAWS)
     stream = rng.spawn(1)[0]
     counts = [
         confusion_counts(psi, table, target="sample", rng=stream, regions=where).drawn

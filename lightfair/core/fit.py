@@ -19,7 +19,7 @@ from .data.logit import Floats
 from .data.table import ScoreTable
 from .mcmc.convergence import Gate, diagnose, gate
 from .mcmc.posterior import Posterior
-from .mcmc.sampler import more_draws, start_chains
+from .mcmc.sampler import start_chains, take_draws
 from .metrics.definitions import Metric, free_of_labels, theta
 from .metrics.imputation import confusion, confusion_counts, impute_group, slot_theta
 from .model.curve import active, tie
@@ -97,7 +97,7 @@ def draw_posterior(
     checked: list[Floats] = []
     taken, missing = 0, draws
     while missing:
-        chains, block = more_draws(
+        chains, block = take_draws(
             chains, missing, progress=progress and partial(progress, "draws")
         )
         part = _named(block, chains, settings, where, table)

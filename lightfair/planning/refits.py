@@ -16,7 +16,7 @@ import numpy as np
 from ..core.data.logit import Floats, sigmoid
 from ..core.data.nodes import UNLABELED, Cells, Ints, Points, settled
 from ..core.data.table import ScoreTable
-from ..core.mcmc.sampler import more_draws, start_chains
+from ..core.mcmc.sampler import start_chains, take_draws
 from ..core.metrics.definitions import theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, tails
 from ..core.metrics.imputation import confusion_counts
@@ -164,7 +164,7 @@ def fit_tables(
     scales = trusted_scales(settings.prior, settings.trust, regions)
     parts = result.table.parts if settings.nested else None
     chains = start_chains(data, scales, parts, chains=CHAINS, warmup=WARMUP, rng=rng)
-    chains, block = more_draws(chains, DRAWS)
+    chains, block = take_draws(chains, DRAWS)
     psi = block.psi
     if settings.hierarchical is False:  # every group was a data set of one group
         shape = (len(tables), len(result.groups), CHAINS, DRAWS, -1)

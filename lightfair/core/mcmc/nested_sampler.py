@@ -15,7 +15,7 @@ from .hierarchy import Nesting, draw, expand_nested, marginal, translation_shape
 from .jit import compiles
 from .nested_moves import ROUNDS, Accepted, Candidates, Noise, State, Step, make_noise, propose
 from .nested_moves import sweep as one_sweep
-from .sampler import BLOCK, Progress, adapt_step, drawn, numpy_seconds, warmed
+from .sampler import BLOCK, numpy_seconds
 from .surrogate import Surrogate, refit, walk_shape
 
 
@@ -48,35 +48,72 @@ class NestedChains(NamedTuple):
     rng: np.random.Generator
     jit: bool
 
+    def block(self) -> int:
+        """Return a number of sweeps whose noise fits into `BLOCK` numbers; even, see `moves`."""
+        groups, rows = self.nest.design.shape
+        sets, count = self.state.value.shape
+        per_sweep = sets * count * ROUNDS * len(self.nest.scales.own) * 2 * (groups + rows)
+        return 2 * max(1, BLOCK // int(2 * per_sweep))
 
-def warm_up(
-    data: LabeledData,
-    nest: Nesting,
-    *,
-    chains: int,
-    warmup: int,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> NestedChains:
-    """Start chains and warm them up; arguments as in `sampler.warm_up`."""
-    now = _begin(data, nest, chains, rng)
-    return warmed(now, warmup, _run, _adapted, _refitted, progress)
+    def run(self, sweeps: int) -> tuple[NestedChains, State]:
+        """Run sweeps; return the chains and every state, (data set, chain, sweep, ...)."""
+        nest, surrogate, step = self.nest, self.surrogate, self.step
+        noise = make_noise(self.rng, self.state.value.shape, sweeps, nest)
+        shapes = step.psi[..., None, None] * walk_shape(surrogate, nest.scales)
+        walk = (shapes[:, None, None] @ noise.walk[..., None])[..., 0]
+        across = step.eta[..., None, None] * translation_shapes(surrogate, nest)
+        shift = (across[:, None, None] @ noise.translation[..., None])[..., 0]
+        shift[:, :, 1::2] = noise.translation[:, :, 1::2]  # a draw in every other sweep, not a walk
+        noise = noise._replace(walk=walk, translation=shift)
+        candidates = propose(noise, self.data, surrogate, nest)
+        state = self.state
+        kept: list[State] = []
+        total: list[Accepted] = []
+        for t in range(sweeps):
+            rounds = slice(t * ROUNDS, (t + 1) * ROUNDS)
+            part = Noise(*(x[:, :, rounds] for x in noise[:3]), *(x[:, :, t] for x in noise[3:]))
+            at_hand = Candidates(
+                State(*(x[:, :, rounds] for x in candidates.state)), candidates.weight[:, :, rounds]
+            )
+            state, counts = one_sweep(
+                state, at_hand, part, self.data, surrogate, nest, step, independent=t % 2 == 1
+            )
+            kept.append(state)
+            total.append(counts)
+        sums = Accepted(*(np.sum(values, axis=0) for values in zip(*total, strict=True)))
+        count = state.value.shape[1]
+        first, second = count * ((sweeps + 1) // 2), max(1, count * (sweeps // 2))
+        total_sweeps = count * sweeps
+        rates = Accepted(
+            sums.joint / (total_sweeps * ROUNDS),
+            sums.psi / total_sweeps,
+            sums.eta / first,
+            sums.sigma / first,
+            sums.all / second,
+            sums.own / total_sweeps,
+        )
+        states = State(*(np.stack(column, axis=2) for column in zip(*kept, strict=True)))
+        return self._replace(state=state, accepted=rates), states
+
+    def refitted(self, history: list[State]) -> NestedChains:
+        """Refit the surrogate to the latter half of the states visited so far."""
+        visited = _joined(history)
+        length = visited.value.shape[2]
+        recent = [
+            part[:, :, length // 2 :].reshape(len(part), -1, *part.shape[3:])
+            for part in (visited.psi, visited.sigma, visited.loglik)
+        ]
+        surrogate = refit(self.surrogate, *recent)
+        value = marginal(self.state.sigma, surrogate, self.nest).value
+        return self._replace(state=self.state._replace(value=value), surrogate=surrogate)
+
+    def draws(self, parts: list[State]) -> NestedDraws:
+        """Name the kept states of several runs."""
+        kept = _joined(parts)
+        return NestedDraws(kept.psi, kept.eta, kept.sigma)
 
 
-def take_draws(
-    chains: NestedChains, draws: int, *, progress: Progress | None = None
-) -> tuple[NestedChains, NestedDraws]:
-    """Continue for a number of draws; `chains` itself is not changed, except for its generator."""
-    groups, rows = chains.nest.design.shape
-    sets, count = chains.state.value.shape
-    per_sweep = sets * count * ROUNDS * len(chains.nest.scales.own) * 2 * (groups + rows)
-    size = 2 * max(1, BLOCK // (2 * per_sweep))  # moves alternate between two forms
-    chains, parts = drawn(chains, draws, size, _run, progress)
-    kept = _joined(parts)
-    return chains, NestedDraws(kept.psi, kept.eta, kept.sigma)
-
-
-def _begin(data: LabeledData, nest: Nesting, chains: int, rng: np.random.Generator) -> NestedChains:
+def begin(data: LabeledData, nest: Nesting, chains: int, rng: np.random.Generator) -> NestedChains:
     """Draw overdispersed starts: from the surrogate, with 1.5 times its standard deviations."""
     surrogate = expand_nested(data, nest)
     sets, groups, size = surrogate.linear.shape
@@ -91,67 +128,6 @@ def _begin(data: LabeledData, nest: Nesting, chains: int, rng: np.random.Generat
     nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, rows, count, 2, groups)))
     jit = compiles(numpy_seconds(sets, groups, len(data.base), size, chains))
     return NestedChains(state, data, nest, surrogate, step, nothing, rng, jit)
-
-
-def _adapted(chains: NestedChains) -> NestedChains:
-    """Adapt the step sizes to the acceptance rates."""
-    step, rate = chains.step, chains.accepted
-    rates, targets = (rate.psi, rate.eta, rate.sigma), (0.3, 0.3, 0.4)
-    return chains._replace(step=Step(*map(adapt_step, step, rates, targets)))
-
-
-def _refitted(chains: NestedChains, history: list[State]) -> NestedChains:
-    """Refit the surrogate to the latter half of the states visited so far."""
-    visited = _joined(history)
-    length = visited.value.shape[2]
-    recent = [
-        part[:, :, length // 2 :].reshape(len(part), -1, *part.shape[3:])
-        for part in (visited.psi, visited.sigma, visited.loglik)
-    ]
-    surrogate = refit(chains.surrogate, *recent)
-    value = marginal(chains.state.sigma, surrogate, chains.nest).value
-    return chains._replace(state=chains.state._replace(value=value), surrogate=surrogate)
-
-
-def _run(chains: NestedChains, sweeps: int) -> tuple[NestedChains, State]:
-    """Run sweeps; return the chains and every state, (data set, chain, sweep, ...)."""
-    nest, surrogate, step = chains.nest, chains.surrogate, chains.step
-    noise = make_noise(chains.rng, chains.state.value.shape, sweeps, nest)
-    shapes = step.psi[..., None, None] * walk_shape(surrogate, nest.scales)
-    walk = (shapes[:, None, None] @ noise.walk[..., None])[..., 0]
-    across = step.eta[..., None, None] * translation_shapes(surrogate, nest)
-    shift = (across[:, None, None] @ noise.translation[..., None])[..., 0]
-    shift[:, :, 1::2] = noise.translation[:, :, 1::2]  # a draw in every other sweep, not a walk
-    noise = noise._replace(walk=walk, translation=shift)
-    candidates = propose(noise, chains.data, surrogate, nest)
-    state = chains.state
-    kept: list[State] = []
-    total: list[Accepted] = []
-    for t in range(sweeps):
-        rounds = slice(t * ROUNDS, (t + 1) * ROUNDS)
-        part = Noise(*(x[:, :, rounds] for x in noise[:3]), *(x[:, :, t] for x in noise[3:]))
-        at_hand = Candidates(
-            State(*(x[:, :, rounds] for x in candidates.state)), candidates.weight[:, :, rounds]
-        )
-        state, counts = one_sweep(
-            state, at_hand, part, chains.data, surrogate, nest, step, independent=t % 2 == 1
-        )
-        kept.append(state)
-        total.append(counts)
-    sums = Accepted(*(np.sum(values, axis=0) for values in zip(*total, strict=True)))
-    count = state.value.shape[1]
-    first, second = count * ((sweeps + 1) // 2), max(1, count * (sweeps // 2))
-    total_sweeps = count * sweeps
-    rates = Accepted(
-        sums.joint / (total_sweeps * ROUNDS),
-        sums.psi / total_sweeps,
-        sums.eta / first,
-        sums.sigma / first,
-        sums.all / second,
-        sums.own / total_sweeps,
-    )
-    states = State(*(np.stack(column, axis=2) for column in zip(*kept, strict=True)))
-    return chains._replace(state=state, accepted=rates), states
 
 
 def _joined(parts: list[State]) -> State:

@@ -14,7 +14,7 @@ the size of the work alone, so the same seed gives the same draws everywhere.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..data.logit import Floats
 from ..model.likelihood import LabeledData, loglik
 from ..model.scales import Scales
 from . import moves
+from .hierarchy import Nesting, nesting
 from .jit import WORTHWHILE, compiles
 from .moves import ROUNDS, Accepted, State, Step, make_noise, pack, unpack
 from .surrogate import (
@@ -37,7 +38,7 @@ from .surrogate import (
 )
 
 if TYPE_CHECKING:
-    from .nested_sampler import NestedChains, NestedDraws
+    pass
 
 BLOCK = 1_000_000  # numbers in the largest array of noise or proposals made at once
 
@@ -53,15 +54,11 @@ TRUSTED = 5  # deviations of a curve, a typical number
 
 ADAPT_EVERY = 10  # sweeps of warm-up between adaptations of the step sizes
 
+TARGETS = (0.3, 0.3, 0.4)  # rates of acceptance: of psi, of mu with psi, of sigma
+
 REFITS = 4  # refits of the surrogate, spread evenly over the first 4/5 of warm-up
 
 Progress = Callable[[int, int], None]
-
-C = TypeVar("C")  # chains
-
-K = TypeVar("K")  # states after each of several sweeps
-
-Run = Callable[[C, int], tuple[C, K]]
 
 
 class Draws(NamedTuple):
@@ -84,84 +81,142 @@ class Chains(NamedTuple):
     rng: np.random.Generator
     jit: bool
 
+    def block(self) -> int:
+        """Return a number of sweeps whose noise fits into `BLOCK` numbers; even, see `moves`."""
+        sets, count, _ = self.packed.shape
+        per_round = len(self.scales.own) * (2 * self.data.groups + 3)
+        return 2 * max(1, BLOCK // int(2 * sets * count * ROUNDS * per_round))
 
-def start_chains(
-    data: LabeledData,
-    scales: Scales,
-    parts: Parts | None,
-    *,
-    chains: int,
-    warmup: int,
-    rng: np.random.Generator,
-    progress: Progress | None = None,
-) -> Chains | NestedChains:
+    def run(self, sweeps: int) -> tuple[Chains, Floats]:
+        """Run sweeps; return the chains and every state, (data set, chain, sweep, state)."""
+        sets, count, _ = self.packed.shape
+        groups, scales = self.data.groups, self.scales
+        size = len(scales.own)
+        noise = make_noise(self.rng, (sets, count), sweeps, groups, scales)
+        shape = self.step.psi[..., None, None] * walk_shape(self.surrogate, scales)
+        walk = noise.walk[..., : size * groups].reshape(sets, count, -1, groups, size)
+        walk = (shape[:, None, None] @ walk[..., None]).reshape(sets, count, -1, size * groups)
+        across = self.step.translation[..., None] * translation_shape(self.surrogate, scales)
+        shift = (across[:, None, None] @ noise.translation[..., None])[..., 0]
+        shift[:, :, 1::2] = noise.translation[:, :, 1::2]  # a draw in every other sweep, not a walk
+        walk = np.concatenate([walk, noise.walk[..., size * groups :]], axis=-1)
+        noise = noise._replace(walk=walk, translation=shift)
+        form: Any = moves
+        if self.jit:
+            from . import compiled as form
+        arguments = (self.data, self.surrogate, scales)
+        candidates = form.propose(noise, *arguments)
+        kept, counts = form.sweeps(self.packed, candidates, noise, *arguments, self.step)
+        total = count * sweeps
+        rates = Accepted(
+            counts.joint / (total * ROUNDS),
+            counts.psi / total,
+            *(number / (count * ((sweeps + 1) // 2)) for number in counts[2:]),
+        )
+        return self._replace(packed=kept[:, :, -1].copy(), accepted=rates), kept
+
+    def refitted(self, history: list[Floats]) -> Chains:
+        """Refit the surrogate to the latter half of the states visited so far."""
+        states = np.concatenate(history, axis=2)
+        sets, _, length, width = states.shape
+        recent = states[:, :, length // 2 :].reshape(sets, -1, width)
+        groups, scales = self.data.groups, self.scales
+        visited = unpack(recent, groups, scales)
+        surrogate = refit(self.surrogate, visited.psi, visited.sigma, visited.loglik)
+        packed = self.packed.copy()
+        now = unpack(packed, groups, scales)
+        value = marginal(now.sigma, surrogate, scales).value
+        now.importance[...] = log_importance(now.sigma, value, surrogate, scales)
+        return self._replace(packed=packed, surrogate=surrogate)
+
+    def draws(self, parts: list[Floats]) -> Draws:
+        """Name the kept states of several runs."""
+        state = unpack(np.concatenate(parts, axis=2), self.data.groups, self.scales)
+        return Draws(state.psi, state.mu, state.sigma)
+
+
+def start_chains(data: LabeledData, scales: Scales, parts: Parts | None, **options: Any) -> Any:
     """Start chains of the plain or the nested prior and warm them up.
 
     parts: for each group its level of each attribute, for the nested prior; None for the plain one.
     The rest as in `warm_up`.
     """
-    if parts is None:
-        return warm_up(data, scales, chains=chains, warmup=warmup, rng=rng, progress=progress)
-    from . import nested_sampler
-    from .hierarchy import nesting
-
-    return nested_sampler.warm_up(
-        data, nesting(scales, parts), chains=chains, warmup=warmup, rng=rng, progress=progress
-    )
-
-
-def more_draws(
-    chains: Chains | NestedChains, draws: int, *, progress: Progress | None = None
-) -> tuple[Chains | NestedChains, Draws | NestedDraws]:
-    """Continue for a number of draws, see `take_draws`."""
-    if isinstance(chains, Chains):
-        return take_draws(chains, draws, progress=progress)
-    from . import nested_sampler
-
-    return nested_sampler.take_draws(chains, draws, progress=progress)
+    return warm_up(data, scales if parts is None else nesting(scales, parts), **options)
 
 
 def warm_up(
     data: LabeledData,
-    scales: Scales,
+    prior: Scales | Nesting,
     *,
     chains: int,
     warmup: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> Chains:
+) -> Any:
     """Start chains and warm them up; only here do step sizes and the surrogate adapt.
 
     Parameters
     ----------
     data
         The labeled rows of one or more data sets.
-    scales
-        Of the prior, shared by all data sets.
+    prior
+        Of all data sets: the scales of the plain prior, or the nested one.
     chains, warmup
         Chains per data set, and sweeps of warm-up.
     rng
         Used by the chains from now on.
+
+    Returns
+    -------
+    Chains or NestedChains
     """
-    now = _begin(data, scales, chains, rng)
-    return warmed(now, warmup, _run, _adapted, _refitted, progress)
+    if isinstance(prior, Scales):
+        now: Any = _begin(data, prior, chains, rng)
+    else:
+        from .nested_sampler import begin
+
+        now = begin(data, prior, chains, rng)
+    return warmed(now, warmup, progress)
 
 
-def take_draws(
-    chains: Chains, draws: int, *, progress: Progress | None = None
-) -> tuple[Chains, Draws]:
+def warmed(chains: Any, warmup: int, progress: Progress | None = None) -> Any:
+    """Run the sweeps of warm-up."""
+    refits = {warmup * (i + 1) // (REFITS + 1) for i in range(REFITS)}
+    history: list[Any] = []
+    done = 0
+    for mark in sorted(refits | set(range(ADAPT_EVERY, warmup, ADAPT_EVERY)) | {warmup}):
+        if mark == done:
+            continue
+        chains, kept = chains.run(mark - done)
+        history.append(kept)
+        steps = map(adapt_step, chains.step, chains.accepted[1:4], TARGETS)
+        chains = chains._replace(step=type(chains.step)(*steps))
+        if mark in refits:
+            chains = chains.refitted(history)
+        done = mark
+        if progress is not None:
+            progress(done, warmup)
+    return chains
+
+
+def take_draws(chains: Any, draws: int, *, progress: Progress | None = None) -> tuple[Any, Any]:
     """Continue for a number of draws; return the chains after them, and the draws.
 
-    `chains` itself is not changed, except for its generator.
+    `chains` itself is not changed, except for its generator. `accepted` of the returned chains are
+    the rates over all draws.
     """
-    sets, count, _ = chains.packed.shape
-    groups = chains.data.groups
-    per_round = len(chains.scales.own) * (2 * groups + 3)
-    pairs = max(1, BLOCK // (2 * sets * count * ROUNDS * per_round))
-    # moves alternate between two forms
-    chains, parts = drawn(chains, draws, 2 * pairs, _run, progress)
-    state = unpack(np.concatenate(parts, axis=2), groups, chains.scales)
-    return chains, Draws(state.psi, state.mu, state.sigma)
+    parts: list[Any] = []
+    rates: list[list[Floats]] = []
+    size = chains.block()
+    for first in range(0, draws, size):
+        block = min(size, draws - first)
+        chains, kept = chains.run(block)
+        parts.append(kept)
+        rates.append([block / draws * rate for rate in chains.accepted])
+        if progress is not None:
+            progress(first + block, draws)
+    total = (np.asarray(sum(rate)) for rate in zip(*rates, strict=True))
+    return chains._replace(accepted=type(chains.accepted)(*total)), chains.draws(parts)
 
 
 def _begin(data: LabeledData, scales: Scales, chains: int, rng: np.random.Generator) -> Chains:
@@ -180,113 +235,6 @@ def _begin(data: LabeledData, scales: Scales, chains: int, rng: np.random.Genera
     nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, 1, count)))
     jit = compiles(numpy_seconds(sets, groups, len(data.base), size, chains))
     return Chains(packed, data, scales, surrogate, step, nothing, rng, jit)
-
-
-def _adapted(chains: Chains) -> Chains:
-    """Adapt the step sizes to the acceptance rates."""
-    step, rate = chains.step, chains.accepted
-    rates, targets = (rate.psi, rate.translation, rate.sigma), (0.3, 0.3, 0.4)
-    return chains._replace(step=Step(*map(adapt_step, step, rates, targets)))
-
-
-def _refitted(chains: Chains, history: list[Floats]) -> Chains:
-    """Refit the surrogate to the latter half of the states visited so far."""
-    states = np.concatenate(history, axis=2)
-    sets, _, length, width = states.shape
-    recent = states[:, :, length // 2 :].reshape(sets, -1, width)
-    groups, scales = chains.data.groups, chains.scales
-    visited = unpack(recent, groups, scales)
-    surrogate = refit(chains.surrogate, visited.psi, visited.sigma, visited.loglik)
-    packed = chains.packed.copy()
-    now = unpack(packed, groups, scales)
-    value = marginal(now.sigma, surrogate, scales).value
-    now.importance[...] = log_importance(now.sigma, value, surrogate, scales)
-    return chains._replace(packed=packed, surrogate=surrogate)
-
-
-def _run(chains: Chains, sweeps: int) -> tuple[Chains, Floats]:
-    """Run sweeps; return the chains and every state, (data set, chain, sweep, state)."""
-    sets, count, _ = chains.packed.shape
-    groups, scales = chains.data.groups, chains.scales
-    size = len(scales.own)
-    noise = make_noise(chains.rng, (sets, count), sweeps, groups, scales)
-    shape = chains.step.psi[..., None, None] * walk_shape(chains.surrogate, scales)
-    walk = noise.walk[..., : size * groups].reshape(sets, count, -1, groups, size)
-    walk = (shape[:, None, None] @ walk[..., None])[..., 0].reshape(sets, count, -1, size * groups)
-    across = chains.step.translation[..., None] * translation_shape(chains.surrogate, scales)
-    shift = (across[:, None, None] @ noise.translation[..., None])[..., 0]
-    shift[:, :, 1::2] = noise.translation[:, :, 1::2]  # a draw in every other sweep, not a walk
-    walk = np.concatenate([walk, noise.walk[..., size * groups :]], axis=-1)
-    noise = noise._replace(walk=walk, translation=shift)
-    form: Any = moves
-    if chains.jit:
-        from . import compiled as form
-    arguments = (chains.data, chains.surrogate, scales)
-    candidates = form.propose(noise, *arguments)
-    kept, counts = form.sweeps(chains.packed, candidates, noise, *arguments, chains.step)
-    total = count * sweeps
-    rates = Accepted(
-        counts.joint / (total * ROUNDS),
-        counts.psi / total,
-        *(number / (count * ((sweeps + 1) // 2)) for number in counts[2:]),
-    )
-    return chains._replace(packed=kept[:, :, -1].copy(), accepted=rates), kept
-
-
-def warmed(
-    chains: C,
-    warmup: int,
-    run: Run[C, K],
-    adapted: Callable[[C], C],
-    refitted: Callable[[C, list[K]], C],
-    progress: Progress | None,
-) -> C:
-    """Run the sweeps of warm-up.
-
-    Parameters
-    ----------
-    run
-        Runs a number of sweeps: the chains after them, and the states visited.
-    adapted
-        Adapts the step sizes to the acceptance rates.
-    refitted
-        Refits the surrogate to all states visited so far, a list of what `run` returned.
-    """
-    refits = {warmup * (i + 1) // (REFITS + 1) for i in range(REFITS)}
-    history: list[K] = []
-    done = 0
-    for mark in sorted(refits | set(range(ADAPT_EVERY, warmup, ADAPT_EVERY)) | {warmup}):
-        if mark == done:
-            continue
-        chains, kept = run(chains, mark - done)
-        history.append(kept)
-        chains = adapted(chains)
-        if mark in refits:
-            chains = refitted(chains, history)
-        done = mark
-        if progress is not None:
-            progress(done, warmup)
-    return chains
-
-
-def drawn(
-    chains: Any, draws: int, size: int, run: Run[Any, K], progress: Progress | None
-) -> tuple[Any, list[K]]:
-    """Run a number of sweeps in blocks of at most `size`; return the states of each block.
-
-    `accepted` of the returned chains are the rates over all sweeps.
-    """
-    parts: list[K] = []
-    rates: list[list[Floats]] = []
-    for first in range(0, draws, size):
-        block = min(size, draws - first)
-        chains, kept = run(chains, block)
-        parts.append(kept)
-        rates.append([block / draws * rate for rate in chains.accepted])
-        if progress is not None:
-            progress(first + block, draws)
-    total = (np.asarray(sum(rate)) for rate in zip(*rates, strict=True))
-    return chains._replace(accepted=type(chains.accepted)(*total)), parts
 
 
 def adapt_step(step: Floats, rate: Floats, target: float) -> Floats:

@@ -22,7 +22,7 @@ import pytest
 from cases import CASES, CURVE, DEVIATIONS, TRUSTED, place
 
 from lightfair.core.data.logit import logit_of
-from lightfair.core.mcmc import hierarchy, moves, nested_moves, nested_sampler, sampler, surrogate
+from lightfair.core.mcmc import hierarchy, moves, nested_moves, sampler, surrogate
 from lightfair.core.mcmc.jit import available
 from lightfair.core.model.curve import Prior, features
 from lightfair.core.model.likelihood import labeled_nodes, loglik, segment_log_odds
@@ -93,13 +93,11 @@ def plain_kernel(state, rows, fitted_to, scales, sweeps):
 
 
 def nested_kernel(state, rows, fitted_to, nest, sweeps):
-    chains = nested_sampler.warm_up(rows, nest, chains=1, warmup=0, rng=np.random.default_rng(7))
+    chains = sampler.warm_up(rows, nest, chains=1, warmup=0, rng=np.random.default_rng(7))
     gaussian = hierarchy.expand_nested(fitted_to, nest)
     value = hierarchy.marginal(state.sigma, gaussian, nest).value
     state = state._replace(loglik=loglik(state.psi, rows), value=value)
-    return nested_sampler.take_draws(chains._replace(state=state, surrogate=gaussian), sweeps)[
-        0
-    ].state
+    return sampler.take_draws(chains._replace(state=state, surrogate=gaussian), sweeps)[0].state
 
 
 def statistics(model, state, rows):

@@ -20,7 +20,7 @@ from lightfair.core.mcmc.hierarchy import (
     nesting,
     translation_shapes,
 )
-from lightfair.core.mcmc.nested_sampler import take_draws, warm_up
+from lightfair.core.mcmc.sampler import take_draws, warm_up
 from lightfair.core.model.curve import features
 from lightfair.core.model.likelihood import labeled_nodes
 
