@@ -57,28 +57,26 @@ def rows_of(columns):
     return list(zip(*(values for _, values in columns.values()), strict=True))
 
 
-def quoted(name):
-    return '"' + name.replace('"', '""') + '"'
+def quoted(name, mark='"'):
+    return mark + name.replace(mark, 2 * mark) + mark
 
 
-def created(name, columns, types):
-    """A CREATE TABLE of standard SQL."""
-    listed = ", ".join(f"{quoted(column)} {types[kind]}" for column, (kind, _) in columns.items())
-    return f"CREATE TABLE {quoted(name)} ({listed})"
+def schema(columns, types, mark='"'):
+    """Names and types of columns; `types` are those of KINDS."""
+    kinds = dict(zip(KINDS, types.split(", "), strict=True))
+    return ", ".join(f"{quoted(name, mark)} {kinds[kind]}" for name, (kind, _) in columns.items())
 
 
 @contextmanager
 def duckdb_engine():
-    duckdb = module("duckdb")
-    arrow = module("pyarrow")
-    types = ["VARCHAR", "DOUBLE", "FLOAT", "BIGINT", "BOOLEAN", "DECIMAL(9,8)", "DATE"]
-    types = dict(zip(KINDS, types, strict=True))
+    duckdb, arrow = module("duckdb"), module("pyarrow")
+    types = "VARCHAR, DOUBLE, FLOAT, BIGINT, BOOLEAN, DECIMAL(9,8), DATE"
     with duckdb.connect() as connection:
 
         def run(query, name, columns):
             made = arrow.table({f"c{j}": values for j, (_, values) in enumerate(columns.values())})
-            connection.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
-            connection.execute(created(name, columns, types))
+            listed = schema(columns, types)
+            connection.execute(f"CREATE OR REPLACE TABLE {quoted(name)} ({listed})")
             connection.register("given", made)
             connection.execute(f"INSERT INTO {quoted(name)} SELECT * FROM given")
             return fetched(connection.execute(query))
@@ -97,8 +95,7 @@ def spark_engine():
     pyspark = module("pyspark.sql")
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         absent("Spark needs java")
-    types = ["string", "double", "float", "bigint", "boolean", "decimal(9,8)", "date"]
-    types = dict(zip(KINDS, types, strict=True))
+    types = "string, double, float, bigint, boolean, decimal(9,8), date"
     builder = pyspark.SparkSession.builder.master("local[2]").appName("lightfair")
     settings = {
         "spark.ui.enabled": "false",
@@ -115,13 +112,9 @@ def spark_engine():
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
 
-    def ticked(name):
-        return "`" + name.replace("`", "``") + "`"
-
     def run(query, name, columns):
-        listed = (f"{ticked(column)} {types[kind]}" for column, (kind, _) in columns.items())
-        frame = session.createDataFrame(rows_of(columns), ", ".join(listed))
-        frame.createOrReplaceTempView(ticked(name))
+        frame = session.createDataFrame(rows_of(columns), schema(columns, types, "`"))
+        frame.createOrReplaceTempView(quoted(name, "`"))
         return session.sql(query).collect()
 
     try:
@@ -142,8 +135,7 @@ def postgres_engine():
     """A server of its own, in a temporary folder, that listens on a socket in that folder."""
     psycopg = module("psycopg")
     initdb, pg_ctl = postgres_binary("initdb"), postgres_binary("pg_ctl")
-    types = ["text", "double precision", "real", "bigint", "boolean", "numeric(9,8)", "date"]
-    types = dict(zip(KINDS, types, strict=True))
+    types = "text, double precision, real, bigint, boolean, numeric(9,8), date"
     folder = Path(tempfile.mkdtemp(prefix="lightfair"))
     other = {}
     if os.geteuid() == 0:  # the server refuses to run as root
@@ -178,7 +170,7 @@ def _postgres_run(connection, types):
     def run(query, name, columns):
         with connection.cursor() as cursor:
             cursor.execute(f"DROP TABLE IF EXISTS {quoted(name)}")
-            cursor.execute(created(name, columns, types))
+            cursor.execute(f"CREATE TABLE {quoted(name)} ({schema(columns, types)})")
             with cursor.copy(f"COPY {quoted(name)} FROM STDIN") as copy:
                 for row in rows_of(columns):
                     copy.write_row(row)
