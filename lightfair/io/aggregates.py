@@ -73,18 +73,16 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         count, kept = count[~missing], np.flatnonzero(~missing)
         columns = {name: [values[at] for at in kept] for name, values in columns.items()}
     weight, weight_sq = (_numbers(columns, name) for name in ("weight_sum", "weight_sq_sum"))
-    decided = terms.threshold is None
+    predicted, decided = columns["predicted"], terms.threshold is None
+    options = {name: getattr(terms, name) for name in ("positive_label", "unlabeled", "missing")}
+    # a decision as score is on the right side of any threshold
+    options |= {"y_pred": predicted} if decided else {"threshold": terms.threshold}
     data = score_data(
         columns["label"],
-        # any score that is on the right side of the threshold
-        np.zeros(len(count)) if decided else columns["predicted"],
+        np.zeros(len(count)) if decided else predicted,
         sensitive_features=dict(zip(terms.attributes, map(columns.get, levels), strict=True)),
-        y_pred=columns["predicted"] if decided else None,
-        threshold=0.5 if decided else terms.threshold,
         sample_weight=weight if terms.weighted else None,
-        positive_label=terms.positive_label,
-        unlabeled=terms.unlabeled,
-        missing=terms.missing,
+        **options,
     )
     for code, value in zip(data.group, [] if decided else columns["threshold"], strict=False):
         group, cut = data.groups[code], data.threshold
@@ -98,20 +96,18 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + label
     points, cells = _points_and_cells(columns, terms.clip, stratum, count, weight, weight_sq)
     points, cells = nodes.settled(len(data.groups), terms.clip, points, cells)
-    clipped, ties = (
-        int(_numbers(columns, name, 0, count, whole=True).sum()) for name in ("clipped", "ties")
-    )
+    clipped, ties = (_numbers(columns, name, 0, count, whole=True) for name in ("clipped", "ties"))
     return ScoreTable(
         data.groups,
         terms.clip,
-        clipped,
+        int(clipped.sum()),
         points,
         cells,
-        attributes=data.attributes,
-        parts=data.parts,
-        threshold=data.threshold,
-        weighted=bool(terms.weighted),
-        counts=Counts(dropped, missing_rows - dropped, ties, data.counts.merged_levels),
+        data.attributes,
+        data.parts,
+        data.threshold,
+        bool(terms.weighted),
+        Counts(dropped, missing_rows - dropped, int(ties.sum()), data.counts.merged_levels),
     )
 
 

@@ -123,7 +123,7 @@ def pieces(
             sizes = [len(c) if hasattr(c, "__len__") else 1 for c in chosen.values()]
             if any(sizes):
                 yield Piece(rows, "", chosen)
-                rows += sizes[0]
+                rows += max(sizes)
 
 
 def columns_in(path: Any) -> str:
@@ -134,7 +134,7 @@ def columns_in(path: Any) -> str:
         with _opened(path) as (file, kind, where):
             if kind == "table":
                 return ""
-            header, *_ = (_csv_rows if kind == "CSV" else _arrow_batches)(file, kind, where, [], 1)
+            header, _ = (_csv if kind == "CSV" else _arrow)(file, kind, where, {}, 1)
             return f"; {_list_columns(header)}"
     except (OSError, ValueError, ImportError):
         return ""
@@ -151,9 +151,9 @@ def _is_chunk(value: Any) -> bool:
 def _chosen(where: str, chunk: Any, names: Mapping[str, str]) -> dict[str, Any]:
     """The requested columns of a frame or mapping."""
     pairs = frame_columns(chunk)
-    columns = {str(k): v for k, v in chunk.items()} if pairs is None else dict(pairs)
-    _check_names(where, list(columns) if pairs is None else [name for name, _ in pairs], names)
-    return {name: columns[name] for name in names}
+    pairs = [(str(k), v) for k, v in chunk.items()] if pairs is None else pairs
+    _check_names(where, [name for name, _ in pairs], names)
+    return {name: dict(pairs)[name] for name in names}
 
 
 def _list_columns(names: Sequence[str]) -> str:
@@ -188,13 +188,9 @@ def _read(source: Any, columns: Columns | None, chunk_rows: int, tables: bool) -
                 f"y_score and sensitive_features{columns_in(source)}"
             )
         names, first = columns.names, 0
-        read = _csv_rows if kind == "CSV" else _arrow_batches
-        header, comma, rows = read(file, kind, where, list(names), chunk_rows)
+        read = _csv if kind == "CSV" else _arrow
+        header, chunks = read(file, kind, where, names, chunk_rows)
         _check_names(where, header, names)
-        if kind == "CSV":
-            chunks = _csv_chunks(columns, header, rows, comma, chunk_rows)
-        else:
-            chunks = (_chosen(where, batch, names) for batch in rows)
         for chunk in chunks:
             yield Piece(first, where, chunk)
             first += len(chunk[columns.y_score])
@@ -253,56 +249,57 @@ def _problem(error: Exception, kind: str) -> str | None:
     return None
 
 
-def _csv_rows(
-    file: Any, kind: str, where: str, names: list[str], chunk_rows: int
-) -> tuple[list[str], bool, Iterator[list[str]]]:
-    """The header of a CSV file, whether it may have decimal commas, and its other rows."""
+def _csv(
+    file: Any, kind: str, where: str, names: Mapping[str, str], chunk_rows: int
+) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """The header of a CSV file, trimmed, and the requested columns of its rows in chunks."""
     first = next((line for line in file if line.strip()), "")
     if not first:
         raise ValueError(f"{where} is empty; it must have a header line and rows")
 
-    def split(mark: str, lines: Iterable[str], strict: bool = False) -> tuple[Any, list[str]]:
-        reader = csv.reader(lines, delimiter=mark, skipinitialspace=True, strict=strict)
-        return reader, [name.strip() for name in next(reader)]
-
     def match(mark: str) -> tuple[bool, int]:
-        header = split(mark, [first])[1]
-        return set(names) <= set(header), len(header)
+        header = next(csv.reader([first], delimiter=mark, skipinitialspace=True))
+        return set(names) <= {*map(str.strip, header)}, len(header)
 
     mark = max(SEPARATORS, key=match)
-    reader, header = split(mark, chain([first], file), strict=True)
+    reader = csv.reader(chain([first], file), delimiter=mark, skipinitialspace=True, strict=True)
+    header = [name.strip() for name in next(reader)]
+    rows = _csv_rows(reader, len(header), where)
+    return header, _csv_chunks(rows, header, names, mark != ",", chunk_rows)
 
-    def rows() -> Iterator[list[str]]:
-        try:
-            for cells in reader:
-                if len(cells) == len(header):
-                    yield cells
-                elif len(cells) > 1 or any(map(str.strip, cells)):  # other lines are blank
-                    raise ValueError(
-                        f"{where} must have as many cells in each line as in its header, "
-                        f"{len(header)}; got {len(cells)} in line {reader.line_num}"
-                    )
-        except csv.Error as error:
-            raise csv.Error(f"{error} in line {reader.line_num}") from error
 
-    return header, mark != ",", rows()
+def _csv_rows(reader: Any, width: int, where: str) -> Iterator[list[str]]:
+    """Cells of each row; blank lines are skipped."""
+    try:
+        for cells in reader:
+            if len(cells) == width:
+                yield cells
+            elif len(cells) > 1 or any(map(str.strip, cells)):
+                raise ValueError(
+                    f"{where} must have as many cells in each line as in its header, {width}; got "
+                    f"{len(cells)} in line {reader.line_num}"
+                )
+    except csv.Error as error:
+        raise csv.Error(f"{error} in line {reader.line_num}") from error
 
 
 def _csv_chunks(
-    columns: Columns, header: list[str], rows: Iterator[list[str]], comma: bool, chunk_rows: int
+    rows: Iterator[list[str]],
+    header: list[str],
+    names: Mapping[str, str],
+    comma: bool,
+    chunk_rows: int,
 ) -> Iterator[dict[str, Any]]:
-    """The requested columns of rows, chunk by chunk: numbers, or trimmed text."""
-    names, first = columns.names, 0
-    pick = itemgetter(*map(header.index, names))
+    """Columns of numbers, or of trimmed text; `comma` permits decimal commas."""
+    first, pick = 0, itemgetter(*map(header.index, names))
     while chunk := [pick(cells) for cells in islice(rows, chunk_rows)]:
         result: dict[str, Any] = {}
         for (name, argument), column in zip(names.items(), zip(*chunk, strict=True), strict=True):
-            text = [*map(str.strip, column)]
+            result[name] = text = [*map(str.strip, column)]
             if argument == "y_true":
                 result[name] = ["" if t.lower() in UNLABELED else t for t in text]
-            elif argument == "sensitive_features":
-                result[name] = text
-            else:  # weights have no decimal comma: 1,000 may be 1 or 1000
+            elif argument != "sensitive_features":
+                # weights have no decimal comma: 1,000 may be 1 or 1000
                 decimal = comma and argument != "sample_weight"
                 result[name] = _numbers(f"{argument}: column {name}", text, first, decimal)
         first += len(chunk)
@@ -332,10 +329,10 @@ def _numbers(where: str, column: Sequence[str], first: int, comma: bool) -> Floa
     return values
 
 
-def _arrow_batches(
-    file: Any, kind: str, where: str, names: list[str], chunk_rows: int
-) -> tuple[list[str], bool, Iterator[Any]]:
-    """Column names and record batches of a Parquet or Arrow file; no decimal commas."""
+def _arrow(
+    file: Any, kind: str, where: str, names: Mapping[str, str], chunk_rows: int
+) -> tuple[list[str], Iterator[dict[str, Any]]]:
+    """The header of a Parquet or Arrow file, and the requested columns of its rows in chunks."""
     try:
         ipc, parquet = import_module("pyarrow.ipc"), import_module("pyarrow.parquet")
     except ImportError as error:
@@ -343,20 +340,22 @@ def _arrow_batches(
             "Parquet and Arrow files are read by pyarrow, which is not installed; install it (the "
             "extra parquet), or give CSV"
         ) from error
+    if kind == "Arrow":
+        opened = ipc.open_file(file)
+        header = opened.schema.names
+        batches = map(opened.get_batch, range(opened.num_record_batches))
+    else:  # without pre_buffer and with a buffer, a row group is read page by page
+        opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
+        header = opened.schema_arrow.names
+        batches = opened.iter_batches(chunk_rows, columns=list(names))
 
-    def checked(batches: Iterable[Any]) -> Iterator[Any]:
+    def chunks() -> Iterator[dict[str, Any]]:
         for batch in batches:
-            batch = batch.select(names)
+            batch = batch.select(list(names))
             # lengths and offsets are taken from the file: if they are wrong, reading the values
             # would read memory that is not the file's
             batch.validate(full=True)
-            yield from (batch.slice(at, chunk_rows) for at in range(0, len(batch), chunk_rows))
+            for at in range(0, batch.num_rows, chunk_rows):
+                yield _chosen(where, batch.slice(at, chunk_rows), names)
 
-    if kind == "Arrow":
-        opened = ipc.open_file(file)
-        batches = map(opened.get_batch, range(opened.num_record_batches))
-        return opened.schema.names, False, checked(batches)
-    # without pre_buffer and with a buffer, a row group is read page by page
-    opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
-    batches = opened.iter_batches(chunk_rows, columns=names)
-    return opened.schema_arrow.names, False, checked(batches)
+    return header, chunks()

@@ -141,13 +141,9 @@ def sql_query(
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}; got {show(dialect)}")
     sql = DIALECTS[dialect]
-    reader = RowReader(  # checks its arguments
-        threshold=threshold,
-        decided=y_pred is not None,
-        positive_label=positive_label,
-        unlabeled=unlabeled,
-        missing=missing,
-    )
+    decided, weighted = y_pred is not None, sample_weight is not None
+    read: dict[str, Any] = {"positive_label": positive_label, "missing": missing}
+    reader = RowReader(threshold=threshold, decided=decided, unlabeled=unlabeled, **read)
     if reader.several:
         raise ValueError(
             f"threshold must be one number, or one for each group; got {len(reader.several)}; "
@@ -157,38 +153,31 @@ def sql_query(
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)
     Columns(y_true, y_score, features, y_pred, sample_weight).names  # noqa: B018, checks them
-    terms = Terms(
-        clip=float(clip),
-        threshold=None if y_pred is not None else reader.cuts,
-        attributes=features,
-        positive_label=positive_label,
-        unlabeled=None if unlabeled is None else reader.labels.unlabeled,
-        missing=missing,
-        weighted=sample_weight is not None,
-    )
+    values = None if unlabeled is None else reader.labels.unlabeled
+    terms = Terms(float(clip), reader.cuts, features, unlabeled=values, weighted=weighted, **read)
     path = [table] if dialect == "duckdb" and "/" in table else table
     path = path.split(".") if isinstance(path, str) else list(path)
     if not path:
         raise ValueError("table must be the name of a table; got none")
-    levels, score = [_name(sql, name) for name in terms.attributes], _name(sql, y_score)
-    columns = [f"{name} AS level_{j}" for j, name in enumerate(levels, 1)]
+    names, score = [_name(sql, name) for name in features], _name(sql, y_score)
+    levels = [f"level_{j}" for j, _ in enumerate(features, 1)]
+    columns = [f"{name} AS {level}" for name, level in zip(names, levels, strict=True)]
     columns += [f"{_name(sql, y_true)} AS label", f"CAST({score} AS {sql.double}) AS score"]
+    cut = single = f"CAST(NULL AS {sql.double})"
     if y_pred is None:  # a four-byte score ties with a threshold of four bytes, so that 0.7 does
-        cut, single = (_threshold(sql, threshold, kind, levels) for kind in (float, np.float32))
-        float4 = sql.is_float4.format(score)
-        columns += [
-            f"{cut} AS threshold",
-            f"CASE WHEN {float4} THEN {single} ELSE {cut} END AS cut",
-        ]
+        cut, single = (_threshold(sql, threshold, kind, names) for kind in (float, np.float32))
     else:
-        columns += [f"CAST(NULL AS {sql.double}) AS {name}" for name in ("threshold", "cut")]
         columns.append(f"{_name(sql, y_pred)} AS decision")
-    weight = "1" if sample_weight is None else _name(sql, sample_weight)
+    float4 = sql.is_float4.format(score)
+    columns += [f"{cut} AS threshold", f"CASE WHEN {float4} THEN {single} ELSE {cut} END AS cut"]
+    weight = _name(sql, sample_weight) if weighted else "1"
     columns.append(f"CAST({weight} AS {sql.double}) AS weight")
-    return _statement(sql, ".".join(_name(sql, part) for part in path), columns, terms)
+    return _statement(sql, ".".join(_name(sql, part) for part in path), columns, levels, terms)
 
 
-def _statement(sql: Dialect, source: str, columns: list[str], terms: Terms) -> str:
+def _statement(
+    sql: Dialect, source: str, columns: list[str], levels: list[str], terms: Terms
+) -> str:
     """The statement, given the columns of its first CTE and where they come from."""
     try:
         read = json.dumps(terms._asdict(), ensure_ascii=False, default=lambda value: value.item())
@@ -198,7 +187,6 @@ def _statement(sql: Dialect, source: str, columns: list[str], terms: Terms) -> s
         ) from error
     low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(CELL_WIDTH)
     least, most = map(_number, WEIGHTS)
-    levels = [f"level_{j}" for j, _ in enumerate(terms.attributes, 1)]
     decision = "CASE WHEN score >= cut THEN 1 ELSE 0 END" if terms.threshold else "decision"
     selected = ",\n    ".join(columns)
     strata = ", ".join(["predicted", "threshold", "label", *levels])

@@ -116,16 +116,10 @@ def summarize(
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)
     columns = Columns(y_true, y_score, features, y_pred, sample_weight, label_prob)
-    reader = RowReader(
-        threshold=threshold,
-        decided=y_pred is not None,
-        positive_label=positive_label,
-        unlabeled=unlabeled,
-        missing=missing,
-    )
-    return gather_tables(
-        source, columns, reader, clip=clip, chunk_rows=chunk_rows, progress=progress, tables=False
-    )
+    read: dict[str, Any] = {"positive_label": positive_label, "unlabeled": unlabeled}
+    reader = RowReader(threshold=threshold, decided=y_pred is not None, missing=missing, **read)
+    options: dict[str, Any] = {"clip": clip, "chunk_rows": chunk_rows, "progress": progress}
+    return gather_tables(source, columns, reader, tables=False, **options)
 
 
 def gather_tables(
@@ -203,17 +197,14 @@ def read_rows(
 ) -> ScoreData:
     """Read all rows into memory, checked, for options that hide labels row by row."""
     parts: list[Any] = []
-    rows = 0
     for piece in pieces(source, columns, tables=False):
         parts.append(piece.content)
-        rows += len(parts[-1][columns.y_score])
         if progress is not None:
-            progress(rows)
+            progress(sum(len(part[columns.y_score]) for part in parts))
     if not parts:
         raise ValueError("source must hold at least one row; got none")
-    arrays = {
-        name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in columns.names
-    }
+    names = columns.names
+    arrays = {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in names}
     return reader.complete(_checked(reader, columns, arrays, 0, clip))
 
 
