@@ -27,6 +27,7 @@ sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
 
 from lightfair.core.data.rows import score_data  # noqa: E402
 from lightfair.core.pipeline import assess_data  # noqa: E402
+from lightfair.core.settings import Settings  # noqa: E402
 from lightfair.core.simulation import hide_labels  # noqa: E402
 
 MODELS = ("mlp", "lr", "rf", "gnb")
@@ -63,7 +64,7 @@ def main() -> int:
                     continue
                 shown = hide_labels(data.label, labeled, np.random.default_rng(arguments.seed))
                 known = np.where(np.isnan(shown), -1, shown).astype(np.int8)
-                result = assess_data(replace(data, label=known), rng=arguments.seed)
+                result = assess_data(replace(data, label=known), Settings(), rng=arguments.seed)
                 at_once = result.posterior.phi.shape[1] == result.settings.draws
                 runs += 1
                 first += result.gate.ok and at_once

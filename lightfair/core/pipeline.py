@@ -186,14 +186,13 @@ def assess(
 
 def assess_data(
     data: ScoreData,
-    settings: Settings | None = None,
+    settings: Settings,
     *,
     rng: int | np.random.Generator | None = None,
     truth: ScoreData | None = None,
     progress: Progress | None = None,
 ) -> Assessment:
     """Assess rows checked by `score_data`; see `assess_table`."""
-    settings = Settings() if settings is None else settings
     table = score_table(data, clip=settings.clip)
     full = None if truth is None else score_table(truth, clip=settings.clip)
     return assess_table(table, settings, rng=rng, truth=full, progress=progress)
@@ -201,7 +200,7 @@ def assess_data(
 
 def assess_table(
     table: ScoreTable,
-    settings: Settings | None = None,
+    settings: Settings,
     *,
     rng: int | np.random.Generator | None = None,
     truth: ScoreTable | None = None,
@@ -214,11 +213,10 @@ def assess_table(
     table, rng, progress
         As in `assess`.
     settings
-        Its clip must be that of the table. Default: the defaults, with the clip of the table.
+        Its clip must be that of the table.
     truth
         Table of the same rows with labels to compare with, which are not used for learning.
     """
-    settings = Settings(clip=table.clip) if settings is None else settings
     if settings.clip != table.clip:
         raise ValueError(
             f"clip must be that of the table, {table.clip:g}, or be left out; got "
@@ -230,8 +228,9 @@ def assess_table(
     settings = settings.resolved(table, rng)
     if (settings.checks or settings.simultaneous) and len(table.groups) < 2:
         raise ValueError(only_one(table.groups))
-    *streams, label_stream = _streams(rng)
-    label_seed = int(label_stream.integers(2**63))
+    # independent: sampler, imputation, labels-only, predictive check, score bins
+    streams = [np.random.default_rng(int(key)) for key in check_rng(rng).integers(2**63, size=5)]
+    label_seed = int(streams[4].integers(2**63))
     slots = score_slots(fine) if settings.needs_slots else None
     posterior, theta_draws, counts, verdict = draw_posterior(
         table, settings, streams[:2], progress, slots=slots, label_seed=label_seed
@@ -287,9 +286,3 @@ def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Flo
         else np.array([frequency(metric, bins) for bins in slots])
         for metric in metrics
     }
-
-
-def _streams(rng: int | np.random.Generator | None) -> list[np.random.Generator]:
-    """Independent generators: sampler, imputation, labels-only, predictive check, score bins."""
-    source = check_rng(rng)
-    return [np.random.default_rng(int(key)) for key in source.integers(2**63, size=5)]

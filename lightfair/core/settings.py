@@ -117,17 +117,15 @@ class Settings:
                 )
         elif len(table.groups) > 1:
             reference = table.groups[int(np.argmax(table.sums("rows").sum(axis=(1, 2))))]
-        chains, warmup = usual(len(table.groups), table.labeled, self.trust is not None)
-        hierarchical = self.hierarchical
-        if self.nested and len(crossed(table.parts)) < 2:
-            hierarchical = True
+        nested = self.nested and len(crossed(table.parts)) > 1
+        chains, warmup = NESTED_RUN
+        if not nested:
+            chains, warmup = usual(len(table.groups), table.labeled, self.trust is not None)
         if self.chains is not None:
-            chains, warmup = self.chains, usual_warmup(self.chains)
-        if hierarchical == NESTED:
-            chains, warmup = NESTED_RUN if self.chains is None else (self.chains, NESTED_RUN[1])
+            chains, warmup = self.chains, warmup if nested else usual_warmup(self.chains)
         return replace(
             self,
-            hierarchical=hierarchical,
+            hierarchical=NESTED if nested else bool(self.hierarchical),
             chains=chains,
             draws=max(4, -(-DRAWS // chains)) if self.draws is None else self.draws,
             warmup=warmup if self.warmup is None else self.warmup,
