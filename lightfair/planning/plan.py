@@ -194,18 +194,12 @@ class LabelPlan:
         """
         same = ("metric", "width", "within", "prob", "next_group", "allocation", "refits", "seed")
         low, high = self.labels_range or (None, None)
-        rows = zip(self.groups, self.labeled, self.unlabeled, self.shrinks, strict=True)
+        names = ("name", "labeled", "unlabeled", "shrinks_per_label")
+        columns = (self.groups, self.labeled.tolist(), self.unlabeled.tolist())
+        rows = zip(*columns, map(plain, self.shrinks), strict=True)
         values = {
             **{name: getattr(self, name) for name in (*same, "target")},
-            "groups": [
-                {
-                    "name": name,
-                    "labeled": int(labeled),
-                    "unlabeled": int(unlabeled),
-                    "shrinks_per_label": plain(shrinks),
-                }
-                for name, labeled, unlabeled, shrinks in rows
-            ],
+            "groups": [dict(zip(names, row, strict=True)) for row in rows],
             "steps": [
                 {
                     "extra": number,
@@ -436,13 +430,13 @@ def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[i
         centre = sought or (total if sought is None else max(labeled, 1))
         numbers = [min(two_digits(max(1, int(step * centre))), total) for step in STEPS]
         return sorted({0, *numbers})
-    numbers = {0, *np.atleast_1d(extra).tolist()}
-    if not all(isinstance(number, int) and 0 <= number <= total for number in numbers):
+    given = {0, *np.atleast_1d(extra).tolist()}
+    if not all(isinstance(number, int) and 0 <= number <= total for number in given):
         raise ValueError(
             f"extra must hold whole numbers in [0, {total}], the rows available for labeling; "
             f"got {extra!r}"
         )
-    return sorted(numbers)
+    return sorted(given)
 
 
 def _first_below(width_at: Callable[[int], float], total: int, width: float) -> int | None:

@@ -47,7 +47,7 @@ from ..core.metrics.definitions import Metric, theta
 from ..core.metrics.estimate import Estimate, rounded
 from ..core.metrics.imputation import Slots, blocks, score_slots
 from ..core.model.regions import rows_on_axis
-from ..core.values import plain, summary
+from ..core.values import signed_values, summary
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -149,11 +149,8 @@ class ThresholdCurve:
         True
         """
         if threshold not in self.thresholds:
-            near = np.sort(self.thresholds[np.argsort(np.abs(self.thresholds - threshold))[:2]])
-            raise ValueError(
-                f"threshold must be one of those of the curve; got {threshold!r}; near it are "
-                f"{' and '.join(map(repr, near.tolist()))}"
-            )
+            cuts = ", ".join(map(repr, self.thresholds.tolist()))
+            raise ValueError(f"threshold must be one of the curve, {cuts}; got {threshold!r}")
         return AtThreshold(self, threshold)
 
     def band(
@@ -286,20 +283,15 @@ def for_table(threshold: Any, table: ScoreTable) -> Any:
     """
     if threshold is None or (isinstance(threshold, str) and threshold == ALL):
         return threshold
-    if not is_several(threshold):
-        if threshold == table.threshold:
-            return None
+    cuts = check_cuts(threshold) if is_several(threshold) else None
+    first = threshold if cuts is None else cuts[0]
+    if first != table.threshold:
         raise ValueError(
-            f"threshold must be that of the table, {table.threshold}, or be left out; got "
-            f"{threshold}; decisions are made when the table is built"
+            f"threshold must be that of the table, {table.threshold}, or a list that begins with "
+            f"it, or be left out; got {first}; decisions are made when the table is built"
         )
-    cuts = check_cuts(threshold)
-    if cuts[0] != table.threshold:
-        raise ValueError(
-            f"the first threshold must be that of the table, {table.threshold}, which the report "
-            f"is about; got {cuts[0]:g}; put it first, or ask the result for thresholds"
-        )
-    resolve(cuts, table)
+    if cuts is not None:
+        resolve(cuts, table)
     return cuts
 
 
@@ -328,16 +320,11 @@ def resolve(values: Any, table: ScoreTable, bins: tuple[Slots, ...] | None = Non
         if cuts_cell.any():
             value = float(cuts[np.argmax(cuts_cell)])
             exact = np.append(grid(table, 2**62), table.cuts)
-            near = [
-                f(side)
-                for f, side in ((max, exact[exact < value]), (min, exact[exact > value]))
-                if side.size
-            ]
+            near = np.sort(exact[np.argsort(np.abs(exact - value))[:2]])
             raise ValueError(
                 f"threshold {value!r} cuts a cell of the table: the number of rows on either side "
-                f"is unknown; near it {' and '.join(f'{one:.12g}' for one in near)} "
-                f"{'is' if len(near) == 1 else 'are'} exact; or build the table with it in the "
-                'list of thresholds, or pass "all"'
+                f"is unknown; near it {' and '.join(f'{one:.12g}' for one in near)} are exact; or "
+                'build the table with it in the list of thresholds, or pass "all"'
             )
     return cuts
 
@@ -471,9 +458,7 @@ def threshold_values(result: Assessment) -> dict[str, Any]:
                     {
                         "group": group,
                         "reference": base,
-                        **summary(estimates[cut], settings.prob),
-                        "prob_positive": plain(estimates[cut].prob_greater(0.0)),
-                        "prob_within": plain(estimates[cut].prob_within(settings.epsilon)),
+                        **signed_values(estimates[cut], settings.prob, settings.epsilon),
                     }
                     for group, estimates in gaps.items()
                 ],

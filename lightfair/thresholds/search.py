@@ -278,10 +278,17 @@ def find_threshold(
         )
     base = None
     if target is None:
-        base = result.settings.reference if reference is None else level_name(reference)
+        base = result.settings.reference
+        if reference is not None:
+            base = result.groups[index_of(reference, result.groups)]
         if base is None:
             raise ValueError("find_threshold needs a target if there is only one group")
-    names = _searched(result, group, base)
+    names = [name for name in result.groups if name != base]
+    if group is not None:
+        several = group if isinstance(group, list) else [group]
+        names = [result.groups[index_of(one, result.groups)] for one in several]
+    if base in names:
+        raise ValueError(f"group must differ from the reference, {base}")
     bins, chains = score_slots(result.fine), result.posterior.phi.shape[:2]
     wanted, own = None, result.table.threshold
     if base is None:
@@ -300,20 +307,6 @@ def find_threshold(
         own=own,
         assessment=result,
     )
-
-
-def _searched(result: Assessment, group: Any, base: str | None) -> list[str]:
-    """Names of the groups whose threshold is searched."""
-    names = [name for name in result.groups if name != base]
-    if group is not None:
-        names = [level_name(one) for one in (group if isinstance(group, list) else [group])]
-    if not names:
-        raise ValueError("group must name at least one group; got an empty list; leave it out")
-    for name in (*names, *([] if base is None else [base])):
-        index_of(name, result.groups)
-    if base in names:
-        raise ValueError(f"group must differ from the reference, {base}")
-    return names
 
 
 def _search(
@@ -431,16 +424,15 @@ def _decimal(low: float, high: float) -> float:
 def _group_values(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]:
     """The thresholds of a group as plain values."""
     crossing, reason = one.crossing, f"{found.metric} does not move one way with the threshold"
-    interval, exact = None, False
-    if crossing is not None and crossing.reason is None:
-        interval, exact = [*crossing.interval(found.prob)], crossing.exact
-    elif crossing is not None:
+    interval = None
+    if crossing is not None:
         reason = str(crossing.reason)
+        interval = None if crossing.reason else [*crossing.interval(found.prob)]
     values: dict[str, Any] = {
         "group": one.group,
         "median": plain(one.median),
         "interval": interval,
-        "exact": exact,
+        "exact": bool(interval and crossing and crossing.exact),
         **({} if interval else {"reason": reason}),
         "no_crossing": one.no_crossing,
         "recommended": one.recommended,

@@ -28,7 +28,7 @@ def result():
 
 @pytest.fixture(scope="session")
 def weighted():
-    return assessed(weight=np.random.default_rng(0).integers(1, 4, 3000))
+    return assessed(rows=600, weight=np.random.default_rng(0).integers(1, 4, 600), draws=50)
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import pytest
 import lightfair as lf
 from lightfair import plan_labels
 from lightfair.planning import plan as module
+from lightfair.planning import refits
 from lightfair.planning.plan import allotted
 
 QUICK = {"chains": 4, "draws": 100, "rng": 1}
@@ -211,7 +212,9 @@ MODELS = [
 
 
 @pytest.mark.parametrize("options", MODELS, ids=lambda options: "-".join(options) or "default")
-def test_every_model_is_planned_for(options):
+def test_every_model_is_planned_for(options, monkeypatch):
+    monkeypatch.setattr(refits, "WARMUP", 40)
+    monkeypatch.setattr(refits, "DRAWS", 60)
     label, score, group = random_rows(400, [*"aab"])
     if options.get("hierarchical") == "nested":
         group = {"g": group, "h": np.random.default_rng(2).choice(["x", "y"], 400)}

@@ -209,7 +209,6 @@ def test_metrics_that_are_not_monotone_have_no_posterior_of_the_threshold(metric
         ({"metric": "auc"}, "auc does not depend on the threshold; find_threshold takes"),
         ({"group": "z"}, "no group 'z'; there are x, y"),
         ({"group": "y", "reference": "y"}, "group must differ from the reference, y"),
-        ({"group": []}, "group must name at least one group; got an empty list; leave it out"),
         ({"target": 0.8, "reference": "y"}, "give reference or target, not both"),
         ({"target": 1.2}, r"target must lie in \(0, 1\), where tpr does; got 1.2"),
     ],
