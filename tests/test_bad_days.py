@@ -78,11 +78,6 @@ REFUSED = {
         ROWS.replace("B", "größer").encode("latin-1"),
         "source is not UTF-8 text: invalid .*; save it as CSV in UTF-8",
     ),
-    "Latin-1, far down": (
-        ROWS.encode() + b"1,0.1,A\n" * 9_999 + b"1,0.1,\xf6\n",
-        "is not UTF-8 text",
-    ),
-    "UTF-8 cut short": (ROWS.encode() + b"1,0.5,\xc3", "unexpected end of data; save it"),
     "UTF-16": (ROWS.encode("utf-16"), "is not UTF-8 text: invalid start byte"),
     "UTF-16 without its mark": (ROWS.encode("utf-16-le"), "has no column y"),
     "null bytes": (
@@ -91,12 +86,10 @@ REFUSED = {
     ),
     "a name twice": (b"y,s,g,g\n1,0.9,A,B\n", "source has more than one column g; its columns are"),
     "names in capitals": (b"Y,S,G\n1,0.9,A\n", "has no column y.*; its columns are Y, S, G"),
-    "names in single quotes": (b"'y','s','g'\n1,0.9,A\n", "has no column y.*; its columns are 'y'"),
     "another separator": (
         b"y:s:g\n1:0.9:A\n",
         "cells must be separated by commas, semicolons or t",
     ),
-    "a page": (b"<!DOCTYPE html>\n<html></html>\n", "has no column y"),
     "labels of mixed type": (
         ROWS.replace("0,0.2", "no,0.2").encode(),
         "y_true must hold 0 and 1, .*; got 'no', 1; pass positive_label=",
@@ -110,33 +103,15 @@ REFUSED = {
         ROWS.replace("0.7", "NA").encode(),
         r"1 missing value \(row 3\); drop",
     ),
-    "a score that says None": (ROWS.replace("0.7", "None").encode(), r"missing value \(row 3\)"),
-    "a score that says nan": (ROWS.replace("0.7", "nan").encode(), r"missing value \(row 3\)"),
     "percent": (ROWS.replace("0.7", "70 %").encode(), "got '70 %' at row 3; write them as 0.25"),
     "decimal commas": (ROWS.replace("0.7", '"0,7"').encode(), "got '0,7' at row 3; write them as"),
-    "thousands": (ROWS.replace("0.7", '"1,000.5"').encode(), "got '1,000.5' at row 3"),
-    "thousands, semicolons": (ROWS.replace(",", ";").replace("0.7", "1,000.5").encode(), "1,000.5"),
-    "underscores": (ROWS.replace("0.7", "0_7").encode(), "got '0_7' at row 3"),
-    "short and empty lines": (ROWS.encode() + b",\n", "cells in each line .*, 3; got 2 in line 6"),
     "short lines": (ROWS.encode() + b"1,0.5\n", "cells in each line as in its header, 3; got 2 in"),
     "long lines": (ROWS.encode() + b"1,0.5,A,\n", "as in its header, 3; got 4 in line 6"),
-    "empty cells": (ROWS.encode() + b",,\n", r"y_score has 1 missing value \(row 4\)"),
     "nothing": (b"", "is empty; it must have a header line and rows"),
-    "a byte order mark alone": (b"\xef\xbb\xbf", "is empty; it must have a header line and rows"),
-    "blank lines alone": (b"\n\r\n  \n", "is empty; it must have a header line and rows"),
     "a header alone": (b"y,s,g", "has a header but no rows"),
-    "a header and blank lines": (b"y,s,g\n\n\n", "has a header but no rows"),
     "a quote that stays open": (
         ROWS.encode() + b'1,0.5,"A\n',
         "is not CSV: .* in line 6; look for",
-    ),
-    "an open quote, many lines": (
-        b'y,s,g\n1,0.5,"A\n' + b"1,0.5,A\n" * 30_000,
-        "look for an unclosed quote",
-    ),
-    "an open quote in the header": (
-        b'y,s,"g\n1,0.5,A\n',
-        "is not CSV: .*; look for an unclosed quote",
     ),
     "text behind a quote": (ROWS.encode() + b'1,0.5,"A"B\n', "is not CSV: "),
     "a cell of many bytes": (

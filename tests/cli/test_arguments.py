@@ -126,10 +126,8 @@ def test_probabilities_of_being_labeled(ask, rows):
     "options, message",
     [
         (COLUMNS, "no FILE holds rows, only tables; leave out --label, --score, --group"),
-        (["--missing", "drop"], "no FILE holds rows, only tables; leave out --missing"),
         (["--clip", "0.02"], "clip must be that of the table"),
         (["--threshold", "0.4"], "threshold must be that of the table"),
-        (["--threshold", "0.3", "--threshold", "0.5"], "threshold must be that of the"),
         (["--subsample-labels", "5"], "single rows are needed: give --label, --score and --group"),
         ([*COLUMNS, "--subsample-labels", "5"], "holds a table, not rows"),
         (["table.json"], "table.json is given twice; its rows would count twice"),

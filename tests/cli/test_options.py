@@ -75,20 +75,13 @@ def test_help_of_the_whole_and_of_a_command(run, ask):
         ("asses", "there is no command asses (did you mean 'assess'?); see lightfair --help"),
         ("--vresion", "(did you mean '--version'?)"),
         ("assess x.csv --lable y", "assess has no option --lable (did you mean '--label'?); see"),
-        ("plan x.csv --widht 1", "(did you mean '--width'?); see lightfair plan --help"),
         ("assess x.csv --thresh 0.4", "assess has no option --thresh (did"),  # no short forms
-        ("assess x.csv --frobnicate", "has no option --frobnicate; see"),
         ("plan x.csv --simultaneous", "plan has no option --simultaneous, an option of assess,"),
         ("assess x.csv --missing dorp", "argument --missing: invalid choice: 'dorp' (choose"),
-        ("assess x.csv -x", "unrecognized arguments: -x; see lightfair assess --help"),
         ("assess x.csv --prob x\\n\x1b", "--prob: must be a number; got 'x\\\\n\\x1b'"),
-        ("assess x.csv --seed 1.5", "--seed: must be a whole number of at least 0; got '1.5'"),
         ("assess x.csv --chains 99999999999999999999", "--chains: must be a whole number"),
-        ("assess x.csv --threshold A=half", "--threshold: must be a number; got 'half'"),
         ("assess x.csv --nested --no-hierarchical", "not allowed with argument --nested"),
         ("assess", "the following arguments are required: FILE; see lightfair assess --help"),
-        ("summarize x.csv", "the following arguments are required: -o/--output"),
-        ("sql --dialect duckdb", "the following arguments are required: --table"),
     ],
 )
 def test_bad_usage(arguments, message, fail):

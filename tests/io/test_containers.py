@@ -148,12 +148,6 @@ def test_nested_columns_are_errors():
             read(g=column([[1], [2], [1], [2]]))
 
 
-def test_times_have_one_name():
-    pd = pytest.importorskip("pandas")
-    times = pd.to_datetime(["2020-01-02"] * 4)
-    assert read(g=times).groups == read(g=list(times)).groups == ("2020-01-02 00:00:00",)
-
-
 @pytest.mark.parametrize("threshold", [0.5, [0.5, 0.3, 0.7]], ids=["one", "several"])
 def test_frames_in_chunks_add_up_and_come_back(threshold, tmp_path):
     """Weights, probabilities of being labeled and several thresholds pass through files."""

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 
-import numpy as np
 import pytest
-from results import ask_quickly
 
 from lightfair.core.data.messages import one_line
 from lightfair.report import html
@@ -154,27 +150,3 @@ def test_pages_and_fragments_of_all_results(name, request):
     assert part.all("table") and not part.all("img", "h1", "h2")
     assert not any("id" in attrs for _, attrs in part.tags)
     assert len(result._repr_html_()) < 20_000
-
-
-@pytest.mark.slow
-def test_a_browser_shows_figures_and_blocks_everything_else(rows, tmp_path):
-    pytest.importorskip("matplotlib")
-    browser = shutil.which("chromium") or shutil.which("chrome")
-    if browser is None:
-        pytest.skip("there is no Chromium")
-    group = np.array([a + b for a, b in zip(HOSTILE[::2], HOSTILE[1::2], strict=False)])
-    result = ask_quickly(rows, group=group[np.arange(400) % len(group)], metrics="tpr")
-    page = result.to_html()
-    blocked = '<img src="https://example.org/x.png"><script>document.body.remove()</script></main>'
-    messages = {}
-    for name, text in (("page", page), ("blocked", page.replace("</main>", blocked))):
-        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
-        options = ("--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr")
-        offline = ("--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={tmp_path}/browser")
-        command = [browser, *options, *offline, "--dump-dom", f"file://{tmp_path}/{name}.html"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.stdout.count("<figure") == page.count("<figure") > 3
-        messages[name] = [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-    assert not messages["page"]
-    assert len(messages["blocked"]) == 2  # the policy admits neither the image nor the script
-    assert all("Content Security Policy" in line for line in messages["blocked"])

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from results import ask_quickly
 
-import lightfair as lf
 from lightfair.core.data.messages import one_line
 from lightfair.report.document import Cell, Document, Paragraph, Section, Table
 from lightfair.report.markdown import render
@@ -74,44 +72,6 @@ def test_code_is_fenced(reader, code):
     tokens = reader(shown(Paragraph(code, "code", "sh")))
     (fence,) = [token for token in tokens if token.type == "fence"]
     assert (fence.content, fence.info) == (f"{code}\n", "sh")
-
-
-def test_the_source_is_readable():
-    rows = ((Cell("false_discovery_rate"), Cell("0.5 [0.4, 0.6]")),)
-    text = shown(
-        Table(("metric", "value"), rows),
-        Paragraph("tpr is higher", "finding"),
-        Paragraph("tpr<=0.1: A and B.", "verdict", "insufficient"),
-        Paragraph("fpr<=0.1: A and B.", "verdict", "pass"),
-        Paragraph("label more", "warning", "few_labels"),
-    )
-    assert text == (
-        "# A title\n\n## about\n\n| metric | value |\n| :--- | ---: |\n"
-        "| false_discovery_rate | 0.5 [0.4, 0.6] |\n\ntpr is higher\n\n"
-        "- **Insufficient evidence**: tpr&lt;=0.1: A and B.\n- **Pass**: fpr&lt;=0.1: A and B.\n\n"
-        "**Warning** (few_labels): label more\n"
-    )
-
-
-def test_a_model_card_has_its_parts_in_order(rows, reader):
-    own = lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fp + fn + tn), bounds=(0, 1))
-    checks = "tpr<=0.1"
-    text = ask_quickly(rows, metrics=["tpr", "fpr", own], checks=checks).to_markdown()
-    assert texts(reader(text), "heading") == [
-        "Fairness by group",
-        "Verdict",
-        "Rows",
-        "tpr",
-        "fpr",
-        "missed",
-        "Criteria",
-        "Diagnostics",
-        "Warnings",
-        "Assumptions",
-        "When not to trust it",
-        "How to reproduce it",
-    ]
-    assert "\n**Insufficient evidence**: tpr&lt;=0.1: " in text
 
 
 @pytest.mark.parametrize("name", ["result", "nine", "plan", "found", "models"])

@@ -110,20 +110,6 @@ def test_numbers_and_names_are_aligned():
     assert len({columns(line[: line.index(end)]) + len(end) for line, end in pairs}) == 1
 
 
-def test_a_name_without_room_moves_above_its_numbers():
-    rows = ((Cell("a long name of a group"), *[Cell("0.100 [0.050, 0.150]")] * 3),)
-    assert shown(Table(("group", "one", "two", "three"), rows)).split("\n")[1:] == [
-        "a long name of a group",
-        " " * 16 + "0.100 [0.050, 0.150]  0.100 [0.050, 0.150]  0.100 [0.050, 0.150]",
-    ]
-
-
-def test_columns_without_room_move_below():
-    rows = ((Cell("A"), *[Cell("0.100 [0.050, 0.150]")] * 4),)
-    lines = shown(Table(("group", *"1234"), rows)).split("\n")
-    assert [line.split()[0] for line in lines] == ["group", "A", "group", "A"]
-
-
 def test_a_style_only_adds_to_lines(result):
     roles = {"title": "t", "verdict": "v", "warning": "w", "finding": "f"}
     style = {(role, ""): (f"<{x}>", f"</{x}>") for role, x in roles.items()}

@@ -101,14 +101,6 @@ def test_known_probabilities_silence_it():
     assert selection_warnings(table_of(score, known, label_prob=np.where(known, 0.5, np.nan))) == []
 
 
-def test_the_worst_groups_are_named():
-    group = np.repeat(np.arange(6), 200)
-    score = np.tile(np.linspace(0.01, 0.99, 200), 6)
-    note = selection_warnings(table_of(score, score > 0.6, group))[0]
-    assert "(worst 3 of 6 groups): in 0 they have higher" in note.message
-    assert note.message.count("in ") - note.message.count("in 0") <= 4
-
-
 @pytest.mark.parametrize("known", [np.ones(50, bool), np.zeros(50, bool)])
 def test_nothing_to_compare(known):
     assert not selection_z(table_of(np.linspace(0.1, 0.9, 50), known)).any()
