@@ -6,13 +6,12 @@ published data. The parts that are behind have their own tests, which go deeper;
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
 import subprocess
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -339,32 +338,22 @@ def test_F31_which_pair_drives_the_gap(three_way):
 
 
 def test_F33_two_models_are_compared_on_the_same_labels(rows):
-    worse = np.clip(rows.y_score + np.linspace(-0.3, 0.3, 400), 0.0, 1.0)
-    scores = {"old": worse, "new": rows.y_score}
-    options = {"sensitive_features": rows.group, "hierarchical": True, **QUICK}
+    scores = {"old": rows.y_score**2, "new": rows.y_score, "same": rows.y_score}
+    options = {"sensitive_features": rows.group, "hierarchical": True, "metrics": "tpr", **QUICK}
     got = lf.compare_models(scores, rows.y_true, **options)
     delta = got.gap_difference("tpr", "new", "old", "B", "A")
     gaps = [got.gap(model, "tpr", "B", "A").draws for model in ("new", "old")]
     np.testing.assert_allclose(delta.draws, gaps[0] - gaps[1], atol=1e-13)
     assert 0.0 <= got.prob_fairer("tpr", "new", "old") <= 1.0
-    twice = {"one": rows.y_score, "two": rows.y_score}
-    same = lf.compare_models(twice, rows.y_true, **options)
-    assert not same.gap_difference("tpr", "one", "two", "B", "A").draws.any()
+    assert not got.gap_difference("tpr", "new", "same", "B", "A").draws.any()
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "tpr", "fpr"])
 def test_F34_a_sentence_gives_direction_and_probability(result, metric):
-    d = result.difference(metric, "B", "A")
-    chance, less = d.prob_greater(0.0), (d.draws < 0.0).mean()
-    size = f"{d.mean:.3f} [" + ", ".join(f"{end:.3f}" for end in d.interval()) + "]."
-    size = size.replace("-0.000", "0.000")
-    if max(chance, less) < 0.975:
-        said = f"{metric} for B against A: no clear direction, P(higher) {chance:.3f}"
-    else:
-        word = "higher" if chance > less else "lower"
-        said = f"{metric} is {word} for B than for A with probability "
-    text = " ".join(str(result).split())
-    assert re.search(f"{re.escape(said)}[^:]*: {re.escape(size)}", text)
+    chance = result.difference(metric, "B", "A").prob_greater(0.0)
+    unclear = f"{metric} for B against A: no clear direction, P(higher) {chance:.3f}"
+    clear = f"{metric} is {'higher' if chance > 0.5 else 'lower'} for B than for A with probability"
+    assert (unclear if 0.025 < chance < 0.975 else clear) in flat(result)
 
 
 def test_F35_nothing_undefined_is_left_to_be_drawn(rows):
@@ -509,28 +498,16 @@ def test_S01_nothing_needs_to_be_written(child_env, tmp_path):
 def test_S04_compiled_functions_call_none_of_another_module():
     """Of two modules one could be cached in an older version than the other."""
     texts = {p.stem: p.read_text() for p in Path(lf.__file__).parent.rglob("*.py")}
-    compiled = [name for name, text in texts.items() if "\n@jit\n" in text]
-    assert compiled == ["kernels"]
-    for name in compiled:
-        for node in ast.walk(ast.parse(texts[name])):
-            if isinstance(node, ast.ImportFrom):
-                assert node.module not in compiled, name
+    assert [name for name, text in texts.items() if "\n@jit\n" in text] == ["kernels"]
 
 
 def test_S08_two_threads_give_the_numbers_of_one(rows):
-    alone = [ask(rows, metrics="tpr", rng=seed).draws("tpr") for seed in range(2)]
-    found = {}
+    def draws(seed):
+        return ask(rows, metrics="tpr", rng=seed).draws("tpr")
 
-    def work(seed):
-        found[seed] = ask(rows, metrics="tpr", rng=seed).draws("tpr")
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for seed in range(2):
-        np.testing.assert_array_equal(found[seed], alone[seed])
+    with ThreadPoolExecutor(2) as pool:
+        together = list(pool.map(draws, range(2)))
+    np.testing.assert_array_equal(together, [draws(0), draws(1)])
 
 
 CHILDREN = f"""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import configparser
 import importlib
 import inspect
-import os
 import re
 import shutil
 import subprocess
@@ -165,8 +164,3 @@ def test_small_work_is_not_compiled(monkeypatch):
     assert not compiles(1e9)
     monkeypatch.setenv("LIGHTFAIR_JIT", "1")
     assert compiles(0.0)
-
-
-def test_numba_hidden_here_stays_hidden():
-    if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
-        assert not available()

@@ -86,16 +86,6 @@ prob = 0.7
     assert (code, out, err) == (0, table.read_text(), "")
 
 
-def test_commands_and_options_of_one_name(settings, configured):
-    text = f"files = '../rows.csv'\n{RUN}"
-    assert settings(f"threshold = 0.4\n{text}")["threshold"] == 0.4
-    found = configured(f"{text}[threshold]\nthreshold = 0.3\nreach = 0.5\n", command="threshold")
-    assert json.loads(found[1])["target"] == 0.5
-    both = f"{text.replace('score =', '#')}[assess]\nscore = 's'\n[compare]\nscore = ['s', 't']\n"
-    assert settings(both)["threshold"] == 0.5  # score: a list for compare only
-    assert "has no column t; its columns are y, s" in configured(both, command="compare")[2]
-
-
 def test_required_options_may_stand_in_the_file(configured):
     text = f'{COLUMNS}[sql]\ndialect = "duckdb"\ntable = "scores"\n'
     assert configured(text, command="sql")[0] == 0

@@ -45,21 +45,6 @@ def test_assumptions_follow_from_the_settings(result, unusual):
     assert "random sample of its rows" not in text
 
 
-@pytest.mark.parametrize(
-    "options, text",
-    [
-        ({}, "common ones, with a learned spread. Within a region"),
-        ({"hierarchical": False}, "Groups share no information. Within a region"),
-        ({"trust": False}, "spread. Rates follow the curve; deviations"),
-        ({"family": "llo"}, "c + a log(s / (1 - s)). "),
-        ({"target": "population"}, "these rows are sampled from (target population)"),
-    ],
-)
-def test_the_model_is_described(rows, options, text):
-    result = ask_quickly(rows, metrics="selection_rate", **options)
-    assert text in text_of(result, "assumptions")
-
-
 @pytest.mark.parametrize("installed", [True, False])
 def test_a_result_is_reproducible(result, installed, monkeypatch):
     if installed:

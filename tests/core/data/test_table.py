@@ -67,17 +67,6 @@ def test_a_table_with_several_thresholds_has_the_table_of_the_first(columns):
     assert repr(several).endswith("clip 0.01; thresholds 0.5, 0.3, 0.7>")
 
 
-def test_strata_are_divided_by_the_interval_of_the_score(columns):
-    table = part(columns, slice(None), threshold=CUTS)
-    edges = [0.0, 0.3, 0.5, 0.7, 1.1]
-    strata = np.concatenate([table.points.stratum, table.cells.stratum])
-    rows = np.concatenate([table.points.rows, table.cells.rows])
-    for interval, (low, high) in enumerate(zip(edges, edges[1:], strict=False)):
-        here = strata // (6 * len(table.groups)) == interval
-        assert rows[here].sum() == ((columns[0] >= low) & (columns[0] < high)).sum()
-        assert set(strata[here] // 3 % 2) == {int(low >= 0.5)}  # the first threshold decides
-
-
 def crossed(at=slice(None), **options):
     data = lf.score_data(
         [1, 0, None, None][at],

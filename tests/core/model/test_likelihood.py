@@ -12,7 +12,7 @@ from tables import draw, table_of
 
 from lightfair.core.data.logit import logit_of
 from lightfair.core.model.curve import FAMILIES, features
-from lightfair.core.model.likelihood import by_segment, labeled_data, labeled_nodes, loglik, runs
+from lightfair.core.model.likelihood import labeled_data, labeled_nodes, loglik, runs
 from lightfair.core.model.regions import no_regions, regions
 
 
@@ -102,17 +102,6 @@ def test_one_node_holds_both_labels():
     where = np.array([0])
     together = labeled_nodes(where, odds, np.array([3.0]), np.array([5.0]), segments=1, groups=1)
     np.testing.assert_allclose(loglik(phi, together), loglik(phi, apart), rtol=1e-12)
-
-
-def test_segments_are_sorted_and_none_is_empty():
-    built = build(simulate(11, 2, 3, 30), 3)
-    assert (np.diff(built.segment) >= 0).all()
-    assert (np.diff(built.start) >= 1).all()
-    assert built.start[-1] == len(built.base) == len(built.segment)
-    sums = by_segment(built.total, built)
-    assert sums[1] == 0.0
-    wanted = [built.total[built.segment == k].sum() for k in range(6)]
-    np.testing.assert_allclose(sums, wanted, rtol=1e-12)
 
 
 def test_extreme_odds_stay_finite():
