@@ -68,23 +68,6 @@ def test_the_old_file_stays_after_an_error(error, tmp_path, monkeypatch):
     assert path.read_text() == "old" and os.listdir(tmp_path) == ["a"]
 
 
-def test_readers_see_the_old_file_or_the_new_one(tmp_path):
-    path, seen, stop = tmp_path / "a", set(), threading.Event()
-    write_text(path, "0" * 100_000)
-
-    def read():
-        while not stop.is_set():
-            seen.add(path.read_text())
-
-    reader = threading.Thread(target=read)
-    reader.start()
-    for digit in "123":
-        write_text(path, digit * 100_000)
-    stop.set()
-    reader.join()
-    assert seen <= {digit * 100_000 for digit in "0123"}
-
-
 def test_pipes_and_devices_are_written_to(tmp_path):
     path, received = tmp_path / "pipe", []
     os.mkfifo(path)
