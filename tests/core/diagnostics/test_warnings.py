@@ -101,20 +101,6 @@ def test_not_converged_is_one_message():
     assert "after 8 draws each: bulk ESS is below 400" in notes[0].message
 
 
-def test_labels_of_one_class():
-    """F27: a group with one label, or with constant labels, is flagged."""
-    rows = lf.simulate(400, 100, rng=1)
-    label = np.where((rows.group == "B") & (rows.y_true == 0), np.nan, rows.y_true)
-    data = lf.score_data(label, rows.y_score, sensitive_features=rows.group)
-    notes = data_warnings(lf.score_table(data))
-    # the labels are hidden by what they are, and so by score
-    assert [note.code for note in notes] == ["one_class_group", "label_drift"]
-    count = int(((rows.group == "B") & (rows.y_true == 1)).sum())
-    assert notes[0].message == (
-        f"group B has only positive labels ({count} of them); label more of its rows"
-    )
-
-
 @pytest.mark.parametrize(
     "label, here, other", [(1, "positive", "negative"), (0, "negative", "positive")]
 )
@@ -257,21 +243,3 @@ def test_every_built_in_metric_has_a_noun_for_its_rows():
     for name in lf.METRICS:
         metric = as_metric(name)
         assert metric.label_free or not denominators(metric) or metric.lack in ROWS, name
-
-
-def test_only_requested_metrics_are_reported():
-    """F36."""
-    rows = lf.simulate(600, 100, rng=1)
-    label = with_few(rows, 0)
-    assert few_notes(label, rows, metrics=["fpr", "selection_rate"])[1] == []
-    both = few_notes(label, rows, metrics=["tpr", "fnr"])[1]
-    assert "its tpr and fnr rest on the prior and other labels to 100%" in both[0].message
-
-
-def test_the_worst_places_are_named():
-    rows = lf.simulate(600, 40, rng=2)
-    group = np.array([f"g{i % 6}" for i in range(600)])
-    result = ask_quickly(rows, group=group, metrics=["tpr", "fpr"])
-    note = next(note for note in result.warnings if note.code == "few_labels")
-    assert note.message.startswith("few labels (worst 3 of ")
-    assert note.message.count(" has ") == 3

@@ -395,26 +395,6 @@ def test_full_trust_is_the_calibration():
             assert (np.abs(x.mean(axis=(0, 1)) - y.mean(axis=(0, 1))) < 4.0 * error).all()
 
 
-def test_shapes_of_the_posterior(rows):
-    result = ask_quickly(rows, trust=Trust(omega_sd=0.2))
-    assert result.to_dict()["settings"]["trust"] == Trust(omega_sd=0.2).to_dict()
-    posterior = result.posterior
-    taken = posterior.phi.shape[1]
-    assert posterior.deviations.shape == (4, taken, 2, len(posterior.regions.names))
-    assert posterior.omega.shape == posterior.tau.shape == (4, taken)
-    assert posterior.sigma.shape == posterior.mu.shape == (4, taken, 3)
-    np.testing.assert_array_equal(posterior.psi[..., :3], posterior.phi)
-    np.testing.assert_array_equal(posterior.psi[..., 3:], posterior.deviations)
-    apart = ask_quickly(rows, hierarchical=False).posterior
-    taken = apart.phi.shape[1]
-    assert apart.omega.shape == apart.tau.shape == (4, taken, 2)
-    assert apart.sigma.shape == (4, taken, 2, 3)
-    off = ask_quickly(rows, trust=False)
-    assert off.to_dict()["settings"]["trust"] is None
-    assert off.posterior.deviations.shape[2:] == (2, 0)
-    assert off.posterior.omega is off.posterior.tau is None
-
-
 NOBODY = np.full(400, np.nan)
 SITUATIONS = {
     "no labels": lambda rows: {"y_true": NOBODY},
