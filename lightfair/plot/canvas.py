@@ -101,12 +101,6 @@ def axes_for(ax: Axes | None, grid: str, rows: float | None = None) -> Axes:
     return ax
 
 
-def check_type(argument: str, value: Any, kind: type) -> None:
-    """Raise TypeError unless a value is of a type."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{argument} must be of type {kind.__name__}; got {type(value).__name__}")
-
-
 def check_in(argument: str, value: Any, known: Iterable[str]) -> str:
     """Return a name, one of those known; a tuple names a crossed group.
 

@@ -52,8 +52,6 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
 
     Raises
     ------
-    TypeError
-        If `result` is not an Assessment.
     ValueError
         If there is no such parameter; the message names some.
 
@@ -67,7 +65,6 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
     >>> len(ax.lines) - 2  # chains; the others are means
     16
     """
-    canvas.check_type("result", result, Assessment)
     name, draws = choose_parameter(result, parameter)
     ax = canvas.axes_for(ax, "y")
     legend: dict[str, Any] = {}
@@ -114,8 +111,6 @@ def rank(result: Assessment, parameter: str | None = None, *, ax: Axes | None = 
 
     Raises
     ------
-    TypeError
-        If `result` is not an Assessment.
     ValueError
         If there is no such parameter; the message names some.
 
@@ -129,7 +124,6 @@ def rank(result: Assessment, parameter: str | None = None, *, ax: Axes | None = 
     >>> ax.get_title(loc="left")
     'log_a[B]'
     """
-    canvas.check_type("result", result, Assessment)
     name, draws = choose_parameter(result, parameter)
     ax = canvas.axes_for(ax, "x", CHAIN_ROW * len(draws))
     canvas.name_rows(ax, [f"chain {at + 1}" for at in range(len(draws))])
@@ -236,11 +230,5 @@ def choose_parameter(result: Assessment, parameter: str | None) -> tuple[str, Fl
         }
         rhat = diagnose(np.stack([*checked.values()], axis=-1)).rhat
         parameter = [*checked][int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]
-    if parameter not in all_parameters:
-        import difflib
-
-        close = ", ".join(difflib.get_close_matches(str(parameter), all_parameters, 3, 0.0))
-        raise ValueError(
-            f"parameter must be one of {len(all_parameters):,}, such as {close}; got {parameter!r}"
-        )
-    return parameter, all_parameters[parameter]
+    name = canvas.check_in("parameter", parameter, all_parameters)
+    return name, all_parameters[name]

@@ -59,8 +59,6 @@ def posterior(
 
     Raises
     ------
-    TypeError
-        If `result` is not an Assessment.
     ValueError
         If the metric was not assessed, a group does not exist, or both groups are the same.
 
@@ -74,7 +72,6 @@ def posterior(
     >>> ax.get_title(loc="left")
     'Posterior of tpr: difference from A'
     """
-    canvas.check_type("result", result, Assessment)
     canvas.check_in("metric", metric, result.theta)
     groups, epsilon, base = result.groups, result.settings.epsilon, None
     low, high = result.settings.metric(metric).bounds

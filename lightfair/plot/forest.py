@@ -51,8 +51,6 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
 
     Raises
     ------
-    TypeError
-        If `result` is not an Assessment.
     ValueError
         If the metric was not assessed.
 
@@ -66,7 +64,6 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A\\n39 labeled', 'B\\n21 labeled']
     """
-    canvas.check_type("result", result, Assessment)
     canvas.check_in("metric", metric, result.theta)
     entries = metric_values(result, metric)["groups"]
     ax = canvas.axes_for(ax, "x", len(entries))
@@ -93,8 +90,6 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
 
     Raises
     ------
-    TypeError
-        If `result` is not an Assessment.
     ValueError
         If the metric was not assessed, or there is only one group.
 
@@ -108,7 +103,6 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
     >>> ax.get_title(loc="left")
     'tpr: differences from A'
     """
-    canvas.check_type("result", result, Assessment)
     canvas.check_in("metric", metric, result.theta)
     if result.settings.reference is None:
         raise ValueError(only_one(result.groups))
@@ -180,21 +174,15 @@ def _estimates(
 def _set_limits(
     ax: Axes, entries: list[dict[str, Any]], bounds: tuple[float, float], near: float
 ) -> None:
-    """Show all intervals; if a metric has no bound, others only near ours, with arrows beyond.
+    """Show all intervals; if a metric has no bound, others only near ours.
 
     The axis spans at least a tenth of the range of the metric, so that exact values that are nearly
     equal look so, and `near` on both sides of 0.
     """
-    drawn = [
-        (row, one["interval"], METHODS[key][1].colour)
-        for key, row, one in _estimates(entries, False)
-        if one["interval"] is not None
-    ]
+    shown = [one["interval"] for _, _, one in _estimates(entries, False) if one["interval"]]
     truths = [entry["truth"] for entry in entries if entry.get("truth") is not None]
     ours = [end for entry in entries for end in entry["interval"] or ()] + truths
-    ends = (
-        [end for _, interval, _ in drawn for end in interval] + truths + [-near, near] * (near > 0)
-    )
+    ends = [end for interval in shown for end in interval] + truths + [-near, near] * (near > 0)
     finite = bool(np.isfinite(bounds).all())
     if not ends:
         ax.set_xlim(*(bounds if finite else (0.0, 1.0)))
@@ -206,10 +194,3 @@ def _set_limits(
     span = bounds[1] - bounds[0] if finite else max(0.5 * abs(low + high), 1e-2)
     margin = max(0.04 * (high - low), 0.5 * (LEAST_SPAN * span - (high - low)))
     ax.set_xlim(low - margin, high + margin)
-    for row, interval, colour in drawn:
-        for edge, beyond, marker in (
-            (low, interval[0] < low, "<"),
-            (high, interval[1] > high, ">"),
-        ):
-            if beyond:
-                ax.plot(edge, row, marker, color=colour, markersize=5.0, clip_on=False)

@@ -32,11 +32,6 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
         line is the requested width, the upright line the number of labels that reaches it, and the
         shaded region the range of that number.
 
-    Raises
-    ------
-    TypeError
-        If `plan` is not a LabelPlan.
-
     Examples
     --------
     >>> import lightfair as lf
@@ -48,7 +43,6 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'Plan for tpr minus that of A'
     """
-    canvas.check_type("plan", plan, LabelPlan)
     ax = canvas.axes_for(ax, "both")
     expected = plan.of_differences or plan.of_groups
     defined = [one for one in expected if not np.isnan(one.width[0])]

@@ -33,8 +33,6 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
 
     Raises
     ------
-    TypeError
-        If `comparison` is not a ModelComparison.
     ValueError
         If the metric was not compared.
 
@@ -51,7 +49,6 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A', 'B', 'all rows']
     """
-    canvas.check_type("comparison", comparison, ModelComparison)
     names, prob = comparison.models, comparison.settings.prob
     canvas.check_in("metric", metric, comparison.theta[names[0]])
     rows = {name: name for name in comparison.groups} | {"all rows": None}

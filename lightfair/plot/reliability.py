@@ -45,8 +45,6 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
 
     Raises
     ------
-    TypeError
-        If `result` is not an Assessment.
     ValueError
         If a group does not exist, or more than six are given.
 
@@ -60,7 +58,6 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     >>> for ax, group in zip(axes, result.groups):
     ...     ax = lf.plot.calibration(result, group, ax=ax)
     """
-    canvas.check_type("result", result, Assessment)
     names, left_out = canvas.choose_groups(result, group)
     size, threshold, prob = len(names), result.table.threshold, result.settings.prob
     ax = canvas.axes_for(ax, "both")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,8 +48,6 @@ def thresholds(
 
     Raises
     ------
-    TypeError
-        If `result` is not an Assessment.
     ValueError
         If the metric is unknown or a metric of scores, the quantity is unknown, or a gap is
         requested with only one group.
@@ -63,7 +62,6 @@ def thresholds(
     >>> ax.get_title(loc="left")
     'tpr: B minus A'
     """
-    canvas.check_type("result", result, Assessment)
     canvas.check_in("quantity", quantity, ("groups", "gap"))
     if quantity == "gap" and len(result.groups) < 2:
         raise ValueError(only_one(result.groups))
@@ -131,17 +129,15 @@ def _largest_gaps(result: Assessment, curve: ThresholdCurve, metric: str) -> lis
 
 def _reasons(cuts: Floats, estimates: Sequence[Estimate | Gap], name: str) -> list[str]:
     """Why values are undefined, or what they leave out: a line for each run of thresholds."""
-    runs: list[tuple[str | None, list[float]]] = []
-    for cut, one in zip(cuts, estimates, strict=True):
+
+    def reason(pair: tuple[float, Estimate | Gap]) -> str | None:
+        one = pair[1]
         left_out = one.left_out and f"without {', '.join(one.left_out)}, no {one.lack}"
-        reason = one.reason or left_out or None
-        if not runs or runs[-1][0] != reason:
-            runs.append((reason, []))
-        runs[-1][1].append(cut)
-    return [
-        f"{name} at {at[0]:.2g}".lstrip()
-        + (f" to {at[-1]:.2g}" if len(at) > 1 else "")
-        + f": {reason}"
-        for reason, at in runs
-        if reason is not None
-    ]
+        return one.reason or left_out or None
+
+    notes = []
+    for why, run in groupby(zip(cuts.tolist(), estimates, strict=True), reason):
+        first, *others = (cut for cut, _ in run)
+        end = f" to {others[-1]:.2g}" if others else ""
+        notes += [f"{name} at {first:.2g}{end}: {why}".lstrip()] * (why is not None)
+    return notes

@@ -58,7 +58,7 @@ padding:.5em .8em;background:#f7f3e6}
 .lightfair img{max-width:100%}
 .lightfair figcaption,.lightfair caption,.lightfair .notes{font-size:.9em;color:#444}
 .lightfair caption{text-align:left;font-weight:600}
-.lightfair .scroll{overflow-x:auto}
+.lightfair .scroll{overflow-x:auto;margin:1em 0}
 .lightfair table{border-collapse:collapse;font-size:.9em;min-width:16em}
 .lightfair th,.lightfair td{padding:.25em .6em;text-align:right;vertical-align:top;
 font-weight:400;border-bottom:1px solid #ddd}
@@ -95,17 +95,14 @@ def render(document: Document, figures: Mapping[str, Sequence[Picture]] | None =
     parts = [f"<h1>{title}</h1>"]
     if figures is None:
         parts.append(f"<p>{_text(WITHOUT_PLOTS)}</p>")
+    titles = {i: _text(section.title) for i, section in enumerate(sections) if section.title}
     if len(sections) >= LISTED:
-        links = [
-            f'<li><a href="#section-{i}">{_text(section.title)}</a></li>'
-            for i, section in enumerate(sections)
-            if section.title
-        ]
+        links = [f'<li><a href="#section-{i}">{text}</a></li>' for i, text in titles.items()]
         parts.append(f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>')
     for i, section in enumerate(sections):
-        head = f'<h2 id="section-{i}">{_text(section.title)}</h2>' if section.title else ""
-        parts += [head, *_section(section, (figures or {}).get(section.key, ()))]
-    body = "\n".join(filter(None, parts))
+        parts += [f'<h2 id="section-{i}">{titles[i]}</h2>'] if i in titles else []
+        parts += _section(section, (figures or {}).get(section.key, ()))
+    body = "\n".join(parts)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'

@@ -15,10 +15,12 @@ from ..core.values import counts_of
 from ..planning.plan import LabelPlan
 from ..thresholds.search import FoundThresholds
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import Columns, rows_line, table_of, target_line
+from .format import rows_line, target_line
 from .provenance import provenance_sections
 
 Blocks = list[Paragraph | Table]
+
+COUNTS = {"rows": "rows", "labeled": "labeled", "positives": "positive"}  # titles of columns
 
 # warnings that are repeated next to verdicts and recommendations
 CRITICAL = (
@@ -102,12 +104,8 @@ def rows_section(result: Assessment) -> Section:
 
 def rows_table(title: str, counts: dict[str, dict[str, Any]]) -> Table:
     """Return a table of the numbers of rows, labeled rows and positive labels by name."""
-    columns: Columns = {
-        "rows": lambda count: Cell(f"{count['rows']:,}"),
-        "labeled": lambda count: Cell(f"{count['labeled']:,}"),
-        "positive": lambda count: Cell(f"{count['positives']:,}"),
-    }
-    return table_of(title, columns, counts)
+    rows = [(Cell(name), *(Cell(f"{n[key]:,}") for key in COUNTS)) for name, n in counts.items()]
+    return Table((title, *COUNTS.values()), tuple(rows))
 
 
 def diagnostics_section(result: Assessment) -> Section:

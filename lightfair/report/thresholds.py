@@ -13,7 +13,14 @@ from ..thresholds.curve import counted_metrics, threshold_values
 from ..thresholds.search import FoundThresholds
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import estimate_cell, probability_cell, probability_columns, value_cell
+from .format import (
+    Columns,
+    estimate_cell,
+    probability_cell,
+    probability_columns,
+    table_of,
+    value_cell,
+)
 
 ACROSS = 6  # groups side by side
 
@@ -52,21 +59,15 @@ def threshold_section(result: Assessment) -> Section:
 
 
 def _each_group(name: str, at: dict[str, dict[str, Any]], epsilon: float) -> list[Table]:
-    """Tables of the groups and of their differences by threshold."""
-    first, likely = next(iter(at.values())), probability_columns(epsilon)
-    groups, differences = [], []
-    for key, values in at.items():
-        groups.append((Cell(key), *map(value_cell, values["groups"])))
-        row = [Cell(key)]
-        for entry in values["differences"]:
-            row += [value_cell(entry), *(column(entry) for column in likely.values())]
-        differences.append(tuple(row))
-    head = (f"{name} from", *(entry["name"] for entry in first["groups"]))
-    titles = [f"{name} from"]
-    for entry in first["differences"]:
-        titles += [f"{entry['group']} minus {entry['reference']}", *likely]
-    tables = [Table(head, tuple(groups)), Table(tuple(titles), tuple(differences))]
-    return tables if first["differences"] else tables[:1]
+    """A table of the groups by threshold, and one of each difference."""
+    head, first = f"{name} from", next(iter(at.values()))
+    rows = tuple((Cell(key), *map(value_cell, values["groups"])) for key, values in at.items())
+    tables = [Table((head, *(entry["name"] for entry in first["groups"])), rows)]
+    for index, one in enumerate(first["differences"]):
+        columns: Columns = {f"{one['group']} minus {one['reference']}": value_cell}
+        entries = {key: values["differences"][index] for key, values in at.items()}
+        tables.append(table_of(head, columns | probability_columns(epsilon), entries))
+    return tables
 
 
 def document(found: FoundThresholds, *, full: bool = False, command: str | None = None) -> Document:

@@ -11,7 +11,6 @@ from results import QUICKEST, ask_quickly, flat
 
 import lightfair as lf
 from lightfair.core.data.messages import number
-from lightfair.core.metrics.imputation import TARGETS
 from lightfair.core.metrics.labels_only import Effective
 from lightfair.report.assessment import document, labels_line, sentence
 from lightfair.report.document import Table
@@ -34,13 +33,6 @@ def test_rows_and_settings_are_listed_once(rows, result):
     assert table(section, "group")["B"] == counts
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_target_and_its_exact_values(rows, target):
-    text = str(ask_quickly(rows, target=target, metrics="selection_rate"))
-    assert f"target {target}: the " in text
-    assert text.count("(exact)") == (0 if target == "population" else 3)
-
-
 def test_undefined_and_infinite_numbers_have_no_digits(nine):
     for text in (str(nine), render(document(nine, full=True))):
         assert not re.search(r"\b(nan|none|inf)\b", text, re.IGNORECASE)
@@ -51,7 +43,7 @@ def test_undefined_and_infinite_numbers_have_no_digits(nine):
     assert sentence(nine, "ppv", "g8", "g0") == text
 
 
-def test_a_sentence_has_direction_probability_and_size(result):
+def test_a_sentence_has_direction_probability_and_size(rows, result):
     delta = result.difference("tpr", "B", "A")
     chance = max(delta.prob_greater(0), (delta.draws < 0).mean())
     word = "higher" if delta.prob_greater(0) >= 0.5 else "lower"
@@ -68,13 +60,10 @@ def test_a_sentence_has_direction_probability_and_size(result):
         f"selection_rate is {'higher' if rate.mean > 0 else 'lower'} for B than for A by "
         f"{abs(rate.mean):.3f}; this needs no labels."
     )
-
-
-def test_equal_groups_are_the_same(rows):
     both = {"group": ["A", "B"] * 200, "y_score": np.repeat([0.2, 0.8], 200)}
-    result = ask_quickly(rows, **both, metrics="selection_rate")
+    same = ask_quickly(rows, **both, metrics="selection_rate")
     text = "selection_rate is the same for B and A; this needs no labels."
-    assert sentence(result, "selection_rate", "B", "A") == text
+    assert sentence(same, "selection_rate", "B", "A") == text
 
 
 def test_many_differences_have_no_sentences(nine):
@@ -126,9 +115,11 @@ def test_warnings_close_the_short_form(result):
     assert last[0] == "warnings" and any(line.startswith("  not_converged: ") for line in last)
 
 
-def test_without_trust_no_deviations_are_reported(rows, result):
-    plain = str(ask_quickly(rows, trust=False, metrics="tpr"))
+def test_the_target_and_deviations_from_the_curve(rows, result):
+    plain = str(ask_quickly(rows, trust=False, metrics="selection_rate", target="population"))
     assert "trust:" not in plain and "without deviations from the curve" in plain
+    assert "target population: the " in plain and "(exact)" not in plain
+    assert "target sample: the " in str(result) and str(result).count("(exact)") == 9
     assert "\n  trust: " in str(result) and "with deviations from the curve" in flat(result)
 
 

@@ -118,12 +118,9 @@ def test_a_page_has_headings_links_and_captions():
     assert "0.606 [0.552,\u00a00.663]" in read.text
 
 
-def test_words_from_right_to_left_are_isolated():
+def test_words_from_right_to_left_and_pages_without_plots():
     page = html.render(document("نساء ورجال, نساء 0.5"), {})
     assert "tpr of \u2068نساء ورجال\u2069, \u2068نساء\u2069 0.5</" in page
-
-
-def test_a_page_without_plots_states_it():
     assert "has no plots" in html.render(document(), None)
     assert "has no plots" not in html.render(document(), {})
     page = html.render(document(), {"A": [Picture(None, "too many groups")]})

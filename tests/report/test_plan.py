@@ -40,7 +40,6 @@ def test_a_plan_in_short(plan):
         ({"labels": None, "reason": "why"}, "A width of 0.2 is out of reach: why."),
         ({"labels": 0}, "A width of 0.2 is reached already."),
         ({"labels": 340}, "A width of 0.2 takes labels for all 340 unlabeled rows."),
-        ({"labels": 77, "labels_range": None}, f"{NUMBER}."),
         ({"labels": 77, "labels_range": (70, 80)}, f"{NUMBER} (70 to 80)."),
         ({"labels": 77, "labels_range": (70, None)}, f"{NUMBER} (70 to all)."),
         (

@@ -8,7 +8,7 @@ import unicodedata
 
 import numpy as np
 import pytest
-from results import QUICKEST, ask_quickly
+from results import ask_quickly
 
 import lightfair as lf
 from lightfair.core.data.messages import number, one_line
@@ -145,17 +145,3 @@ def test_reports_fit_and_show_all_numbers(rows, groups, kind):
         assert fits(str(lf.plan_labels(result, "tpr", 0.1, extra=[20], refits=0)))
     assert fits(str(lf.find_threshold(result, "ppv", target=0.5)))
     assert groups == 1 or fits(str(lf.find_threshold(result, "tpr")))
-
-
-@pytest.mark.slow
-def test_nested_groups_and_comparisons_fit(rows):
-    names, at = np.array([*NAMES["wide"]], dtype=object), np.arange(400)
-    options = {"metrics": ["ppv"], **QUICKEST}
-    groups = {names[3]: names[at % 2], "race": names[at % 3]}
-    text = str(ask_quickly(rows, group=groups, metrics=["ppv"], hierarchical="nested"))
-    assert fits(text) and "all of" in text
-    scores = {NAMES["longer"][i]: rows.y_score ** (1.0 + 0.5 * i) for i in range(3)}
-    found = lf.compare_models(scores, rows.y_true, sensitive_features=names[at % 3], **options)
-    assert fits(str(found))
-    whole = squeezed(str(found))
-    assert all(squeezed(one_line(name)) in whole for name in (*found.models, *found.groups))
