@@ -9,7 +9,6 @@ import lightfair as lf
 
 PACKAGE = Path(lf.__file__).parent
 
-PACKAGE = Path(lf.__file__).parent
 QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
 QUICKEST = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
 
