@@ -204,12 +204,6 @@ class Question(NamedTuple):
     pairs: list[tuple[int, int]]
     labeled: Bools
 
-    @property
-    def exact(self) -> bool:
-        """Whether all compared metrics are known exactly."""
-        involved = np.unique(self.pairs)
-        return all(bool(part.known[involved].all()) for part in self.parts)
-
     def obstacles(self) -> list[dict[int, str]]:
         """For each metric the groups that cannot be judged, and why."""
         reasons: list[dict[int, str]] = [{} for _ in self.parts]
@@ -266,7 +260,8 @@ def judge(
     forecast
         Returns how many more labels would probably settle it; called if labels are missing.
     """
-    exact, check = question.exact, question.check
+    check, involved = question.check, np.unique(question.pairs)
+    exact = all(part.exact(involved) for part in question.parts)
     if exact:  # all draws are equal
         parts = tuple(replace(part, draws=part.draws[:1, :1]) for part in question.parts)
         question = question._replace(parts=parts)

@@ -561,10 +561,6 @@ def frequency(metric: Metric, slots: Slots) -> float:
 
 def confusion(imputed: Imputed, slots: Slots) -> Floats:
     """Return the confusion counts of imputed score bins, float64 (n, predicted, label)."""
-    counts = np.empty((len(imputed.label), 2, 2))
-    for side in (0, 1):
-        at = slots.predicted == side
-        weight, label = imputed.weight[:, at], imputed.label[:, at]
-        counts[:, side, 1] = (weight * label).sum(axis=1)
-        counts[:, side, 0] = (weight * (1.0 - label)).sum(axis=1)
-    return counts
+    sides = (slots.predicted[:, None] == [0, 1]).astype(np.float64)
+    shares = (1.0 - imputed.label, imputed.label)
+    return np.stack([(imputed.weight * share) @ sides for share in shares], axis=-1)
