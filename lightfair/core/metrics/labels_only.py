@@ -385,9 +385,8 @@ def own_labels(metric: Metric, table: ScoreTable) -> Floats:
 
 def _denominator(metric: Metric, counts: Floats) -> Floats:
     """Counts (group, predicted, label) in the denominator of a share, of other metrics all."""
-    cells = counts.reshape(-1, 4)
     share = metric.name == "f1" or is_share(metric)
-    return np.asarray((cells[:, denominators(metric)[0]] if share else cells).sum(axis=1))
+    return np.asarray(counts.reshape(-1, 4) @ (denominators(metric)[0] if share else np.ones(4)))
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:
@@ -395,8 +394,7 @@ def in_denominator(metric: Metric, counts: Floats) -> Floats | None:
 
     The least of several denominators; None if the metric has no known one.
     """
-    flat = counts.reshape(-1, 4)
-    sums = [flat[:, cells].sum(axis=1) for cells in denominators(metric)]
+    sums = [counts.reshape(-1, 4) @ cells for cells in denominators(metric)]
     return np.asarray(np.min(sums, axis=0)) if sums else None
 
 
