@@ -44,10 +44,8 @@ def _fill_loglik(x, heights, nodes, start, owner, columns, cap):
         for p in range(owner[g], owner[g + 1]):
             constant = _constant(x, size * g, columns, p)
             for i in range(start[p], start[p + 1]):
-                odds = constant + a * nodes[0, i] + b * nodes[1, i]
-                if odds > cap:
-                    odds = cap
-                far = odds if odds > 0.0 else -odds
+                odds = min(constant + a * nodes[0, i] + b * nodes[1, i], cap)
+                far = abs(odds)
                 value += nodes[2, i] * odds - 0.5 * nodes[3, i] * (odds + far)
                 factor = 1.0 + math.exp(-far)
                 if nodes[3, i] == 1.0:
@@ -183,10 +181,7 @@ def _log_importance(x, at, value, scales):
         log_sigma = math.log(x[at + j])
         far = (log_sigma - scales[1, j]) / scales[2, j]
         fitted -= 0.5 * far * far + math.log(scales[2, j]) + log_sigma
-    if prior > fitted:
-        both = prior + math.log1p(math.exp(fitted - prior))
-    else:
-        both = fitted + math.log1p(math.exp(prior - fitted))
+    both = max(prior, fitted) + math.log1p(math.exp(-abs(prior - fitted)))
     return value + prior - both
 
 
@@ -465,9 +460,7 @@ def cumulants(psi, nodes, start, strata, columns, cap, out):
             for p in range(strata[stratum], strata[stratum + 1]):
                 constant = _constant(psi[n], g, columns, p)
                 for i in range(start[p], start[p + 1]):
-                    odds = constant + a * nodes[0, i] + b * nodes[1, i]
-                    if odds > cap:
-                        odds = cap
+                    odds = min(constant + a * nodes[0, i] + b * nodes[1, i], cap)
                     rate = 1.0 / (1.0 + math.exp(-odds))
                     noise = nodes[2, i] * rate * (1.0 - rate)
                     mean += nodes[2, i] * rate

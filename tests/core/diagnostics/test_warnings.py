@@ -173,18 +173,6 @@ def test_agreement_and_undefined_estimates_are_not_reported():
     assert disagreements(draws, estimates, None, ("A", "B")) == []
 
 
-@pytest.mark.slow
-def test_a_wrong_curve_is_a_disagreement():
-    """A curve that is held to identity on scores of which it is not true, with many labels."""
-    rows = lf.simulate(6000, 3000, rng=3)
-    tight = lf.Prior(0.001, 0.001, 0.001, 0.001, 0.001, 0.001)
-    flipped = np.where(rows.y_score >= 0.5, rows.y_score**0.2, rows.y_score**3)
-    options = {"prior": tight, "trust": False, "chains": 4, "draws": 50, "warmup": 50, "rng": 1}
-    result = lf.assess(rows.y_true, flipped, sensitive_features=rows.group, **options)
-    codes = {note.code for note in result.warnings}
-    assert {"disagreement", "misfit"} <= codes
-
-
 def with_few(rows, positives):
     """Rows of B keep that many labeled positives, and all their negatives."""
     mine = np.flatnonzero((rows.group == "B") & (rows.y_true == 1))

@@ -305,24 +305,6 @@ def test_draws_go_on_where_they_stopped():
     assert not np.array_equal(first.psi[:, :, -1], second.psi[:, :, 0])
 
 
-def test_two_data_sets_side_by_side():
-    """A batch of data sets draws what each is about: their posteriors differ as labels do."""
-    nest = nesting(CURVE, PARTS)
-    score = np.tile(np.linspace(0.1, 0.9, 30), 2 * GROUPS)
-    label = np.repeat([0.0, 1.0], 30 * GROUPS)
-    seen = labeled_nodes(
-        np.repeat(np.arange(2 * GROUPS), 30),
-        features(logit_of(score, 0.0), "beta"),
-        label,
-        np.ones(len(label)),
-        segments=2 * GROUPS,
-        groups=GROUPS,
-    )
-    chains = warm_up(seen, nest, chains=4, warmup=40, rng=np.random.default_rng(7))
-    kept = take_draws(chains, 30)[1]
-    assert kept.psi[0, ..., 2].max() < 0.0 < kept.psi[1, ..., 2].min()
-
-
 def test_too_many_levels():
     parts = tuple((f"a{i % 140}", f"b{i % 141}") for i in range(140 * 3))
     with pytest.raises(ValueError, match=r"at most 52 levels .* got 140; merge levels, or pass"):

@@ -278,29 +278,14 @@ def test_no_labels_give_the_prior(scales):
     assert_close(far[..., 0, :] * middle, zero)
 
 
-def smeared(x, location_sd, spread_sd, power=0):
-    """E[sigma^power N(x; 0, location_sd^2 + sigma^2)] over the half-normal sigma."""
+def smeared(x, location_sd, spread_sd):
+    """E[N(x; 0, location_sd^2 + sigma^2)] over the half-normal sigma."""
     nodes, weights = np.polynomial.legendre.leggauss(60)
     sigma = 4.0 * spread_sd * (nodes + 1.0)
     weights = weights * np.exp(-0.5 * (sigma / spread_sd) ** 2)
     variance = location_sd**2 + sigma * sigma
     kernel = np.exp(-0.5 * x[:, None] ** 2 / variance) / np.sqrt(variance)
-    return kernel @ (weights * sigma**power) / weights.sum()
-
-
-def test_temperature_of_one_group_equals_quadrature():
-    score, label = [0.99, 0.2, 0.7], [1, 0, 0]
-    odds = logit_of(score, 0.01)
-    sign = 2.0 * np.array(label) - 1.0
-    x = np.linspace(-4.0, 4.0, 2001)
-    height = np.exp(log_expit(sign * np.exp(x)[:, None] * odds).sum(axis=1))
-    scales = PRIOR.mu_a_sd, PRIOR.sigma_a_sd
-    density = height * smeared(x, *scales)
-    mean, square = (density @ (x**k) / density.sum() for k in (1, 2))
-    sigma = height @ smeared(x, *scales, power=1) / density.sum()
-    draws = sample(build([0] * 3, score, label, groups=1, family="temperature"), 41, draws=400)
-    assert_close(moments(draws.psi[0, :, :, 0, 0]), np.array([mean, square]))
-    assert_close(draws.sigma[0, ..., 0], sigma)
+    return kernel @ weights / weights.sum()
 
 
 def test_beta_of_one_group_equals_quadrature():

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from asking import ask, ask_quickly
+from asking import ask_quickly
 from cases import PRIOR
 
 import lightfair.core as lf
