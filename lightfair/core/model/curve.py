@@ -32,6 +32,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats
+from ..data.messages import lies_in
 
 Family = Literal["beta", "llo", "temperature"]
 
@@ -67,8 +68,7 @@ class Prior:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if not number or not 0 < value <= LARGEST_SD:
+            if not lies_in(value, 0.0, np.inf) or value > LARGEST_SD:
                 raise ValueError(
                     f"Prior.{field.name} must be a finite number above 0; got {value!r}; it is a "
                     "standard deviation, not a variance or a precision, and at most "

@@ -57,7 +57,7 @@ from ..data.messages import lies_in
 from ..data.nodes import CELL_WIDTH
 from ..data.table import ScoreTable
 from .curve import LARGEST_SD, Features, Prior
-from .scales import Scales, curve_scales, with_deviations
+from .scales import SIGMA_C, Scales, curve_scales
 
 # standard deviations of common and own part, in units of omega and tau
 RATIOS = {"jump": (1.4, 1.0), "bend": (0.7, 1.0)}
@@ -218,14 +218,26 @@ def regions(table: ScoreTable) -> Regions:
 
 
 def trusted_scales(prior: Prior, trust: Trust | None, where: Regions) -> Scales:
-    """Return the scales of the curve and of the deviations in some regions."""
+    """Return the scales of the curve and of the deviations in some regions.
+
+    With trust, omega and tau follow the three sigma of the curve. The location of a deviation is in
+    units of omega, its spread in units of tau. A point mass is like a c of its own: its location
+    has a fixed scale, its spread is in units of sigma_c.
+    """
     scales = curve_scales(prior)
     if trust is None:
         return scales
     ratios = {**RATIOS, "mass": (trust.mass_sd, MASS_OWN)}
     common, own = np.reshape([ratios[name] for name in where.names], (-1, 2)).T
-    free = np.array([name == "mass" for name in where.names], dtype=bool)
-    return with_deviations(scales, trust.omega_sd, trust.tau_sd, own=own, common=common, free=free)
+    mass = np.array([name == "mass" for name in where.names], dtype=bool)
+    omega, tau, none = 3, 4, 5
+    return Scales(
+        np.append(scales.sd, [trust.omega_sd, trust.tau_sd]),
+        np.append(scales.own, own),
+        np.append(scales.common, common),
+        np.append(scales.own_of, np.where(mass, SIGMA_C, tau)),
+        np.append([none] * 3, np.where(mass, none, omega)),
+    )
 
 
 def worth(omega: Any, tau: Any, rate: float, where: Regions) -> Floats:

@@ -59,45 +59,14 @@ class Scales(NamedTuple):
 
     def counts(self, groups: int) -> Floats:
         """Number of normals that have each sigma as their scale: float64 (S,)."""
-        ones = np.ones(len(self.own))
-        size = len(self.sd)
-        own = ones @ one_hot(self.own_of, size)
-        return np.asarray(groups * own + ones @ one_hot(self.common_of, size))
+        own, common = (one_hot(of, len(self.sd)).sum(axis=0) for of in self[3:])
+        return np.asarray(groups * own + common)
 
 
 def curve_scales(prior: Prior) -> Scales:
     """Return the scales of the curve alone: log a, log b, c."""
     three = np.arange(3)
     return Scales(prior.spread_sd, np.ones(3), prior.location_sd, three, np.full(3, 3))
-
-
-def with_deviations(
-    scales: Scales,
-    omega_sd: float,
-    tau_sd: float,
-    *,
-    own: Floats,
-    common: Floats,
-    free: npt.NDArray[np.bool_],
-) -> Scales:
-    """Add scales omega ~ TN(0, omega_sd) and tau ~ TN(0, tau_sd), and deviations.
-
-    Their locations are `common` times omega, their spreads `own` times tau. A free one is like a c
-    of its own: its location is `common`, its spread `own` times sigma_c.
-    """
-    omega = len(scales.sd)
-    tau, none = omega + 1, omega + 2
-
-    def extended(of: Ints, new: Ints) -> Ints:
-        return np.concatenate([np.where(of == omega, none, of), new])
-
-    return Scales(
-        np.concatenate([scales.sd, [omega_sd, tau_sd]]),
-        np.concatenate([scales.own, own]),
-        np.concatenate([scales.common, common]),
-        extended(scales.own_of, np.where(free, SIGMA_C, tau)),
-        extended(scales.common_of, np.where(free, none, omega)),
-    )
 
 
 def with_one(sigma: Floats) -> Floats:

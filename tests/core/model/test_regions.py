@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from asking import ask_quickly
+from asking import ask, ask_quickly
 from cases import PRIOR
 
 import lightfair.core as lf
@@ -211,6 +211,8 @@ def test_trusted_scales_go_by_the_names_of_the_columns():
     got = trusted_scales(PRIOR, Trust(omega_sd=0.3, tau_sd=0.4, mass_sd=1.5), where)
     assert len(got.own) == 3 + len(where.names) == 9
     np.testing.assert_array_equal(got.sd, [*PRIOR.spread_sd, 0.3, 0.4])
+    np.testing.assert_array_equal(got.counts(2), [2, 2, 4, 1 + 4, 2 * 5])
+    assert got.own_of.dtype == got.common_of.dtype == np.int64
     one, two = (got.location(np.array([0.1, 0.2, 0.3, x, 9.0])) for x in (1.0, 2.0))
     jump, bend = module.RATIOS["jump"], module.RATIOS["bend"]
     tied = np.array([jump[0], *[bend[0]] * 4])
