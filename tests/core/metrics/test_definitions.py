@@ -137,13 +137,6 @@ def test_successes_and_failures():
         np.testing.assert_allclose(success / (success + failure), expected, rtol=1e-12)
 
 
-def test_lack_names_what_is_missing():
-    assert as_metric("tpr").lack == as_metric("fnr").lack == "positive labels"
-    assert as_metric("fpr").lack == "negative labels"
-    assert as_metric("ppv").lack == "rows predicted positive"
-    assert as_metric("balanced_accuracy").lack == "both labels"
-
-
 def test_costs():
     assert float(theta(cost(fp=1, fn=5), COUNTS)) == pytest.approx((5 + 50) / 95)
     assert float(theta("cost(fp=0, fn=2.5)", COUNTS)) == pytest.approx(25 / 95)
@@ -264,13 +257,6 @@ def test_every_metric_with_every_target(rows, target):
     np.testing.assert_array_equal(theta("tpr", result.counts), result.draws("tpr"))
 
 
-def test_a_metric_of_scores_beside_another_changes_it_little(rows):
-    plain, also = (ask(rows, metrics=names, draws=100) for names in (["tpr"], ["tpr", "auc"]))
-    one, two = plain.metric("tpr", "A"), also.metric("tpr", "A")
-    assert abs(one.mean - two.mean) < 0.35 * one.sd
-    assert one.sd == pytest.approx(two.sd, rel=0.25)
-
-
 @pytest.mark.slow
 def test_the_truth_is_covered():
     rows = lf.simulate(20_000, 400, rng=8)
@@ -281,30 +267,6 @@ def test_the_truth_is_covered():
             got, truth = result.metric(name, group), full.metric(name, group).mean
             assert abs(got.mean - truth) < 4.0 * got.sd + 1e-9
             assert got.sd < 0.05
-
-
-@pytest.mark.parametrize("kind", ["float32", "integer", "separable", "one_score"])
-def test_extreme_scores_have_an_auc(rows, kind):
-    """S25."""
-    score, label = rows.y_score, rows.y_all
-    if kind == "float32":
-        score = score.astype(np.float32)
-    elif kind == "integer":
-        score = (score > 0.5).astype(int)
-    elif kind == "separable":
-        label = (score > 0.5).astype(int)
-    else:
-        score = np.full(len(score), 0.5)
-    known = np.where(np.random.default_rng(3).random(len(score)) < 0.3, label, -1)
-    result = ask_quickly(rows, y_true=known, y_score=score, metrics=["auc", "ece"])
-    auc = result.draws("auc")
-    auc = auc[~np.isnan(auc)]
-    assert len(auc) > 70 and ((auc >= 0.0) & (auc <= 1.0)).all()
-    if kind == "one_score":
-        np.testing.assert_allclose(auc, 0.5, rtol=1e-12)
-    if kind == "separable":
-        assert result.metric("auc", "A").mean > 0.9
-        assert "all draws agree" in result.labels["auc"].reason[0]
 
 
 def test_clipping_moves_a_mean_score_by_at_most_the_clip(rows):
@@ -382,10 +344,8 @@ def changing(tp, fp, fn, tn):
     "function, options, message",
     [
         (raising, {}, "metric 'own' raised RuntimeError: not today; .*tp, fp, fn, tn"),
-        (lambda tp: tp, {}, "metric 'own' raised TypeError.*tp, fp, fn, tn"),
         (lambda *x: 0.5, {}, r"metric 'own' returned shape \(\); .*of shape"),
         (lambda *x: 1j * x[0], {}, "metric 'own' returned values of type complex128"),
-        (lambda *x: "high", {}, "metric 'own' returned values of type <U4"),
         (lambda *x: None, {}, "metric 'own' returned values of type object"),
         (changing, {}, "metric 'own' raised ValueError: .*read-only"),
         (lambda *x: 2 + x[0], {"bounds": (0, 1)}, r"must lie in its bounds \[0, 1\]; got"),
@@ -394,7 +354,6 @@ def changing(tp, fp, fn, tn):
             {"of": "nodes"},
             r"metric 'own' returned shape .*score \(slot,\), weight and label \(draw, slot\)",
         ),
-        (raising, {"of": "nodes"}, "metric 'own' raised RuntimeError: not today"),
         (
             lambda tp, fp, fn, tn: tp,
             {"label_free": True},
@@ -442,21 +401,14 @@ def test_metrics_are_suggested_for_other_words():
     "metrics, message",
     [
         (lambda tp, fp, fn, tn: tp, r'function <lambda>; wrap it: Metric\("name"'),
-        (["tpr", len], "got the function len; wrap it"),
         ([Metric("tpr", raising)], "must not have the name of a built-in one; got 'tpr'"),
-        ([Metric("auc", raising)], "must not have the name of a built-in one; got 'auc'"),
         ([Metric("cost(fp=1,fn=5)", raising)], "must not have the name of a built-in one"),
         ([Metric("x", raising), Metric("x", changing)], "two metrics have the name 'x'"),
         (["tpr", "recall"], r"unknown metric 'recall' .*'tpr'.*; known: accuracy, .*cost\(fp"),
-        ("TPR", "unknown metric .*balanced_accuracy"),
         ([], "at least one metric; known: accuracy"),
         (3, "unknown metric 3; known"),
-        ([3], "unknown metric 3; known"),
-        ("cost(fp=1)", r"unknown metric 'cost\(fp=1\)'"),
         ("cost(fp=x,fn=1)", r"unknown metric .*cost\(fp=NUMBER,fn=NUMBER\)"),
         ("cost(fp=-1,fn=1)", "cost fp must be a finite number of at least 0; got -1.0"),
-        ("cost(fp=1,fn=inf)", "cost fn must be a finite number of at least 0; got inf"),
-        ("cost(fp=1,fn=nan)", "cost fn must be a finite number of at least 0; got nan"),
         ("cost(fp=0,fn=0)", "must not both be 0"),
     ],
 )
@@ -468,12 +420,10 @@ def test_not_a_metric(metrics, message):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"name": ""}, "Metric.name of '' must be printable text"),
         ({"name": "a\nb"}, "Metric.name of .* must be printable text"),
         ({"function": 3}, "Metric.function of 'x' must be callable; got 3"),
         ({"of": "rows"}, 'must be "counts" or "nodes"; got \'rows\''),
         ({"bounds": (1, 0)}, "Metric.bounds of 'x' must be two numbers, the lower first"),
-        ({"bounds": 3}, "Metric.bounds of 'x' must be two numbers"),
         ({"bounds": (0, math.nan)}, "Metric.bounds of 'x' must be two numbers"),
     ],
 )

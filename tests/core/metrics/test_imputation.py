@@ -554,18 +554,6 @@ def test_sampled_labels_of_unequal_weights_have_the_right_moments(weights):
     assert count.var() == pytest.approx(variance, rel=0.02)
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_the_same_seed_gives_the_same_labels(target):
-    table = build(columns_of(2_000))
-    psi, where = some_psi(table, 40)
-    slots = score_slots(table)[1]
-    one, two, other = (
-        impute_group(psi, 1, slots, where, target=target, seed=seed) for seed in (8, 8, 9)
-    )
-    np.testing.assert_array_equal(one.label, two.label)
-    assert np.array_equal(one.label, other.label) == (target == "expected")
-
-
 @pytest.mark.parametrize("target", ["sample", "expected"])
 def test_known_labels_stay_in_their_bins(target):
     table = build(columns_of(900, levels=50, labeled=2.0))
