@@ -206,7 +206,7 @@ MODELS = [
     {"hierarchical": False},
     {"family": "llo"},
     {"trust": False},
-    {"sample_weight": np.random.default_rng(0).integers(1, 4, 400)},
+    {"sample_weight": np.random.default_rng(0).integers(1, 4, 200)},
     {"hierarchical": "nested"},
 ]
 
@@ -215,12 +215,12 @@ MODELS = [
 def test_every_model_is_planned_for(options, monkeypatch):
     monkeypatch.setattr(refits, "WARMUP", 40)
     monkeypatch.setattr(refits, "DRAWS", 60)
-    label, score, group = random_rows(400, [*"aab"])
+    label, score, group = random_rows(200, [*"aab"])
     if options.get("hierarchical") == "nested":
-        group = {"g": group, "h": np.random.default_rng(2).choice(["x", "y"], 400)}
+        group = {"g": group, "h": np.random.default_rng(2).choice(["x", "y"], 200)}
     result = lf.assess(label, score, sensitive_features=group, **QUICK, **options)
-    plan = plan_labels(result, extra=[100], refits=2, rng=1)
-    alone = plan_labels(result, extra=[100], refits=0)
+    plan = plan_labels(result, extra=[60], refits=2, rng=1)
+    alone = plan_labels(result, extra=[60], refits=0)
     for one, other in zip(plan.of_differences, alone.of_differences, strict=True):
         assert 0.7 < one.width[1] / other.width[1] < 1.3
 
