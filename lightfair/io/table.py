@@ -41,7 +41,6 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -179,7 +178,7 @@ class ScoreTable(core.ScoreTable):
 
 def storable(table: core.ScoreTable) -> ScoreTable:
     """Return the same table as one that can be stored."""
-    return ScoreTable(**{one.name: getattr(table, one.name) for one in fields(table)})
+    return ScoreTable(**vars(table))
 
 
 def to_text(table: ScoreTable) -> str:
@@ -256,10 +255,10 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
     if list(groups) != sorted(groups) or {len(values["attributes"])} != set(map(len, parts)):
         raise ValueError("groups must be sorted by name, each with a level of each attribute")
     check_clip(values["clip"])
-    dropped, missing_as_group, ties = (int(values["counts"][name]) for name in COUNTS)
-    if min(values["clipped"], dropped, missing_as_group, ties) < 0:
+    counts: dict[str, Any] = {name: int(values["counts"][name]) for name in COUNTS}
+    if min(values["clipped"], *counts.values()) < 0:
         raise ValueError("clipped and counts must not be negative")
-    merged = values["counts"]["merged_levels"].items()
+    merged = ((name, tuple(v)) for name, v in values["counts"]["merged_levels"].items())
     design = values.get("design")
     if design is not None:
         design = np.array(design, np.float64).reshape(len(groups), 2, 2, 2)
@@ -276,9 +275,7 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
         parts=parts,
         threshold=values["threshold"],
         weighted=bool(values["weighted"]),
-        counts=Counts(
-            dropped, missing_as_group, ties, tuple((name, tuple(levels)) for name, levels in merged)
-        ),
+        counts=Counts(**counts, merged_levels=tuple(merged)),
         design=design,
         cuts=check_cuts(values["cuts"]) if "cuts" in values else (),
     )

@@ -80,12 +80,9 @@ def test_pipes_and_devices_are_written_to(tmp_path):
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     with pytest.raises(OSError, match="Bad file descriptor: '/dev/fd/999'"):
         write_text("/dev/fd/999", "x")
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full does not exist")
-def test_a_full_device_is_named():
-    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
-        write_text("/dev/full", "x")
+    if os.path.exists("/dev/full"):
+        with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+            write_text("/dev/full", "x")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="/dev/fd does not exist")
