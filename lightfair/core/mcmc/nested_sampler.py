@@ -82,16 +82,10 @@ class NestedChains(NamedTuple):
             total.append(counts)
         sums = Accepted(*(np.sum(values, axis=0) for values in zip(*total, strict=True)))
         count = state.value.shape[1]
+        sweeps_made = count * sweeps
         first, second = count * ((sweeps + 1) // 2), max(1, count * (sweeps // 2))
-        total_sweeps = count * sweeps
-        rates = Accepted(
-            sums.joint / (total_sweeps * ROUNDS),
-            sums.psi / total_sweeps,
-            sums.eta / first,
-            sums.sigma / first,
-            sums.all / second,
-            sums.own / total_sweeps,
-        )
+        tries = (sweeps_made * ROUNDS, sweeps_made, first, first, second, sweeps_made)
+        rates = Accepted(*(number / of for number, of in zip(sums, tries, strict=True)))
         states = State(*(np.stack(column, axis=2) for column in zip(*kept, strict=True)))
         return self._replace(state=state, accepted=rates), states
 

@@ -107,12 +107,9 @@ class Chains(NamedTuple):
         arguments = (self.data, self.surrogate, scales)
         candidates = form.propose(noise, *arguments)
         kept, counts = form.sweeps(self.packed, candidates, noise, *arguments, self.step)
-        total = count * sweeps
-        rates = Accepted(
-            counts.joint / (total * ROUNDS),
-            counts.psi / total,
-            *(number / (count * ((sweeps + 1) // 2)) for number in counts[2:]),
-        )
+        total, first = count * sweeps, count * ((sweeps + 1) // 2)
+        tries = (total * ROUNDS, total, first, first)
+        rates = Accepted(*(number / of for number, of in zip(counts, tries, strict=True)))
         return self._replace(packed=kept[:, :, -1].copy(), accepted=rates), kept
 
     def refitted(self, history: list[Floats]) -> Chains:
