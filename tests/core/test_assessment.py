@@ -65,16 +65,9 @@ def test_keys_of_to_dict(rows, result):
 
 
 def test_difference(result):
-    d = result.difference("tpr", "B", "A")
-    assert d.draws.shape == result.draws("tpr").shape[:2]
-    theta_draws = result.draws("tpr")
-    np.testing.assert_array_equal(d.draws, theta_draws[..., 1] - theta_draws[..., 0])
-    low, high = d.interval(0.95)
-    assert low < d.mean < high
-    assert 0.0 <= d.prob_within(0.02) <= d.prob_within(0.2) <= 1.0
-    back = result.difference("tpr", "A", "B")
-    assert back.mean == pytest.approx(-d.mean)
-    assert d.prob_greater(0) + back.prob_greater(0) == pytest.approx(1.0, abs=0.01)
+    d, draws = result.difference("tpr", "B", "A"), result.draws("tpr")
+    np.testing.assert_array_equal(d.draws, draws[..., 1] - draws[..., 0])
+    assert result.difference("tpr", "A", "B").mean == pytest.approx(-d.mean)
 
 
 def test_the_default_reference_is_the_largest_group(rows, result):
@@ -115,14 +108,6 @@ def test_compiled_and_plain_agree(rows, monkeypatch):
 
 
 # situations
-
-
-def test_one_group_only(rows):
-    result = ask(rows, group=["all"] * 400)
-    values = result.to_dict()
-    assert result.settings.reference is None
-    assert values["metrics"]["tpr"]["differences"] == []
-    assert "one_group" in codes(result)
 
 
 @pytest.mark.parametrize("target", ["sample", "expected"])

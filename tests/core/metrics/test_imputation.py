@@ -144,17 +144,6 @@ def test_expected_with_deviations_on_cells():
     np.testing.assert_allclose(got, add_up(columns, rate), rtol=1e-6)
 
 
-def test_expected_for_each_draw_is_that_of_the_draw_alone():
-    table = build(simulated(800))
-    phi = np.random.default_rng(2).normal(0.0, 0.5, (2, 5, 2, 3))
-    got = confusion_counts(phi, table, target="expected", rng=np.random.default_rng(0)).drawn
-    assert got.shape == (2, 5, 2, 2, 2)
-    for chain in range(2):
-        for i in range(5):
-            alone = impute_counts(table, "expected", phi[chain, i])[0]
-            np.testing.assert_allclose(got[chain, i], alone, rtol=1e-12)
-
-
 # what all targets share
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 import lightfair.core as lf
 from lightfair.core.data.nodes import UNLABELED
-from lightfair.core.metrics.definitions import COUNT_METRICS, successes_failures, theta
+from lightfair.core.metrics.definitions import COUNT_METRICS, theta
 from lightfair.core.metrics.prediction_powered import (
     MIN_LABELS,
     PredictionPowered,
@@ -194,16 +194,6 @@ def test_without_scores_a_share_has_the_classical_error():
         assert (got.low[0], got.high[0]) == pytest.approx((0.75 - reach, 0.75 + reach), rel=1e-9)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "tpr", "ppv"])
-def test_useful_scores_reduce_the_error(name):
-    score, _, hidden, _ = simulated(np.random.default_rng(4), 4000, 400, 1.5, 0.0, groups=1)
-    table = table_of(score, hidden)
-    got = prediction_powered(name, table)
-    success, failure = (x[0] for x in successes_failures(name, counts_of(table)))
-    assert got.se[0] < 0.95 * np.sqrt(0.9 * success * failure / (success + failure) ** 3)
-    assert 0.5 < got.tuning[0] <= 1.0
-
-
 def test_expected_is_the_finite_target_and_population_is_wider():
     score, _, hidden, group = simulated(np.random.default_rng(5))
     table = table_of(score, hidden, group)
@@ -256,8 +246,6 @@ def few(positives, negatives, predicted=1, unlabeled=50):
         ("npv", 20, 20, 1, "fewer than 10 labels of rows predicted negative"),
         ("f1", 9, 90, 0, "fewer than 10 labels of rows labeled or predicted positive"),
         ("balanced_accuracy", 9, 40, 1, "fewer than 10 positive labels"),
-        ("balanced_accuracy", 40, 9, 1, "fewer than 10 negative labels"),
-        ("accuracy", 0, 1, 1, "fewer than 10 labels"),
     ],
 )
 @pytest.mark.parametrize("target", ["sample", "population"])
@@ -362,9 +350,7 @@ def test_difference_says_which_group_lacks_labels():
         ((0.5, 0.03, 0.75, 0.04), -5.0),
         ((0.5, 0.0, 0.5, 0.0), 0.0),
         ((0.6, 0.0, 0.5, 0.0), np.inf),
-        ((0.5, 0.0, 0.6, 0.0), -np.inf),
         ((np.nan, np.nan, 0.5, 0.1), np.nan),
-        ((0.5, np.nan, 0.5, 0.1), np.nan),
     ],
 )
 def test_disagreement(numbers, expected):
