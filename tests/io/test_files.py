@@ -35,8 +35,8 @@ def arrow_table(frame, types):
     table = arrow.Table.from_pandas(frame)
     for name, kind in types.items():
         at = table.schema.get_field_index(name)
-        text = arrow.dictionary(arrow.int32(), arrow.string()) if kind == "dictionary" else kind
-        table = table.set_column(at, name, table[name].cast(text))
+        column = table[name].dictionary_encode() if kind == "dictionary" else table[name].cast(kind)
+        table = table.set_column(at, name, column)
     return table
 
 
