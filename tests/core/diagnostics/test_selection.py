@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.special import ndtr
 
 import lightfair.core as lf
+from lightfair.core.diagnostics import selection
 from lightfair.core.diagnostics.selection import (
     LEVEL,
     rank_z,
@@ -92,6 +93,15 @@ def test_cells_say_what_rows_say():
     table = table_of(score, known)
     assert len(table.cells.cell) > 100
     assert selection_z(table)[0, SHIFT] == pytest.approx(rank_z(score, known), rel=0.01)
+
+
+@pytest.mark.parametrize("factor, warned", [(1.01, True), (0.99, False)])
+def test_the_level_is_shared_among_groups_and_tests(monkeypatch, factor, warned):
+    rng = np.random.default_rng(4)
+    table = table_of(rng.random(300), rng.random(300) < 0.2, rng.integers(3, size=300))
+    p = 2.0 * ndtr(-np.abs(selection_z(table)))
+    monkeypatch.setattr(selection, "LEVEL", factor * p.size * p.min())
+    assert bool(selection_warnings(table)) == warned
 
 
 def test_known_probabilities_silence_it():
