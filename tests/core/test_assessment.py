@@ -384,3 +384,12 @@ def test_a_rare_metric_does_not_look_like_a_stuck_chain():
     for seed in range(2):
         result = lf.assess(y_true, score, sensitive_features=group, rng=seed)
         assert result.gate.ok and result.posterior.phi.shape[1] == result.settings.draws
+
+
+def test_a_comparison_is_exact_only_if_both_groups_are(rows):
+    label = np.where(rows.group == "A", rows.y_all, rows.y_true)
+    result = ask(rows, y_true=label, metrics="tpr")
+    assert result.metric("tpr", "A").exact and not result.metric("tpr", "B").exact
+    assert not result.difference("tpr", "B", "A").exact
+    assert not result.ratio("tpr", "B", "A").exact
+    assert not result.largest_gap("tpr").exact
