@@ -309,3 +309,13 @@ def test_too_many_levels():
     parts = tuple((f"a{i % 140}", f"b{i % 141}") for i in range(140 * 3))
     with pytest.raises(ValueError, match=r"at most 52 levels .* got 140; merge levels, or pass"):
         nesting(CURVE, parts)
+
+
+def test_starts_are_overdispersed():
+    """Chains without labels start with 1.5 times the standard deviations of the prior."""
+    nest = nesting(CURVE, PARTS)
+    start = warm_up(nothing_seen(nest), nest, chains=2000, warmup=0, rng=np.random.default_rng(9))
+    state = start.state
+    spread = nest.scales.spread(state.sigma[0])
+    far = (state.psi[0] - nest.middle(state.eta[0])) / spread[:, None]
+    np.testing.assert_allclose(far.std(axis=0), 1.5, rtol=0.1)
