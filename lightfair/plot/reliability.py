@@ -114,6 +114,7 @@ def curves(result: Assessment, group: int) -> list[tuple[Floats, Floats]]:
         low, high = group_logit[mask].min(), group_logit[mask].max()
         score = np.unique(np.linspace(sigmoid(low), sigmoid(high), POINTS))
         logit = np.clip(np.log(score) - np.log1p(-score), low, high)
+        logit[0], logit[-1] = low, high  # at a clipping bound rounding would leave its region
         above = (score >= cut).astype(int) if cut is not None else np.full(len(score), side)
         pieces.append((score, rates(result, group, logit, above)))
     return pieces
