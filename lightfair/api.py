@@ -169,9 +169,9 @@ class Assessment(core.Assessment, Result):
         >>> falls == sorted(falls, reverse=True)
         True
         """
-        from .thresholds.curve import asked_curve, threshold_curve
+        from .thresholds.curve import requested_curve, threshold_curve
 
-        return asked_curve(self) if values is None else threshold_curve(self, values)
+        return requested_curve(self) if values is None else threshold_curve(self, values)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment as plain values, ready for JSON; this is what `--json` prints.
@@ -193,7 +193,7 @@ class Assessment(core.Assessment, Result):
         return {**found, "thresholds": threshold_values(self)}
 
     def to_arviz(self, *, as_dict: bool = False) -> Any:
-        """Return the draws for ArviZ: as its own data, or without it as a dict; see `arviz_data`.
+        """Return the draws for ArviZ: as its own data or as a dict; see `interop.arviz`.
 
         Examples
         --------

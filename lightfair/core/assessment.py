@@ -140,7 +140,8 @@ class Assessment:
     def imputed(self, group: Any) -> Imputed:
         """Return the labels of every row of a group in each draw, by score bin.
 
-        weight and label are float64 (chain * draw, slot); the slots are `slots.score_slots(fine)`.
+        weight and label are float64 (chain * draw, bin); the bins are
+        `metrics.imputation.score_slots(fine)`.
         The same labels in every call; metrics of scores are made of them.
 
         Examples
@@ -337,7 +338,7 @@ class Assessment:
         Parameters
         ----------
         name
-            One of `criteria.CRITERIA`, such as "demographic_parity" or "equalized_odds".
+            One of `CRITERIA`, such as "demographic_parity" or "equalized_odds".
         group, reference
 
         Returns

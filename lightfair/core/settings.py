@@ -103,9 +103,9 @@ class Settings:
     def resolved(self, table: ScoreTable, rng: Any) -> Settings:
         """Fill in what depends on the data: threshold, reference, chains, draws and warm-up.
 
-        Without a reference the group with most rows is it; with one group there is none. Chains
-        are as many as `effort` says, with 3,200 draws in all. Where fewer than two attributes have
-        two levels, the nested prior is the hierarchical one.
+        The default reference is the group with most rows; with one group there is none. The default
+        chains are those of `mcmc.sampler.usual`, with 3,200 draws in all. If fewer than two
+        attributes have two levels, the nested prior is the hierarchical one.
         """
         reference = None
         if self.reference is not None:
@@ -204,7 +204,7 @@ def _parsed(checks: Any) -> tuple[Check, ...]:
 
 
 def check_rng(rng: Any) -> np.random.Generator:
-    """Return the generator that `rng` asks for; raise ValueError where it is no seed nor one."""
+    """Return the generator of a seed, or a given one; raise ValueError for anything else."""
     plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
     if rng is not None and not plain:
         raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")

@@ -12,7 +12,7 @@ from ..core.assessment import Assessment
 from ..core.comparison.gaps import ByGroup, largest_gap, only_one
 from ..core.data.logit import Floats
 from ..core.metrics.estimate import Estimate, Gap
-from ..thresholds.curve import ThresholdCurve, asked_curve
+from ..thresholds.curve import ThresholdCurve, requested_curve
 from . import canvas
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def thresholds(
     canvas.check_in("quantity", quantity, ("groups", "gap"))
     if quantity == "gap" and len(result.groups) < 2:
         raise ValueError(only_one(result.groups))
-    curve, settings = asked_curve(result), result.settings
+    curve, settings = requested_curve(result), result.settings
     curve.metric(metric, result.groups[0])  # raises if it is not a metric of decisions
     ax = canvas.axes_for(ax, "both")
     cuts = curve.thresholds

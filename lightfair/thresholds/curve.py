@@ -264,7 +264,7 @@ def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
 _CURVES: WeakKeyDictionary[Assessment, ThresholdCurve] = WeakKeyDictionary()
 
 
-def asked_curve(result: Assessment) -> ThresholdCurve:
+def requested_curve(result: Assessment) -> ThresholdCurve:
     """Return the curve at the thresholds of the settings, by default "all".
 
     It is kept as long as the result, so that report, plots and values share it.
@@ -441,7 +441,7 @@ def _snapped(logit: Floats) -> Floats:
 
 def threshold_values(result: Assessment) -> dict[str, Any]:
     """Return what to_dict holds under "thresholds": threshold to metric to groups, differences."""
-    curve, settings = asked_curve(result), result.settings
+    curve, settings = requested_curve(result), result.settings
     base = settings.reference
     others = [group for group in result.groups if base not in (None, group)]
     values: dict[str, Any] = {repr(cut): {} for cut in curve.thresholds.tolist()}

@@ -12,7 +12,7 @@ import lightfair as lf
 from lightfair.core.data.nodes import CELL_WIDTH
 from lightfair.core.metrics.definitions import theta
 from lightfair.core.metrics.imputation import score_slots
-from lightfair.thresholds.curve import above_and_below, asked_curve, grid, placed, resolve
+from lightfair.thresholds.curve import above_and_below, grid, placed, requested_curve, resolve
 
 CUTS = [0.5, 0.3, 0.7]
 COUNTED = ("accuracy", "tpr", "fpr", "ppv", "npv", "f1", "selection_rate", "balanced_accuracy")
@@ -133,7 +133,7 @@ def test_in_each_draw_there_is_one_set_of_labels(target):
 def test_curves_agree_where_they_meet_and_are_kept():
     result = partly()
     every, listed = result.thresholds("all"), result.thresholds()
-    assert listed is asked_curve(result) is result.thresholds()
+    assert listed is requested_curve(result) is result.thresholds()
     np.testing.assert_array_equal(every.at(0.5).draws("tpr"), listed.at(0.5).draws("tpr"))
     some = result.thresholds(every.thresholds[:5].tolist())
     np.testing.assert_allclose(some.draws("tpr"), every.draws("tpr")[:, :, :5], rtol=1e-12)
