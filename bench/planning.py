@@ -170,7 +170,6 @@ def choice(case: Case, model: str, method: str, runs: int, out: Path) -> None:
                     y_score=data.score,
                     sensitive_features=np.array(data.groups)[data.group],
                     y_true=known,
-                    method=method,
                     rng=rng,
                 )
                 labeled[i] = np.concatenate([labeled[i], chosen.rows])

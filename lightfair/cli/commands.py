@@ -288,8 +288,8 @@ def _choose(arguments: argparse.Namespace, result: Assessment, data: ScoreData) 
     from ..planning.choose import choose_rows
 
     given = vars(arguments)
-    options = {name: given[name] for name in ("group", "method", "explore", "rng")}
+    options = {name: given[name] for name in ("group", "explore", "rng")}
     chosen = choose_rows(result, arguments.n, data, metric=arguments.metrics, **options)
     lines = [f"{row},{prob:.10g}" for row, prob in zip(chosen.rows, chosen.prob, strict=True)]
     write_text(arguments.output, "\n".join(["row,label_prob", *lines, ""]))
-    return f"{arguments.output}: {len(chosen.rows):,} rows to label ({chosen.method})"
+    return f"{arguments.output}: {len(chosen.rows):,} rows to label"

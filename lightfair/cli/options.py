@@ -158,9 +158,6 @@ OPTIONS = {  # by their headings in the help
     "rows to label next": (
         Option("choose", "N", "plan", "choose N rows", "n"),
         Option("output", "CSV", "plan", "file for their row numbers, from 0, and probabilities"),
-        Option(
-            "method", "greedy|thompson|random", "plan", "rule of choice (greedy)", default="greedy"
-        ),
         Option("explore", "X", "plan", "share of purely random choice (0.1)", default=0.1),
     ),
     "the search": (

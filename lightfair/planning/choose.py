@@ -54,8 +54,6 @@ from .forecast import (
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
 
-METHODS = ("greedy", "thompson", "random")
-
 DRAWS = 48  # of the posterior that a choice uses
 
 ROUNDS = 100  # at most so many updates; with more labels each allocates several
@@ -74,9 +72,6 @@ class LabelChoice:
     every_prob : float64 array, shape (row,)
         Inclusion probabilities of all given rows; 0 for labeled ones. A row that was passed over
         with probability p and is chosen with probability q later has 1 - (1 - p) (1 - q) in all.
-    method : str
-    explore : float
-        The exploration rate.
 
     Examples
     --------
@@ -98,8 +93,6 @@ class LabelChoice:
     rows: Ints
     prob: Floats
     every_prob: Floats
-    method: str
-    explore: float
 
 
 def choose_labels(
@@ -116,7 +109,6 @@ def choose_labels(
     metric: str = "tpr",
     group: Any = None,
     reference: Any = None,
-    method: str = "greedy",
     explore: float = 0.1,
     rng: int | np.random.Generator | None = None,
 ) -> LabelChoice:
@@ -136,11 +128,9 @@ def choose_labels(
     group, reference
         The difference whose interval is to be narrowed. Default: every group against the reference
         of the assessment, the widest first. With one group it is the metric of that group.
-    method : {"greedy", "thompson", "random"}
-        greedy narrows the interval most on average over the posterior; thompson for one random
-        draw of the posterior for each label; random gives all rows the same probability.
     explore : float
-        Exploration rate: share of the probabilities that is the same for all rows, in (0, 1].
+        Exploration rate: share of the probabilities that is the same for all rows, in (0, 1]. With
+        1 rows are chosen at random.
     rng : int or numpy.random.Generator, optional
         Seed. The same seed gives the same rows.
 
@@ -182,7 +172,7 @@ def choose_labels(
     )
     labels = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
     chunk = reader.read(labels, y_score, sensitive_features, y_pred)
-    options = {"group": group, "reference": reference, "method": method, "explore": explore}
+    options = {"group": group, "reference": reference, "explore": explore}
     choice = choose_rows(result, n, chunk.data, metric=metric, rng=rng, **options)
     every_prob = np.zeros(reader.rows)
     every_prob[chunk.row] = choice.every_prob
@@ -197,13 +187,10 @@ def choose_rows(
     metric: str = "tpr",
     group: Any = None,
     reference: Any = None,
-    method: str = "greedy",
     explore: float = 0.1,
     rng: int | np.random.Generator | None = None,
 ) -> LabelChoice:
     """Choose among checked rows, as `choose_labels`."""
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     if not (lies_in(explore, 0.0, np.inf) and explore <= 1.0):
         raise ValueError(f"explore must lie in (0, 1]; got {explore!r}; 0.1 is usual")
     planned = contrasts_of(result, metric, group, reference, result.settings.prob)
@@ -221,30 +208,20 @@ def choose_rows(
     ahead = preposterior(result, metric, truths, groups=planned.groups)
     bins = _bins_of(result, ahead.bins, data, unlabeled)
     stream = check_rng(rng)
-    prob = np.full(len(bins), n / len(bins))
-    if method != "random":
-        available = np.bincount(bins, minlength=len(ahead.bins.rows)).astype(np.float64)
-        contrasts = planned.matrix[: planned.planned][defined]
-        thompson = stream if method == "thompson" else None
-        labels = allocate(ahead, int(n), available, contrasts, thompson)
-        strata = strata_of(ahead.bins)
-        share = np.bincount(strata, labels) / np.maximum(np.bincount(strata, available), 1.0)
-        prob = (1.0 - explore) * share[strata[bins]] + explore * prob
+    available = np.bincount(bins, minlength=len(ahead.bins.rows)).astype(np.float64)
+    labels = allocate(ahead, int(n), available, planned.matrix[: planned.planned][defined])
+    strata = strata_of(ahead.bins)
+    share = np.bincount(strata, labels) / np.maximum(np.bincount(strata, available), 1.0)
+    prob = (1.0 - explore) * share[strata[bins]] + explore * n / len(bins)
     prob = np.minimum(prob, 1.0)
     order = np.lexsort((unlabeled, data.score[unlabeled], bins))
     rows = np.sort(unlabeled[order[systematic(prob[order], int(n), stream)]]).astype(np.int64)
     every_prob = np.zeros(len(data.label))
     every_prob[unlabeled] = prob
-    return LabelChoice(rows, every_prob[rows], every_prob, method, float(explore))
+    return LabelChoice(rows, every_prob[rows], every_prob)
 
 
-def allocate(
-    ahead: Preposterior,
-    n: int,
-    available: Floats,
-    contrasts: Floats,
-    thompson: np.random.Generator | None = None,
-) -> Floats:
+def allocate(ahead: Preposterior, n: int, available: Floats, contrasts: Floats) -> Floats:
     """Allocate n labels to bins, each to the stratum where it narrows the widest interval most.
 
     Within a stratum the bin that lacks most of its proportional share gets it.
@@ -255,8 +232,6 @@ def allocate(
         float64 (B,), rows of each bin available for labeling; n is at most their sum.
     contrasts
         float64 (E, G), of the groups' metrics.
-    thompson
-        Chooses the draw that decides on each label. None: the mean over the draws decides.
 
     Returns
     -------
@@ -271,9 +246,7 @@ def allocate(
         used = np.bincount(strata, labels, len(total))
         size = float(min(max(1, n // ROUNDS), n - int(labels.sum())))
         widest = int(np.argmax(np.sqrt(update.variance()).mean(axis=1)))
-        change = update.change(widest, size)
-        mean = change.mean(axis=0)
-        gain = mean if thompson is None else change[int(thompson.integers(len(change)))]
+        gain = update.change(widest, size).mean(axis=0)
         by_stratum = np.bincount(strata, share * gain, len(total))
         best = int(np.argmin(np.where(used < total, by_stratum, np.inf)))
         size = min(size, total[best] - used[best])

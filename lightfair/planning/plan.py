@@ -34,7 +34,7 @@ The second line writes the rows to label next (`choose`).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.data.logit import Floats
-from ..core.data.messages import Note, level_name, lies_in, show
+from ..core.data.messages import Note, lies_in
 from ..core.data.nodes import UNLABELED, Ints
 from ..core.metrics.estimate import check_prob
 from ..core.settings import check_rng
@@ -112,8 +112,6 @@ class LabelPlan:
         rows.
     next_group : str or None
         The group with the largest decrease; None if no label narrows anything.
-    allocation : dict of str to float, or None
-        Shares of the extra labels by group; None: of random rows.
     refits : int
         Data sets fitted for each number of labels.
     seed : int or None
@@ -154,7 +152,6 @@ class LabelPlan:
     reason: str | None
     shrinks: Floats
     next_group: str | None
-    allocation: dict[str, float] | None
     refits: int
     seed: int | None
     assessment: Assessment
@@ -176,7 +173,7 @@ class LabelPlan:
 
         version, settings, data, diagnostics, warnings
             Of the assessment, as in its own.
-        metric, width, within, prob, allocation, refits, seed, target
+        metric, width, within, prob, refits, seed, target
             The arguments.
         groups
             name, labeled, unlabeled, shrinks_per_label.
@@ -192,7 +189,7 @@ class LabelPlan:
         >>> plan.to_dict()["labels"]["number"] == plan.labels
         True
         """
-        same = ("metric", "width", "within", "prob", "next_group", "allocation", "refits", "seed")
+        same = ("metric", "width", "within", "prob", "next_group", "refits", "seed")
         low, high = self.labels_range or (None, None)
         names = ("name", "labeled", "unlabeled", "shrinks_per_label")
         columns = (self.groups, self.labeled.tolist(), self.unlabeled.tolist())
@@ -232,7 +229,6 @@ def plan_labels(
     extra: Any = None,
     within: float | None = None,
     prob: float | None = None,
-    allocation: Mapping[Any, float] | None = None,
     refits: int = 12,
     rng: int | np.random.Generator | None = None,
 ) -> LabelPlan:
@@ -255,9 +251,6 @@ def plan_labels(
     within, prob : float, optional
         The verdict is on whether the difference is below `within`, and decisive at `prob`, which is
         also the credible level of the intervals. Default: epsilon and prob of the assessment.
-    allocation : mapping of group to number, optional
-        Shares of the extra labels, at least 0, for every group. Default: random rows. Labels of a
-        group without rows left go to the others.
     refits : int
         Data sets that are fitted for each number of labels, at least 2. 0 gives the immediate
         forecast alone.
@@ -298,9 +291,8 @@ def plan_labels(
     contrasts = contrasts_of(result, metric, group, reference, prob)
     rows = np.rint(result.table.sums("rows").sum(axis=1)).astype(np.int64)  # by group and label
     unlabeled = rows[:, UNLABELED]
-    shares = None if allocation is None else _shares(allocation, result.groups, unlabeled)
     ahead = preposterior(result, metric, groups=contrasts.groups)
-    forecast = Forecast(ahead, contrasts, shares)
+    forecast = Forecast(ahead, contrasts)
     sought = _first_below(lambda n: contrasts.widest(forecast.widths(n)), forecast.total, width)
     numbers = _numbers(extra, sought, forecast.total, result.table.labeled)
     widths = np.stack([forecast.widths(n) for n in numbers])
@@ -350,9 +342,6 @@ def plan_labels(
         reason=_reason(labels, forecast),
         shrinks=shrinks,
         next_group=result.groups[int(np.nanargmax(shrinks))] if (shrinks > 0.0).any() else None,
-        allocation=None
-        if shares is None
-        else dict(zip(result.groups, shares.tolist(), strict=True)),
         refits=int(refits),
         seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         assessment=result,
@@ -362,12 +351,11 @@ def plan_labels(
 class Forecast:
     """Forecast widths by number of extra labels; each number is worked out once."""
 
-    def __init__(self, ahead: Preposterior, contrasts: Contrasts, shares: Floats | None) -> None:
-        self.ahead, self.contrasts, self.shares = ahead, contrasts, shares
+    def __init__(self, ahead: Preposterior, contrasts: Contrasts) -> None:
+        self.ahead, self.contrasts = ahead, contrasts
         rows = np.bincount(ahead.bins.group, ahead.bins.rows, minlength=ahead.groups)
         self.rows: Floats = rows.astype(np.float64)
-        self.available = self.rows if shares is None else np.where(shares > 0.0, self.rows, 0.0)
-        self.total = int(self.available.sum())
+        self.total = int(self.rows.sum())
         self.before = self.sd(np.zeros(ahead.groups))
         self.known: dict[int, Floats] = {}
 
@@ -387,41 +375,14 @@ class Forecast:
         return expected_sd(self.ahead, self.by_bin(split), self.contrasts.matrix)
 
     def split(self, number: int) -> Floats:
-        """Labels in each group, float64 (G,); whole numbers with an allocation."""
-        if self.shares is None:
-            return np.asarray(self.rows * (number / max(self.rows.sum(), 1.0)))
-        return allotted(number, self.shares, self.available)
+        """Expected labels of random rows in each group, float64 (G,)."""
+        return np.asarray(self.rows * (number / max(self.rows.sum(), 1.0)))
 
     def by_bin(self, split: Floats) -> Floats:
         """Labels in each bin, those of a group in proportion to its rows."""
         bins = self.ahead.bins
         share = np.divide(split, self.rows, out=np.zeros_like(split), where=self.rows > 0.0)
         return np.asarray(np.minimum(share[bins.group], 1.0) * bins.rows)
-
-
-def allotted(number: int, shares: Floats, available: Floats) -> Floats:
-    """Split a number by shares, in whole numbers, no part above the available rows."""
-    split = np.zeros(len(available))
-    while number - split.sum() >= 1.0:
-        open_shares = np.where(split < available, shares, 0.0)
-        due = (number - split.sum()) * open_shares / open_shares.sum()
-        more = np.minimum(np.floor(due), available - split)
-        if not more.any():
-            more[int(np.argmax(np.where(split < available, due, -1.0)))] = 1.0
-        split += more
-    return split
-
-
-def _shares(allocation: Any, groups: tuple[str, ...], unlabeled: Ints) -> Floats:
-    """Shares of the extra labels by group, float64 (G,)."""
-    given = {level_name(name): float(share) for name, share in dict(allocation).items()}
-    shares = np.array([given.get(name, -1.0) for name in groups])
-    if len(given) != len(groups) or not (shares >= 0.0).all() or not shares @ unlabeled > 0.0:
-        raise ValueError(
-            f"allocation must map each of the groups {', '.join(map(show, groups))} to a number of "
-            f"at least 0, above 0 for one that has unlabeled rows; got {allocation!r}"
-        )
-    return shares
 
 
 def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[int]:
@@ -467,10 +428,9 @@ def _simulated(
     """
     contrasts, truths = forecast.contrasts, result.draws(metric)[..., 0].size
     at = np.linspace(0.0, truths - 1.0, refits).round().astype(np.int64)
-    splits = np.array([forecast.split(number) for number in numbers])
-    labels = np.array(numbers, float)[:, None] if forecast.shares is None else splits
-    width = np.ma.masked_invalid(refitted_widths(result, metric, contrasts, labels, at, rng))
+    width = np.ma.masked_invalid(refitted_widths(result, metric, contrasts, numbers, at, rng))
     same = preposterior(result, metric, at, groups=contrasts.groups)
+    splits = [forecast.split(number) for number in numbers]
     bins = [forecast.by_bin(split) for split in splits]
     own = np.stack([sds(same, extra, contrasts.matrix) for extra in bins], axis=1)
     own = np.ma.array(own, mask=np.ma.getmaskarray(width))
@@ -530,8 +490,7 @@ def _reason(labels: int | None, forecast: Forecast) -> str | None:
     if forecast.total == 0:
         return "no row is unlabeled"
     least = contrasts.widest(forecast.widths(forecast.total))
-    groups = "all rows" if forecast.shares is None else "all rows of the groups that get labels"
-    return f"with {groups} labeled a width of {least:.3g} is left"
+    return f"with all rows labeled a width of {least:.3g} is left"
 
 
 def _interval(expected: Expected, at: int) -> dict[str, Any]:

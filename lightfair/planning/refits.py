@@ -38,7 +38,7 @@ def refitted_widths(
     result: Assessment,
     metric: str,
     contrasts: Contrasts,
-    splits: Floats,
+    numbers: list[int],
     truths: Ints,
     rng: np.random.Generator,
 ) -> Floats:
@@ -46,8 +46,8 @@ def refitted_widths(
 
     Parameters
     ----------
-    splits
-        Increasing numbers of extra labels: float64 (P, G), by group, or (P, 1), of random rows.
+    numbers
+        Increasing numbers of extra labels, of random rows.
     truths
         int64 (R,), draws of the posterior, chains one after the other.
 
@@ -56,7 +56,7 @@ def refitted_widths(
     float64 (R, P, E); NaN where the contrast is undefined in too many draws.
     """
     settings, of = result.settings, count_metric(result, metric)
-    tables = future_tables(result, splits, truths, rng)
+    tables = future_tables(result, numbers, truths, rng)
     psi, jit = fit_tables(result, tables, rng)
     options: Any = {"cap": settings.cap, "regions": result.posterior.regions, "jit": jit}
     widths = np.full((len(tables), len(contrasts.pairs)), np.nan)
@@ -65,29 +65,22 @@ def refitted_widths(
         draws = theta(of, counts.drawn).reshape(-1, len(result.groups))
         for e, row in enumerate(contrasts.matrix):
             widths[i, e] = _width(draws[:, row != 0.0] @ row[row != 0.0], contrasts.prob)
-    return widths.reshape(len(truths), len(splits), -1)
+    return widths.reshape(len(truths), len(numbers), -1)
 
 
 def future_tables(
-    result: Assessment, splits: Floats, truths: Ints, rng: np.random.Generator
+    result: Assessment, numbers: list[int], truths: Ints, rng: np.random.Generator
 ) -> list[ScoreTable]:
     """Return tables with simulated labels: truth by truth, and number by number in each."""
     parts = unlabeled_parts(result.table, result.posterior.regions)
     psi = result.posterior.psi.reshape(-1, *result.posterior.psi.shape[2:])[truths]
     odds = np.minimum(log_odds(psi, parts, result.posterior.regions), result.settings.cap)
-    pools = [parts.group == g for g in range(len(result.groups))]
-    if splits.shape[1] == 1:
-        pools = [parts.group >= 0]
-    needs = np.diff(np.rint(splits).astype(np.int64), axis=0, prepend=0)
     tables = []
     for rate in sigmoid(odds):
         left = np.rint(parts.rows).astype(np.int64)
         chosen, positive = np.zeros_like(left), np.zeros_like(left)
-        for need in needs:
-            new = np.zeros_like(left)
-            for pool, size in zip(pools, need, strict=True):
-                if pool.any():
-                    new[pool] = draw_rows(left[pool], int(size), rng)
+        for size in np.diff(numbers, prepend=0).tolist():
+            new = draw_rows(left, size, rng)
             positive += rng.binomial(new, rate)
             chosen += new
             left -= new

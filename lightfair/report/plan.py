@@ -30,9 +30,8 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         results += shared.critical_warnings(plan.warnings)
         sections = Section("plan", "", _widths(plan)), Section("verdict", "", tuple(results))
         return Document(title, sections)
-    shares = "." if plan.allocation is None else " within each group; groups get their shares."
     errors = f"± is the Monte Carlo standard error of a width, from {plan.refits} refits each."
-    names = ("metric", "width", "within", "prob", "allocation", "refits", "seed")
+    names = ("metric", "width", "within", "prob", "refits", "seed")
     return shared.full_report(
         plan,
         title,
@@ -42,7 +41,7 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         texts=(
             "Future labels are drawn from the posterior of the assessment, whose model is assumed "
             "to be correct.",
-            f"Rows to be labeled are chosen at random{shares}",
+            "Rows to be labeled are chosen at random.",
             f"A check is decisive if it passes or fails with a probability of {plan.prob:g}.",
             errors if plan.refits else "Widths are forecasts; no model was refitted.",
         ),
@@ -99,8 +98,7 @@ def _labels_needed(plan: LabelPlan) -> str:
         return "No labels are needed: the quantity is known exactly."
     if plan.labels == plan.unlabeled.sum():
         return f"{width} takes labels for all {plan.labels:,} unlabeled rows."
-    rows = "of random rows" if plan.allocation is None else "in these shares"
-    text = f"{width} takes about {plan.labels:,} more labels {rows}"
+    text = f"{width} takes about {plan.labels:,} more labels of random rows"
     if plan.labels_range is None or plan.labels_range == (plan.labels, plan.labels):
         return f"{text}."
     low, high = plan.labels_range

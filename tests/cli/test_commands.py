@@ -162,7 +162,7 @@ def test_plan_of_a_table_and_rows_to_label(ask, fail, rows, assessed):
     assert "single rows are needed" in fail("plan", "table.json", *quick, *choice)
     Path("next.csv").write_text("row,label_prob\n7,0.5\n")  # a list of rows may be overwritten
     out = ask("plan", "rows.csv", *COLUMNS, *QUICK, "--refits", "0", *choice)
-    assert out.endswith("next.csv: 20 rows to label (greedy)\n")
+    assert out.endswith("next.csv: 20 rows to label\n")
     data = {"y_score": rows.y_score, "sensitive_features": {"g": rows.group}}
     want = lf.choose_labels(assessed(), 20, y_true=rows.y_true, rng=2, **data)
     header, *lines = csv.reader(Path("next.csv").read_text().splitlines())

@@ -11,7 +11,6 @@ import lightfair as lf
 from lightfair import plan_labels
 from lightfair.planning import plan as module
 from lightfair.planning import refits
-from lightfair.planning.plan import allotted
 
 QUICK = {"chains": 4, "draws": 100, "rng": 1}
 
@@ -134,34 +133,6 @@ def test_an_undefined_difference_has_a_reason():
     assert plan.to_dict()["steps"][0]["differences"][0]["width"] is None
 
 
-def test_an_allocation_decides_where_labels_go(result):
-    plan = plan_labels(result, allocation={"A": 1, "B": 3}, extra=[100], refits=2, rng=1)
-    assert plan.split[1].tolist() == [25.0, 75.0]
-    assert plan.allocation == {"A": 1.0, "B": 3.0}
-    widths = [
-        plan_labels(result, allocation={"A": a, "B": 1 - a}, extra=[10], refits=0)
-        .of_differences[0]
-        .width[1]
-        for a in (0, 1)
-    ]
-    assert plan.next_group == "BA"[int(np.argmin(widths))]
-
-
-@pytest.mark.parametrize(
-    ("number", "shares", "available", "expected"),
-    [
-        (10, [1, 1], [50, 50], [5, 5]),
-        (10, [1, 1], [2, 50], [2, 8]),
-        (7, [1, 1, 1], [50, 50, 50], [3, 2, 2]),
-        (3, [0, 1], [50, 50], [0, 3]),
-        (4, [1, 9], [4, 0], [4, 0]),
-    ],
-)
-def test_numbers_are_split_in_whole_labels(number, shares, available, expected):
-    split = allotted(number, np.array(shares, float), np.array(available, float))
-    assert split.tolist() == expected
-
-
 def random_rows(rows, groups, labeled=0.3):
     rng = np.random.default_rng(1)
     score, group = rng.random(rows), rng.choice(groups, rows)
@@ -239,8 +210,6 @@ def test_every_model_is_planned_for(options, monkeypatch):
         ({"extra": [1.5]}, r"whole numbers in .*; got \[1.5\]"),
         ({"refits": 1}, "refits must be 0 or a whole number of at least 2; got 1"),
         ({"refits": True}, "refits must be 0"),
-        ({"allocation": {"A": 1}}, "allocation must map each of the groups 'A', 'B' to a number"),
-        ({"allocation": {"A": -1, "B": 1}}, "at least 0, above 0 .*; got {'A': -1, 'B': 1}"),
         ({"rng": "x"}, "rng must be a seed"),
     ],
 )

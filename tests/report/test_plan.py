@@ -42,10 +42,7 @@ def test_a_plan_in_short(plan):
         ({"labels": 340}, "A width of 0.2 takes labels for all 340 unlabeled rows."),
         ({"labels": 77, "labels_range": (70, 80)}, f"{NUMBER} (70 to 80)."),
         ({"labels": 77, "labels_range": (70, None)}, f"{NUMBER} (70 to all)."),
-        (
-            {"labels": 77, "labels_range": None, "allocation": {"A": 1.0}},
-            "A width of 0.2 takes about 77 more labels in these shares.",
-        ),
+        ({"labels": 77, "labels_range": None}, f"{NUMBER}."),
     ],
 )
 def test_how_many_labels_it_takes(plan, changes, text):
