@@ -32,8 +32,8 @@ HERE = Path(__file__).resolve().parent
 sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
 
 from lightfair.core.assessment import Assessment  # noqa: E402
-from lightfair.core.data.binning import score_table  # noqa: E402
 from lightfair.core.data.rows import score_data  # noqa: E402
+from lightfair.core.data.table import score_table  # noqa: E402
 from lightfair.core.metrics.definitions import as_metric  # noqa: E402
 from lightfair.core.model.curve import calibrate  # noqa: E402
 from lightfair.core.pipeline import assess, frequencies  # noqa: E402

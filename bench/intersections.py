@@ -37,10 +37,9 @@ sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != H
 
 import numpy as np  # noqa: E402
 
-from lightfair.core.data.binning import score_table  # noqa: E402
 from lightfair.core.data.logit import Floats  # noqa: E402
 from lightfair.core.data.rows import score_data  # noqa: E402
-from lightfair.core.data.table import ScoreTable  # noqa: E402
+from lightfair.core.data.table import ScoreTable, score_table  # noqa: E402
 from lightfair.core.mcmc.sampler import start_chains, take_draws  # noqa: E402
 from lightfair.core.metrics.definitions import successes_failures, theta  # noqa: E402
 from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402

@@ -39,10 +39,9 @@ sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != H
 
 from scipy.stats import chisquare, kstest  # noqa: E402
 
-from lightfair.core.data.binning import score_table  # noqa: E402
 from lightfair.core.data.logit import Floats  # noqa: E402
 from lightfair.core.data.rows import ScoreData, score_data  # noqa: E402
-from lightfair.core.data.table import ScoreTable  # noqa: E402
+from lightfair.core.data.table import ScoreTable, score_table  # noqa: E402
 from lightfair.core.mcmc.convergence import diagnose  # noqa: E402
 from lightfair.core.mcmc.sampler import Draws, take_draws, warm_up  # noqa: E402
 from lightfair.core.metrics.definitions import theta  # noqa: E402

@@ -63,11 +63,11 @@ if TYPE_CHECKING:
     from .api import find_threshold as find_threshold
     from .api import plan_labels as plan_labels
     from .api import score_table as score_table
-    from .core.comparison.check import parse_check as parse_check
     from .core.comparison.gaps import CRITERIA as CRITERIA
     from .core.comparison.gaps import Pair as Pair
     from .core.comparison.gaps import Simultaneous as Simultaneous
     from .core.comparison.verdict import Verdict as Verdict
+    from .core.comparison.verdict import parse_check as parse_check
     from .core.data.rows import ScoreData as ScoreData
     from .core.data.rows import score_data as score_data
     from .core.mcmc.convergence import gelman_rubin as gelman_rubin

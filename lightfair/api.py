@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import model_comparison
 from .core import assessment as core
 from .core import pipeline
-from .core.data import binning
+from .core.data import table as tables
 from .core.data.table import ScoreTable
 from .interop import sklearn
 from .io.table import storable
@@ -256,7 +256,7 @@ def _wrapped(function: Callable[..., Any], convert: Callable[[Any], _T]) -> Call
     return wrapper
 
 
-score_table = _wrapped(binning.score_table, storable)
+score_table = _wrapped(tables.score_table, storable)
 plan_labels = _wrapped(plan.plan_labels, lambda result: shown(result, LabelPlan))
 find_threshold = _wrapped(search.find_threshold, lambda result: shown(result, FoundThresholds))
 compare_models = _wrapped(

@@ -58,14 +58,13 @@ import numpy.typing as npt
 
 from .core import __version__
 from .core.assessment import Assessment
-from .core.data.binning import score_table
 from .core.data.columns import check_indexes, frame_columns
 from .core.data.groups import group_names
 from .core.data.logit import Floats, logit_of, sigmoid
 from .core.data.messages import Note, index_of, level_name, one_line, show
 from .core.data.nodes import UNLABELED, check_edges
 from .core.data.rows import ScoreData, is_several, score_data
-from .core.data.table import ScoreTable
+from .core.data.table import ScoreTable, score_table
 from .core.diagnostics.warnings import FEW, coarse_interval, data_warnings, result_warnings
 from .core.fit import Progress
 from .core.metrics.definitions import DEFAULT_METRICS, theta

@@ -21,10 +21,9 @@ import numpy as np
 from methods import CURVES, LABELS_ONLY, Curves
 from scores import Case, privileged, rows
 
-from lightfair.core.data.binning import score_table
 from lightfair.core.data.logit import Floats
 from lightfair.core.data.rows import ScoreData
-from lightfair.core.data.table import ScoreTable
+from lightfair.core.data.table import ScoreTable, score_table
 from lightfair.core.mcmc.sampler import take_draws, warm_up
 from lightfair.core.metrics.definitions import successes_failures, theta
 from lightfair.core.metrics.imputation import confusion_counts

@@ -25,7 +25,7 @@ from experiment import Configuration, delta, fit, shown_rows, truth  # noqa: E40
 from scores import MODELS, cases, rows  # noqa: E402
 from tables import read_printed  # noqa: E402
 
-from lightfair.core.data.binning import score_table  # noqa: E402
+from lightfair.core.data.table import score_table  # noqa: E402
 from lightfair.core.metrics.definitions import theta  # noqa: E402
 
 CAP = 15.0  # of the log odds, in the released script

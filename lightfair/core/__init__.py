@@ -18,12 +18,10 @@ __version__ = "0.1.0"
 
 HOMES = {
     "assessment": ("Assessment",),
-    "comparison.check": ("parse_check",),
     "comparison.gaps": ("CRITERIA", "Pair", "Simultaneous"),
-    "comparison.verdict": ("Verdict",),
-    "data.binning": ("score_table",),
+    "comparison.verdict": ("Verdict", "parse_check"),
     "data.rows": ("ScoreData", "score_data"),
-    "data.table": ("ScoreTable",),
+    "data.table": ("ScoreTable", "score_table"),
     "mcmc.convergence": ("gelman_rubin",),
     "mcmc.posterior": ("Posterior",),
     "metrics.definitions": ("METRICS", "Metric", "cost"),

@@ -14,9 +14,17 @@ import numpy as np
 
 from .comparison import gaps as comparisons
 from .comparison import pooled
-from .comparison.check import Check, check_range, make_check, parse_check
 from .comparison.gaps import ByGroup, Pair, Simultaneous, only_one
-from .comparison.verdict import Question, Verdict, compared_pairs, judge
+from .comparison.verdict import (
+    Check,
+    Question,
+    Verdict,
+    check_range,
+    compared_pairs,
+    judge,
+    make_check,
+    parse_check,
+)
 from .data.logit import Floats
 from .data.messages import Note, index_of, one_line
 from .data.nodes import UNLABELED

@@ -15,10 +15,9 @@ import numpy as np
 
 from .assessment import Assessment
 from .comparison.gaps import only_one
-from .data.binning import score_table
 from .data.logit import Floats
 from .data.rows import ScoreData, score_data
-from .data.table import ScoreTable
+from .data.table import ScoreTable, score_table
 from .diagnostics.predictive import misfit_check, misfit_notes
 from .diagnostics.warnings import (
     coarse_interval,

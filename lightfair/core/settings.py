@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .comparison.check import Check, check_range, parse_check
+from .comparison.verdict import Check, check_range, parse_check
 from .data.groups import crossed
 from .data.messages import hint, level_name, lies_in, show
 from .data.nodes import check_clip

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..core.data import columns
-from ..core.data.columns import number_of, same
-from ..core.data.labels import Labels
+from ..core.data.columns import Labels, number_of, same
 from ..core.data.messages import Note, counted, hint, list_values, show
 from ..core.pipeline import assess
 

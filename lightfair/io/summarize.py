@@ -41,9 +41,9 @@ from typing import Any
 import numpy as np
 
 from ..core.data import table as core
-from ..core.data.binning import score_table
 from ..core.data.nodes import check_clip, check_edges
 from ..core.data.rows import RowReader, ScoreData
+from ..core.data.table import score_table
 from .files import CHUNK_ROWS, Columns, pieces
 from .table import ScoreTable, from_text, storable
 

@@ -7,9 +7,8 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import lightfair as lf
-from lightfair.core.comparison.check import parse_check
 from lightfair.core.comparison.gaps import ByGroup
-from lightfair.core.comparison.verdict import Question
+from lightfair.core.comparison.verdict import Question, parse_check
 from lightfair.planning.settle import decisive_chance, labels_to_settle, two_digits
 
 

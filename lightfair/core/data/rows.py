@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import columns
+from .columns import Labels
 from .groups import (
     Parts,
     cross,
@@ -29,7 +30,6 @@ from .groups import (
     group_names,
     levels_of,
 )
-from .labels import Labels
 from .logit import Floats
 from .messages import (
     Counts,

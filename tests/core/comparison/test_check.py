@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lightfair.core.comparison.check import Check, check_range, make_check, parse_check
+from lightfair.core.comparison.verdict import Check, check_range, make_check, parse_check
 
 
 @pytest.mark.parametrize(

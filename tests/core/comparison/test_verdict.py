@@ -10,9 +10,14 @@ from asking import QUICK
 from asking import ask as assess
 
 import lightfair.core as lf
-from lightfair.core.comparison.check import parse_check
 from lightfair.core.comparison.gaps import ByGroup
-from lightfair.core.comparison.verdict import Question, compared_pairs, exit_code, judge
+from lightfair.core.comparison.verdict import (
+    Question,
+    compared_pairs,
+    exit_code,
+    judge,
+    parse_check,
+)
 
 NAN = float("nan")
 

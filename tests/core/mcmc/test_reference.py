@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lightfair.core.data.binning import score_table
 from lightfair.core.data.logit import logit_of
 from lightfair.core.data.nodes import CELL_WIDTH, Cells
 from lightfair.core.data.rows import score_data
-from lightfair.core.data.table import ScoreTable
+from lightfair.core.data.table import ScoreTable, score_table
 from lightfair.core.fit import draw_posterior
 from lightfair.core.mcmc.convergence import diagnose, gate, mcse_mean
 from lightfair.core.mcmc.sampler import take_draws, warm_up
