@@ -22,7 +22,6 @@ from .comparison.verdict import (
     check_range,
     compared_pairs,
     judge,
-    make_check,
     parse_check,
 )
 from .data.logit import Floats
@@ -179,7 +178,8 @@ class Assessment:
         >>> result.marginal("tpr", "group", "B").mean == result.metric("tpr", "B").mean
         True
         """
-        return self._margin(metric, attribute).estimate(level)
+        by, (at,) = self._margin(metric, attribute, level)
+        return by.estimate(at)
 
     def marginal_difference(
         self, metric: str, attribute: Any, level: Any, reference: Any = None
@@ -194,17 +194,26 @@ class Assessment:
         >>> delta.mean == result.difference("tpr", "B", "A").mean
         True
         """
-        return self._margin(metric, attribute).difference(level, reference)
+        by, (at, base) = self._margin(metric, attribute, level, reference)
+        return by.difference(at, base)
 
     @cached_property
-    def margins(self) -> dict[str, dict[str, pooled.Margin]]:
-        """Margins of every metric, by metric and attribute; see `comparison.pooled`."""
+    def margins(self) -> dict[str, dict[str, ByGroup]]:
+        """Draws of every metric by the levels of an attribute, by metric and attribute."""
         return pooled.margins(self._drawn, tuple(map(self.settings.metric, self.settings.metrics)))
 
-    def _margin(self, metric: str, attribute: Any) -> pooled.Margin:
+    def _margin(self, metric: str, attribute: Any, *levels: Any) -> tuple[ByGroup, list[int]]:
+        """Return a metric by the levels of an attribute, and indices of some; None: the default."""
         self.draws(metric)  # an unknown one raises
         names = self.table.attributes
-        return self.margins[metric][names[index_of(attribute, names, "attribute")]]
+        name = names[index_of(attribute, names, "attribute")]
+        by, default = self.margins[metric][name], pooled.margin_levels(self.table)[name]
+        return by, [
+            pooled.largest_level(default)
+            if level is None
+            else index_of(level, by.groups, f"level of {name}")
+            for level in levels
+        ]
 
     def by_group(self, metric: str | Metric) -> ByGroup:
         """Return the draws of a metric, with the names and flags that comparisons need.
@@ -438,7 +447,7 @@ class Assessment:
         >>> print(verdict.sentence.partition(",")[0])
         tpr<=0.1: insufficient evidence
         """
-        check = parse_check(metric) if within is None else make_check(str(metric), within, relation)
+        check = parse_check(metric) if within is None else Check(str(metric), within, relation)
         self._several()
         for name in check.metrics:
             check_range(check, name, self.settings.metric(name).bounds)

@@ -263,9 +263,7 @@ def assess_table(
             *coarse_interval(settings.prob, posterior.phi.shape[:2]),
             *misfit_notes(misfit, table.groups),
             *disagreements(theta_draws, powered, settings.reference, table.groups),
-            *few_labels(
-                metrics, theta_draws, table, settings.labels_only_prior, counts, settings.target
-            ),
+            *few_labels(metrics, theta_draws, table),
             *result_warnings(theta_draws, table.groups, verdict, posterior.phi.shape[:2]),
         ),
         counts=counts,

@@ -199,7 +199,7 @@ def with_checked(checks: tuple[Check, ...], metrics: tuple[Metric, ...]) -> tupl
 
 def _parsed(checks: Any) -> tuple[Check, ...]:
     """Parse checks, one or several; duplicates are dropped."""
-    several = isinstance(checks, (list, tuple)) and not isinstance(checks, Check)
+    several = isinstance(checks, (list, tuple))
     return tuple(dict.fromkeys(map(parse_check, checks if several else (checks,))))
 
 

@@ -21,7 +21,7 @@ from .comparison.gaps import (
     largest_gap,
     pairs,
 )
-from .comparison.pooled import overall_draws
+from .comparison.pooled import largest_level, margin_levels, overall_draws
 from .comparison.verdict import LISTED
 from .data.logit import Floats
 from .diagnostics.predictive import typical_rate
@@ -249,23 +249,19 @@ def marginal_values(result: Assessment, metric: str) -> list[Values]:
     if len(result.table.attributes) < 2:
         return []
     prob, epsilon = result.settings.prob, result.settings.epsilon
-    return [
-        {
-            "attribute": attribute,
-            "levels": [
-                {name: getattr(level, name) for name in ("name", "rows", "labeled", "positives")}
-                | summary(margin.estimate(level.name), prob)
-                for level in margin.levels
-            ],
-            "differences": [
-                {"level": level.name, "reference": margin.reference}
-                | signed_values(margin.difference(level.name), prob, epsilon)
-                for level in margin.levels
-                if level.name != margin.reference
-            ],
-        }
-        for attribute, margin in result.margins[metric].items()
-    ]
+    values: list[Values] = []
+    for attribute, levels in margin_levels(result.table).items():
+        by, base = result.margins[metric][attribute], largest_level(levels)
+        entries, differences = [], []
+        for at, level in enumerate(levels):
+            counts = {"name": level.name, "rows": level.rows, "labeled": level.labeled}
+            counts |= {"positives": level.positives}
+            entries.append(counts | summary(by.estimate(at), prob))
+            if at != base:
+                names = {"level": level.name, "reference": levels[base].name}
+                differences.append(names | signed_values(by.difference(at, base), prob, epsilon))
+        values.append({"attribute": attribute, "levels": entries, "differences": differences})
+    return values
 
 
 def _calibration(result: Assessment) -> Values:

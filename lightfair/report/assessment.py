@@ -14,7 +14,6 @@ import numpy as np
 
 from ..core import __version__
 from ..core.assessment import Assessment
-from ..core.comparison.verdict import verdict_text
 from ..core.data.messages import interval, number, probability
 from ..core.data.nodes import CELL_WIDTH
 from ..core.data.table import ScoreTable
@@ -88,7 +87,9 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
 def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
     """The verdicts on checks. Without checks, the full form has the main findings instead."""
     checks, settings = result.checks, result.settings
-    blocks: shared.Blocks = [Paragraph(verdict_text(one), "verdict", one.status) for one in checks]
+    blocks: shared.Blocks = [
+        Paragraph(f"{one.check.text}: {one.basis}.", "verdict", one.status) for one in checks
+    ]
     if full and checks:
         rule = (
             "A check passes if all gaps are within its limit with a probability of at least "

@@ -86,7 +86,7 @@ def rows_section(result: Assessment) -> Section:
     ]
     if len(result.table.attributes) > 1:
         levels = {
-            f"{attribute} {level.name}": vars(level)
+            f"{attribute} {level.name}": level._asdict()
             for attribute, found in margin_levels(result.table).items()
             for level in found
         }

@@ -71,7 +71,6 @@ from ..metrics.estimate import (
     Gap,
     Ratio,
     check_prob,
-    difference,
     ratio,
     rounded,
 )
@@ -118,7 +117,8 @@ class ByGroup:
 
     def difference(self, at: int, base: int) -> Estimate:
         """Return the estimate of a group minus that of another."""
-        return difference(self.draws, at, base, self.lack, exact=self.exact([at, base]))
+        delta = rounded(self.draws[..., at] - self.draws[..., base])
+        return Estimate(delta, self.lack, self.exact([at, base]))
 
     def ratio(self, at: int, base: int) -> Ratio:
         """Return the ratio of a group to another."""
@@ -425,12 +425,12 @@ class Simultaneous:
         ValueError
             If there is none; the message has the reason.
         """
-        for cell, low, high in zip(self.cells, self.low, self.high, strict=True):
-            if cell[:2] == (metric, group):
-                return float(low), float(high)
+        names = [cell[:2] for cell in self.cells]
+        if (metric, group) in names:
+            at = names.index((metric, group))
+            return float(self.low[at]), float(self.high[at])
         left_out = {cell[:2]: why for cell, why in self.left_out.items()}
-        known = ", ".join(f"{cell.metric} for {cell.group}" for cell in self.cells) or "none"
-        reason = left_out.get((metric, group), f"there are {known}")
+        reason = left_out.get((metric, group), "it was not requested")
         raise ValueError(f"no interval of {metric!r} for {group!r}: {reason}")
 
     def to_dict(self) -> dict[str, Any]:

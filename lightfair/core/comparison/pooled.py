@@ -16,17 +16,13 @@ The groups of a result are crossings of its attributes, such as "Female, Black".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..data.logit import Floats
-from ..data.messages import index_of
-from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from ..metrics.definitions import Metric, theta
-from ..metrics.estimate import Estimate
 from .gaps import ByGroup
 
 if TYPE_CHECKING:
@@ -48,8 +44,7 @@ class GroupDraws(NamedTuple):
     finite: bool
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(NamedTuple):
     """A level of an attribute: indices of its groups, and its rows, labeled and positive ones."""
 
     name: str
@@ -59,53 +54,17 @@ class Level:
     positives: int
 
 
-@dataclass(frozen=True, eq=False)
-class Margin:
-    """A metric by the levels of one attribute.
-
-    Attributes
-    ----------
-    attribute : str
-    levels : tuple of Level
-        Sorted by name.
-    reference : str
-        The level with most rows.
-    by : ByGroup
-        Draws of the metric, with the levels in place of groups.
-    """
-
-    attribute: str
-    levels: tuple[Level, ...]
-    reference: str
-    by: ByGroup
-
-    def index(self, level: Any) -> int:
-        """Return the index of a level, given as it was in the data."""
-        return index_of(level, self.by.groups, f"level of {self.attribute}")
-
-    def estimate(self, level: Any) -> Estimate:
-        """Return the estimate of the metric in a level."""
-        return self.by.estimate(self.index(level))
-
-    def difference(self, level: Any, reference: Any = None) -> Estimate:
-        """Return the metric in `level` minus that in `reference`, by default `self.reference`."""
-        base = self.reference if reference is None else reference
-        return self.by.difference(self.index(level), self.index(base))
-
-
-def margins(drawn: GroupDraws, metrics: Sequence[Metric]) -> dict[str, dict[str, Margin]]:
-    """Return the margins of metrics: by name of the metric, then by attribute."""
-    found: dict[str, dict[str, Margin]] = {metric.name: {} for metric in metrics}
-    unlabeled = drawn.table.sums("rows")[:, :, UNLABELED].sum(axis=1)
+def margins(drawn: GroupDraws, metrics: Sequence[Metric]) -> dict[str, dict[str, ByGroup]]:
+    """Return metrics by attribute, with its levels in place of groups, sorted by name."""
+    found: dict[str, dict[str, ByGroup]] = {metric.name: {} for metric in metrics}
     for attribute, levels in margin_levels(drawn.table).items():
         draws = [overall_draws(drawn, metrics, level.groups) for level in levels]
-        complete = [not unlabeled[list(level.groups)].any() for level in levels]
-        reference = max(levels, key=lambda level: level.rows).name
+        complete = [level.rows == level.labeled for level in levels]
         for metric in metrics:
             values = np.stack([by_metric[metric.name] for by_metric in draws], axis=-1)
             known = np.array([metric.label_free or every for every in complete]) & drawn.finite
             by = ByGroup(values, tuple(level.name for level in levels), metric.lack, known)
-            found[metric.name][attribute] = Margin(attribute, levels, reference, by)
+            found[metric.name][attribute] = by
     return found
 
 
@@ -122,6 +81,11 @@ def margin_levels(table: ScoreTable) -> dict[str, tuple[Level, ...]]:
             levels.append(Level(name, groups, labeled + unlabeled, labeled, positive))
         found[attribute] = tuple(levels)
     return found
+
+
+def largest_level(levels: Sequence[Level]) -> int:
+    """Return the index of the level with most rows, the reference of an attribute."""
+    return int(np.argmax([level.rows for level in levels]))
 
 
 def pooled_theta(counts: Floats, table: ScoreTable, metrics: Iterable[Metric]) -> dict[str, Floats]:

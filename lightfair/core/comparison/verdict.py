@@ -53,19 +53,34 @@ LISTED = 200  # pairs in the plain values, the worst
 NO_RATIO = "a ratio of 0 to 0 is undefined"
 
 
-RELATIONS = ("difference", "ratio")
+RELATIONS = {  # with the end of the range of limits, and the rule
+    "difference": (math.inf, "be a number above 0", "0.05 is five points"),
+    "ratio": (1.0, "lie in (0, 1) for a ratio", "four fifths is 0.8"),
+}
 
 EXAMPLES = '"tpr<=0.05" or "selection_rate ratio>=0.8"'
 
 _CHECK = re.compile(r"([^<>=≤≥].*?)(?:\s+(\w+))?\s*(<=|>=|==|<|>|=|≤|≥)\s*([^<>=≤≥]+)")
 
 
-class Check(NamedTuple):
-    """A limit on the gaps of a metric or criterion."""
+@dataclass(frozen=True)
+class Check:
+    """A limit on the gaps of a metric or criterion; ValueError if an attribute breaks its rule."""
 
     metric: str
     within: float
     relation: str = "difference"
+
+    def __post_init__(self) -> None:
+        if self.relation not in RELATIONS:
+            known = ", ".join(RELATIONS)
+            raise ValueError(f"relation must be one of {known}; got {self.relation!r}")
+        most, rule, example = RELATIONS[self.relation]
+        if not lies_in(self.within, 0.0, most):
+            got = f"{self.within!r} for {self.metric}"
+            raise ValueError(f"within must {rule}; got {got}; {example}")
+        object.__setattr__(self, "metric", canonical(self.metric))
+        object.__setattr__(self, "within", float(self.within))
 
     @property
     def text(self) -> str:
@@ -80,7 +95,7 @@ class Check(NamedTuple):
 
 
 def parse_check(text: Any) -> Check:
-    """Parse a check; a Check is validated and returned.
+    """Parse a check; a Check is returned.
 
     Raises
     ------
@@ -94,7 +109,7 @@ def parse_check(text: Any) -> Check:
     Check(metric='selection_rate', within=0.8, relation='ratio')
     """
     if isinstance(text, Check):
-        return make_check(*text)
+        return text
     match = _CHECK.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         raise ValueError(f"check must be a metric, <= and a limit, as in {EXAMPLES}; got {text!r}")
@@ -107,21 +122,7 @@ def parse_check(text: Any) -> Check:
     within: Any = limit.strip()
     with suppress(ValueError):
         within = float(within)
-    return make_check(metric.strip(), within, relation)
-
-
-def make_check(metric: str, within: Any, relation: str = "difference") -> Check:
-    """Return a check; raise ValueError if its relation or limit breaks its rule."""
-    if relation not in RELATIONS:
-        raise ValueError(f"relation must be one of {', '.join(RELATIONS)}; got {relation!r}")
-    most, rule, example = (
-        (1.0, "lie in (0, 1) for a ratio", "four fifths is 0.8")
-        if relation == "ratio"
-        else (math.inf, "be a number above 0", "0.05 is five points")
-    )
-    if not lies_in(within, 0.0, most):
-        raise ValueError(f"within must {rule}; got {within!r} for {metric}; {example}")
-    return Check(canonical(metric), float(within), relation)
+    return Check(metric.strip(), within, relation)
 
 
 def check_range(check: Check, metric: str, bounds: tuple[float, float]) -> None:
@@ -227,29 +228,9 @@ class Verdict:
     more_labels_reason: str | None = None
 
     @property
-    def metric(self) -> str:
-        """Name of the metric or criterion."""
-        return self.check.metric
-
-    @property
-    def within(self) -> float:
-        """The limit."""
-        return self.check.within
-
-    @property
-    def relation(self) -> str:
-        """What is limited: "difference" or "ratio"."""
-        return self.check.relation
-
-    @property
-    def worst(self) -> PairWithin | None:
-        """The first of `ranked` that can be judged, or None."""
-        return next((pair for pair in self.ranked if pair.prob_within is not None), None)
-
-    @property
     def ranked(self) -> tuple[PairWithin, ...]:
         """The pairs, least likely within the limit first, then by the widest gap."""
-        sign = 1.0 if self.relation == "ratio" else -1.0
+        sign = 1.0 if self.check.relation == "ratio" else -1.0
 
         def key(pair: PairWithin) -> tuple[float, float]:
             return (2.0, 0.0) if pair.gap is None else (pair.prob_within or 0.0, sign * pair.gap)
@@ -262,14 +243,45 @@ class Verdict:
         inconclusive = self.status == "insufficient"
         status = "insufficient evidence" if inconclusive else self.status
         because = inconclusive or (self.beyond is not None and not self.exact)
-        return f"{self.check.text}: {status}{', ' if because else '; '}{_basis(self)}."
+        return f"{self.check.text}: {status}{', ' if because else '; '}{self.basis}."
+
+    @property
+    def basis(self) -> str:
+        """Gaps, probabilities and forecast in words."""
+        limit, ratio = f"{self.check.within:g}", self.check.relation == "ratio"
+        judged = [pair for pair in self.ranked if pair.prob_within is not None]
+        subject = f"all {len(self.pairs):,} pairs"
+        if len(self.pairs) == 1:
+            subject = f"{self.pairs[0].group} and {self.pairs[0].reference}"
+        if len(judged) < len(self.pairs):
+            subject = f"{subject}, as far as they can be judged,"
+            if self.exact:
+                subject = f"of {len(self.pairs):,} pairs the {len(judged):,} that can be judged"
+        within = f"{subject} {f'at least {limit} of each other' if ratio else f'within {limit}'}"
+        clauses = [] if self.reason is None else [self.reason]
+        if self.beyond is not None:
+            clauses = [_beyond(self.check, self.beyond, self.exact)]
+        if self.exact:
+            if self.beyond is None and judged:
+                clauses.append(f"{within}, known exactly")
+        elif self.prob_within is not None:
+            clauses.append(f"{within} with probability {probability(self.prob_within)}")
+            if len(judged) > 1 and self.status == "insufficient":
+                least = f"{judged[0].group} and {judged[0].reference}"
+                clauses.append(f"least likely {least}, {probability(judged[0].prob_within)}")
+        if self.more_labels is not None:
+            more = counted(self.more_labels, "more label")
+            clauses.append(f"about {more} would probably settle it")
+        if self.empty_groups:
+            clauses.append("no verdict on groups without rows: " + "; ".join(self.empty_groups))
+        return "; ".join(clauses)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values; of more than 200 pairs, the worst."""
         ranked = self.ranked
         return {
             "check": self.check.text,
-            **self.check._asdict(),
+            **self.check.__dict__,
             "status": self.status,
             "prob": self.prob,
             "prob_within": self.prob_within,
@@ -296,16 +308,12 @@ class Question(NamedTuple):
     pairs: list[tuple[int, int]]
     labeled: Bools
 
-    def obstacles(self) -> list[dict[int, str]]:
-        """For each metric the groups that cannot be judged, and why."""
-        reasons: list[dict[int, str]] = [{} for _ in self.parts]
-        for metric, part, of_metric in zip(self.check.metrics, self.parts, reasons, strict=True):
-            for at, name in enumerate(part.groups):
-                if not (self.labeled[at] or part.known[at] or part.label_free):
-                    of_metric[at] = f"group {name} has no labels and rests on the prior"
-                elif why := undefined_reason(float(part.undefined[at]), part.lack):
-                    of_metric[at] = f"{metric} of {name} is undefined: {why}"
-        return reasons
+    def obstacle(self, metric: str, part: ByGroup, at: int) -> str | None:
+        """Return why a group cannot be judged by a metric, or None."""
+        if not (self.labeled[at] or part.known[at] or part.label_free):
+            return f"group {part.groups[at]} has no labels and rests on the prior"
+        why = undefined_reason(float(part.undefined[at]), part.lack)
+        return why and f"{metric} of {part.groups[at]} is undefined: {why}"
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
@@ -357,22 +365,22 @@ def judge(
     if exact:  # all draws are equal
         parts = tuple(replace(part, draws=part.draws[:1, :1]) for part in question.parts)
         question = question._replace(parts=parts)
-    obstacles = question.obstacles()
-    obstacle = _first_reason(obstacles, question.pairs)
     any_beyond = any_unknown = np.zeros(question.parts[0].draws.shape[:2], dtype=bool)
+    obstacles: list[str] = []
     can_judge = False
     pairs: list[PairWithin] = []
     directions: list[Beyond] = []
     for pair in question.pairs:
         one, two = (question.parts[0].groups[at] for at in pair)
         outside = unknown = np.zeros((), dtype=bool)
-        worst = np.full((), np.nan)
-        for metric, part, why in zip(check.metrics, question.parts, obstacles, strict=True):
+        worst, of_pair = np.full((), np.nan), []
+        for metric, part in zip(check.metrics, question.parts, strict=True):
             gap, above, below = _compare(check, *(part.draws[..., at] for at in pair))
             undefined = np.isnan(gap)
             outside, unknown = outside | above | below, unknown | undefined
             worst = (np.fmin if check.relation == "ratio" else np.fmax)(worst, np.abs(gap))
-            if why.keys() & {*pair}:
+            if why := [w for at in pair if (w := question.obstacle(metric, part, at))]:
+                of_pair += why
                 continue
             can_judge = True
             any_beyond, any_unknown = any_beyond | above | below, any_unknown | undefined
@@ -383,12 +391,13 @@ def judge(
                 away = signed if check.relation == "ratio" else -signed
                 directions.append(Beyond(metric, one, two, up, signed))
                 directions.append(Beyond(metric, two, one, down, away))
+        obstacles += of_pair
         inside, beyond = float((~outside & ~unknown).mean()), float(outside.mean())
-        reason = _first_reason(obstacles, [pair])
-        if reason is None and (share := 1.0 - inside - beyond) > UNDEFINED_LIMIT:
-            reason = NO_RATIO if exact else f"undefined in {share:.0%} of the draws"
-        if reason is not None:
-            pairs.append(PairWithin(one, two, None, reason))
+        share = 1.0 - inside - beyond
+        if not of_pair and share > UNDEFINED_LIMIT:
+            of_pair = [NO_RATIO if exact else f"undefined in {share:.0%} of the draws"]
+        if of_pair:
+            pairs.append(PairWithin(one, two, None, of_pair[0]))
         else:
             mean = float(np.nanmean(worst))
             pairs.append(PairWithin(one, two, inside / (inside + beyond), gap=mean))
@@ -402,8 +411,8 @@ def judge(
         reason = unconverged
     elif surest is not None and surest.prob >= prob:
         status = "fail"
-    elif obstacle is not None:
-        reason = obstacle
+    elif obstacles:
+        reason = obstacles[0]
     elif 1.0 - judged > UNDEFINED_LIMIT:
         reason = NO_RATIO if exact else f"a gap is undefined in {1.0 - judged:.0%} of the draws"
     elif inside >= prob * judged:
@@ -436,11 +445,6 @@ def judge(
     )
 
 
-def _first_reason(obstacles: list[dict[int, str]], pairs: list[tuple[int, int]]) -> str | None:
-    every = (why[at] for why in obstacles for pair in pairs for at in pair if at in why)
-    return next(every, None)
-
-
 def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Bools]:
     """Return the gap, NaN if undefined, and whether one, or two, is too far above the other.
 
@@ -457,49 +461,13 @@ def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Boo
     return gap, apart & (one > two), apart & (two > one)
 
 
-def verdict_text(verdict: Verdict) -> str:
-    """Return the basis of a verdict in words, without its status."""
-    return f"{verdict.check.text}: {_basis(verdict)}."
-
-
-def _basis(verdict: Verdict) -> str:
-    """Return the basis of a verdict: gaps, probabilities, forecast."""
-    pairs, worst, limit = verdict.pairs, verdict.worst, f"{verdict.within:g}"
-    ratio, judged = verdict.relation == "ratio", sum(p.prob_within is not None for p in pairs)
-    subject = f"all {len(pairs):,} pairs"
-    if len(pairs) == 1:
-        subject = f"{pairs[0].group} and {pairs[0].reference}"
-    if judged < len(pairs):
-        subject = f"{subject}, as far as they can be judged,"
-        if verdict.exact:
-            subject = f"of {len(pairs):,} pairs the {judged:,} that can be judged"
-    within = f"{subject} {f'at least {limit} of each other' if ratio else f'within {limit}'}"
-    clauses = [] if verdict.reason is None else [verdict.reason]
-    if verdict.beyond is not None:
-        clauses = [_beyond(verdict, verdict.beyond)]
-    if verdict.exact:
-        if verdict.beyond is None and worst is not None:
-            clauses.append(f"{within}, known exactly")
-    elif verdict.prob_within is not None:
-        clauses.append(f"{within} with probability {probability(verdict.prob_within)}")
-        if judged > 1 and verdict.status == "insufficient" and worst is not None:
-            least = probability(worst.prob_within)
-            clauses.append(f"least likely {worst.group} and {worst.reference}, {least}")
-    if verdict.more_labels is not None:
-        more = counted(verdict.more_labels, "more label")
-        clauses.append(f"about {more} would probably settle it")
-    if verdict.empty_groups:
-        clauses.append("no verdict on groups without rows: " + "; ".join(verdict.empty_groups))
-    return "; ".join(clauses)
-
-
-def _beyond(verdict: Verdict, beyond: Beyond) -> str:
+def _beyond(check: Check, beyond: Beyond, exact: bool) -> str:
     """Return which group is too far above which, and with which probability or by how much."""
-    sign, limit = -1.0 if verdict.relation == "ratio" else 1.0, verdict.within
-    below, more, size = "below ", "more than ", f"{limit:g}"
+    sign = -1.0 if check.relation == "ratio" else 1.0
+    below, more, size = "below ", "more than ", f"{check.within:g}"
     certainty = f" with probability {probability(beyond.prob)}"
-    if verdict.exact:  # as many digits as show that it is beyond the limit
-        digits = (n for n in range(3, 12) if sign * (round(beyond.gap, n) - limit) > 0.0)
+    if exact:  # as many digits as show that it is beyond the limit
+        digits = (n for n in range(3, 12) if sign * (round(beyond.gap, n) - check.within) > 0.0)
         below, more, size = "", "", number(beyond.gap, next(digits, 12))
         certainty = ", known exactly"
     text = f"of {beyond.higher} is above that of {beyond.lower} by {more}{size}"

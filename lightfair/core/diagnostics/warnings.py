@@ -7,8 +7,7 @@ do not change results. The codes, here and elsewhere:
     one_class, one_class_group      labels of one class only
     one_group                       a single group: no comparisons
     few_labels                      fewer than 5 labeled rows in the denominator of a requested
-                                    metric; with the share of the information that comes from the
-                                    prior and other labels, 1 - own / effective labels
+                                    metric
     label_drift                     labels selected by score within a group: two rank tests, level
                                     0.01 for all groups together; not with label_prob
     label_prob                      labels-only estimates were weighted by label_prob
@@ -32,14 +31,11 @@ do not change results. The codes, here and elsewhere:
 If rows were selected for labeling by their score, labels-only and prediction-powered estimates
 describe the labeled rows and not the group. The posterior accounts for selection on score and
 group: given these, selection carries no information about the label. Two rank tests of labeled
-against unlabeled rows of each group:
-
-    shift     the scores
-    spread    the distance of a score from the centre of its group, |rank - (n + 1) / 2|
-
-The second detects rows selected near the threshold, or at both ends. Both are exact up to the
-normal approximation. The level is shared among all tests (Bonferroni). With known probabilities of
-labeling there is no test: they may differ, and labels-only estimates account for them.
+against unlabeled rows of each group: of the scores, and of the distance of a score from the centre
+of its group, |rank - (n + 1) / 2|. The second detects rows selected near the threshold, or at both
+ends. Both are exact up to the normal approximation. The level is shared among all tests
+(Bonferroni). With known probabilities of labeling there is no test: they may differ, and
+labels-only estimates account for them.
 """
 
 from __future__ import annotations
@@ -57,8 +53,8 @@ from ..data.table import ScoreTable
 from ..mcmc.convergence import Gate
 from ..metrics.definitions import LABEL_FREE, Metric
 from ..metrics.estimate import UNDEFINED_LIMIT
-from ..metrics.labels_only import denominator_rows, in_denominator, share_labels
-from ..metrics.prediction_powered import PredictionPowered, disagreement, powered_difference
+from ..metrics.labels_only import in_denominator
+from ..metrics.prediction_powered import PredictionPowered, powered_difference
 from ..model.regions import rows_on_axis
 
 CLIPPED_LIMIT = 0.05
@@ -246,18 +242,11 @@ def rank_z(score: Floats, kind: npt.ArrayLike, count: Floats | None = None) -> f
 
 
 def few_labels(
-    metrics: tuple[Metric, ...],
-    theta: dict[str, Floats],
-    table: ScoreTable,
-    prior: tuple[float, float],
-    drawn: Floats,
-    target: str,
+    metrics: tuple[Metric, ...], theta: dict[str, Floats], table: ScoreTable
 ) -> list[Note]:
     """Return one warning about metrics with few labeled rows in their denominator, or none.
 
-    The remaining information comes from the prior, other groups, and the group's other labels
-    through the curve. Its share is 1 - own / n for n effective labels. Groups without any label
-    have a warning of their own, and exact values need none.
+    Groups without any label have a warning of their own, and exact values need none.
 
     Parameters
     ----------
@@ -265,45 +254,28 @@ def few_labels(
         The requested ones.
     theta
         Draws of them, (chain, draw, group).
-    prior
-        Of the labels-only estimate.
-    drawn
-        Draws of the confusion counts, (chain, draw, group, predicted, label).
-    target
-        As in `assess`.
     """
     counts = table.sums("rows")
     rows = counts[..., :UNLABELED]
     partly = (rows.sum(axis=(1, 2)) > 0.0) & (counts[..., UNLABELED].sum(axis=1) > 0.0)
-    cases: dict[tuple[int, str], tuple[float, list[str], list[float]]] = {}
+    cases: dict[tuple[float, str, str], list[str]] = {}
     for metric in metrics:
         own = in_denominator(metric, rows)
         if metric.label_free or own is None:
             continue
-        size = denominator_rows(metric, table, drawn, target)
-        for group in np.flatnonzero(partly & (own < FEW)).tolist():
-            draws = theta[metric.name][..., group]
-            draws = draws[~np.isnan(draws)]
-            if draws.size and draws.std() == 0.0:
-                continue
-            case = cases.setdefault((group, metric.lack), (float(own[group]), [], [-1.0]))
-            case[1].append(metric.name)
-            moments = (float(draws.mean()), float(draws.std())) if draws.size else None
-            labels = moments and share_labels(metric, *moments, prior, float(size[group]))
-            if labels is not None:
-                case[2].append(1.0 - own[group] / labels if labels > own[group] else 0.0)
+        draws = theta[metric.name].reshape(-1, len(own))
+        vary = (draws != draws[0]).any(axis=0)
+        for g in np.flatnonzero(partly & vary & (own < FEW)).tolist():
+            cases.setdefault((float(own[g]), table.groups[g], metric.lack), []).append(metric.name)
     if not cases:
         return []
     parts = []
-    for (group, lack), (number, names, shares) in sorted(
-        cases.items(), key=lambda case: (case[1][0], -max(case[1][2]))
-    )[:LISTED]:
+    for (number, group, lack), names in sorted(cases.items())[:LISTED]:
         noun = ROWS.get(lack, "row that it needs")
         noun = noun if number == 1.0 else noun.replace("row", "rows", 1)
-        extent = "" if max(shares) < 0.005 else f" to {max(shares):.0%}"
         parts.append(
-            f"{table.groups[group]} has {number:,.0f} labeled {noun}, so its {' and '.join(names)} "
-            f"rest{'s' if len(names) == 1 else ''} on the prior and other labels{extent}"
+            f"{group} has {number:,.0f} labeled {noun}, so its {' and '.join(names)} "
+            f"rest{'s' if len(names) == 1 else ''} on the prior and other labels"
         )
     return [Note("few_labels", f"few labels{_worst(cases)}: {'; '.join(parts)}; label more there")]
 
@@ -384,7 +356,8 @@ def _compare(draws: Floats, mean: float, se: float, df: float) -> tuple[float, f
     if np.isnan(mean) or len(defined) < max((1.0 - UNDEFINED_LIMIT) * len(draws), 1.0):
         return math.nan, math.nan, math.nan
     model = float(defined.mean())
-    z = disagreement(float(mean), float(se), model, float(defined.std()))
+    # both use the same labels and tend to err to the same side: z is too small
+    z = (mean - model) / max(np.hypot(se, defined.std()), 1e-12)
     return float(2.0 * stdtr(min(df, 1e9), -abs(z))), model, float(mean)
 
 

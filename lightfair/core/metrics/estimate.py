@@ -61,6 +61,11 @@ class _Draws:
         low, high = (self._quantile(tail) for tail in tails(prob))
         return low, high
 
+    @property
+    def median(self) -> float:
+        """Posterior median; NaN if `reason` is set."""
+        return self._quantile(0.5)
+
     def _quantile(self, tail: float) -> float:
         return float(np.quantile(self.defined, tail)) if self.reason is None else NAN
 
@@ -100,21 +105,16 @@ class Estimate(_Draws):
     @property
     def mean(self) -> float:
         """Posterior mean; NaN if `reason` is set."""
-        if self._constant:
+        if np.ptp(self.draws) < 1e-12:  # equal up to rounding, which a sum would add to
             return float(self.draws.flat[0])
         return float(self.defined.mean()) if self.reason is None else NAN
 
     @property
     def sd(self) -> float:
         """Posterior standard deviation; NaN if `reason` is set."""
-        if self._constant:
+        if np.ptp(self.draws) < 1e-12:
             return 0.0
         return float(self.defined.std()) if self.reason is None else NAN
-
-    @property
-    def _constant(self) -> bool:
-        """Whether all draws are equal up to rounding, which a sum over them would add to."""
-        return bool(np.ptp(self.draws) < 1e-12)
 
     def prob_equal(self) -> float:
         """Return the posterior probability that the number is 0, as counts of rows can be."""
@@ -165,11 +165,6 @@ class Gap(_Draws):
     which: tuple[str, ...] = ()
     prob_which: float = NAN
 
-    @property
-    def median(self) -> float:
-        """Posterior median; NaN if `reason` is set."""
-        return self._quantile(0.5)
-
     def upper(self, prob: float = 0.95) -> float:
         """Return the bound that the number is below with probability `prob`, in (0, 1)."""
         return self._quantile(check_prob(prob))
@@ -218,11 +213,6 @@ class Ratio(_Draws):
         return "both numbers are 0" + ("" if zero == 1.0 else f" in {zero:.0%} of the draws")
 
     @property
-    def median(self) -> float:
-        """Posterior median, on the log scale; NaN if `reason` is set."""
-        return self._quantile(0.5)
-
-    @property
     def geometric_mean(self) -> float:
         """Exp of the posterior mean of the log; NaN if `reason` is set.
 
@@ -238,10 +228,6 @@ class Ratio(_Draws):
     def prob_below(self, value: float) -> float:
         """Return the posterior probability that the ratio is below `value`."""
         return self._share(self.defined < value - BORDER)
-
-    def prob_above(self, value: float) -> float:
-        """Return the posterior probability that the ratio is above `value`."""
-        return self._share(self.defined > value + BORDER)
 
     def prob_within(self, limit: float = 0.8) -> float:
         """Return the probability that the smaller of r and 1 / r is at least `limit`, in (0, 1].
@@ -267,13 +253,6 @@ class Ratio(_Draws):
             return float(np.exp((1.0 - step) * np.log(low) + step * np.log(high)))
         # the limits of the formula; between 0 and inf the nearer end
         return low if low == 0.0 and (high < np.inf or step < 0.5) else high
-
-
-def difference(
-    draws: Floats, group: int, reference: int, lack: str, *, exact: bool = False
-) -> Estimate:
-    """Return theta_group - theta_reference of draws (chain, draw, group), rounded to 0."""
-    return Estimate(rounded(draws[..., group] - draws[..., reference]), lack, exact)
 
 
 def ratio(draws: Floats, group: int, reference: int, lack: str, *, exact: bool = False) -> Ratio:

@@ -316,25 +316,33 @@ def effective_labels(
     Effective. NaN if the metric is known exactly or undefined, if its interval has no width, and,
     for metrics other than shares, without a labels-only estimate.
     """
-    own = own_labels(metric, table)
+    share = metric.name == "f1" or is_share(metric)
+    cells = denominators(metric)[0] if share else np.ones(4)
+    total, squares = (sums.reshape(-1, 4) @ cells for sums in table.labeled_sums())
+    own = np.asarray(total * _per_weight(total, squares))
     labels, ratio = np.full((2, len(own)), np.nan)
     if baseline is None or (metric.label_free and target != "population"):
         return Effective(labels, own, ratio, ("no label is needed to know it",) * len(own))
-    rows = denominator_rows(metric, table, counts, target).tolist()
+    size = np.full(len(own), np.inf)  # posterior mean number of rows in the denominator
+    if target != "population":
+        weight, rows = (table.sums(column).sum(axis=(1, 2)) for column in ("weight", "rows"))
+        size = counts.mean(axis=(0, 1)).reshape(-1, 4) @ cells / weight * rows
     reasons: list[str | None] = []
     for group, estimate in enumerate(estimates):
+        mean, sd = estimate.mean, estimate.sd
         reason = "every row is labeled" if estimate.exact else estimate.reason
-        if reason is None and not estimate.sd > 0.0:
+        if reason is None and not sd > 0.0:
             reason = "it is the same in all draws"
         if reason is None:
             low, high = estimate.interval(prob)
             width = baseline.high[group] - baseline.low[group]
             ratio[group] = (high - low) / width if width > 0.0 else np.nan
-            number = share_labels(metric, estimate.mean, estimate.sd, prior, rows[group])
-            if number is None:
-                number = float(own[group] * (baseline.sd[group] / estimate.sd) ** 2)
-                number = _bounded(number, rows[group])
-            labels[group] = number
+            number = float(own[group] * (baseline.sd[group] / sd) ** 2)
+            if share:
+                number = share_labels(metric, mean, sd, prior)
+            number = min(max(number, 0.0), MOST)
+            # as much variance as `number` labels leave among infinitely many rows
+            labels[group] = number / (1.0 + number / size[group]) if size[group] > 0.0 else 0.0
             if np.isnan(number + ratio[group]):
                 reason = baseline.reason[group]
                 reason = reason or "the labels-only estimate has no standard deviation"
@@ -342,51 +350,11 @@ def effective_labels(
     return Effective(labels, own, ratio, tuple(reasons))
 
 
-def share_labels(
-    metric: Metric, mean: float, sd: float, prior: tuple[float, float], rows: float
-) -> float | None:
-    """Return the effective number of labels of a share with this posterior mean and sd.
-
-    None if the metric is not a share. rows: those in its denominator, may be infinite.
-    """
+def share_labels(metric: Metric, mean: float, sd: float, prior: tuple[float, float]) -> float:
+    """Return the effective number of labels of a share with this posterior mean and sd."""
     if metric.name == "f1":  # of q = f1 / (2 - f1)
         mean, sd = mean / (2.0 - mean), 2.0 * sd / (2.0 - mean) ** 2
-    elif not is_share(metric):
-        return None
-    return _bounded(mean * (1.0 - mean) / (sd * sd) - (sum(prior) + 1.0), rows)
-
-
-def _bounded(number: float, rows: float) -> float:
-    """Labels among `rows` rows that leave as much variance as `number` labels among infinite."""
-    number = min(max(number, 0.0), MOST)
-    return number / (1.0 + number / rows) if rows > 0.0 else 0.0
-
-
-def denominator_rows(metric: Metric, table: ScoreTable, counts: Floats, target: str) -> Floats:
-    """Return the posterior mean number of rows in the denominator of a metric, float64 (group,).
-
-    counts: draws (chain, draw, group, predicted, label). All rows of the group if the metric is not
-    a share; infinite for the target "population".
-    """
-    weight, rows = (table.sums(column).sum(axis=(1, 2)) for column in ("weight", "rows"))
-    if target == "population":
-        return np.full(len(rows), np.inf)
-    return np.asarray(_denominator(metric, counts.mean(axis=(0, 1))) / weight * rows)
-
-
-def own_labels(metric: Metric, table: ScoreTable) -> Floats:
-    """Return the effective number (Kish) of labeled rows in the denominator, float64 (group,).
-
-    All labeled rows of the group if the metric is not a share.
-    """
-    total, squares = (_denominator(metric, sums) for sums in table.labeled_sums())
-    return np.asarray(total * _per_weight(total, squares))
-
-
-def _denominator(metric: Metric, counts: Floats) -> Floats:
-    """Counts (group, predicted, label) in the denominator of a share, of other metrics all."""
-    share = metric.name == "f1" or is_share(metric)
-    return np.asarray(counts.reshape(-1, 4) @ (denominators(metric)[0] if share else np.ones(4)))
+    return mean * (1.0 - mean) / (sd * sd) - (sum(prior) + 1.0)
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:

@@ -209,42 +209,11 @@ def powered_difference(
     return PoweredDifference(mean, se, mean - reach, mean + reach, df, None)
 
 
-def disagreement(mean: float, se: float, other_mean: float, other_sd: float) -> float:
-    """Return how many standard deviations an estimate and a posterior of one number are apart.
-
-    Parameters
-    ----------
-    mean, se
-        A prediction-powered estimate and its standard error.
-    other_mean, other_sd
-        Mean and standard deviation of a posterior.
-
-    Returns
-    -------
-    z = (mean - other_mean) / sqrt(se^2 + other_sd^2); NaN if one of the numbers is NaN; 0 or
-    infinite if both are exact.
-
-    Notes
-    -----
-    Both use the same labels and tend to err to the same side; z assumes independence and is too
-    small, so disagreements are reported less often than the threshold suggests.
-
-    Examples
-    --------
-    >>> disagreement(0.75, 0.03, 0.5, 0.04)
-    5.0
-    """
-    away = float(mean) - float(other_mean)
-    scale = float(np.hypot(se, other_sd))
-    if scale > 0.0 or np.isnan(scale):
-        return away / scale
-    return 0.0 if abs(away) < 1e-12 else float(np.copysign(np.inf, away))
-
-
 def _too_few(metric: Metric, known: Floats) -> str | None:
     """Return which labels are too few, or None; known: float64 (predicted, label), labeled rows."""
     for part in shares(metric):
-        least = MIN_LABELS if _is_average(part) else MIN_RATIO
+        subset = all(b > 0.0 for t, b in zip(part.top, part.bottom, strict=True) if t > 0.0)
+        least = MIN_LABELS if subset else MIN_RATIO
         if known.ravel() @ part.sides.any(axis=0) < least:
             rows = "labels that it counts"
             if metric.label_free or part.lack.endswith("labels"):
@@ -253,11 +222,6 @@ def _too_few(metric: Metric, known: Floats) -> str | None:
                 rows = "labels" if part.lack == "rows" else f"labels of {part.lack}"
             return f"fewer than {least} {rows}"
     return None
-
-
-def _is_average(share: Share) -> bool:
-    """Whether the rows of the numerator are among those of the denominator."""
-    return all(b > 0.0 for t, b in zip(share.top, share.bottom, strict=True) if t > 0.0)
 
 
 def _estimate(metric: Metric, moments: Floats, finite: bool) -> tuple[float, float, float, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lightfair.core.comparison.verdict import Check, check_range, make_check, parse_check
+from lightfair.core.comparison.verdict import Check, check_range, parse_check
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_not_a_check(text, message):
 )
 def test_bad_arguments(relation, within, message):
     with pytest.raises(ValueError, match=message):
-        make_check("tpr", within, relation)
+        Check("tpr", within, relation)
 
 
 def test_limits_without_effect():

@@ -92,7 +92,7 @@ def test_the_joint_probability_is_of_all_pairs_at_once(relation):
     for pair in verdict.pairs:
         one, two = (draws[..., ord(name) - 65] for name in (pair.group, pair.reference))
         assert pair.prob_within == pytest.approx(within(one, two).mean())
-    assert verdict.worst.prob_within == min(pair.prob_within for pair in verdict.pairs)
+    assert verdict.ranked[0].prob_within == min(pair.prob_within for pair in verdict.pairs)
 
 
 def test_against_a_reference_and_of_one_group():
@@ -140,8 +140,11 @@ def test_a_failure_names_the_pair_that_fails():
     draws[0, :, 1] += np.where(np.arange(100) < 50, 0.3, -0.3)  # in no clear direction from A
     draws[0, :98, 2] -= 0.1
     verdict = ask("tpr<=0.05", by_group(draws))
-    assert (verdict.worst.group, verdict.worst.reference) == ("C", "B")  # the widest of these
-    assert verdict.worst.prob_within == 0.0
+    assert (verdict.ranked[0].group, verdict.ranked[0].reference) == (
+        "C",
+        "B",
+    )  # the widest of these
+    assert verdict.ranked[0].prob_within == 0.0
     assert verdict.beyond[:4] == ("tpr", "A", "C", 0.98)
     assert verdict.sentence == (
         "tpr<=0.05: fail, tpr of A is above that of C by more than 0.05 with probability 0.980; "
@@ -212,7 +215,7 @@ def test_an_undefined_group_cannot_pass():
     assert ask("tpr<=0.05", by_group(draws)).status == "fail"
     draws[...] = NAN
     nothing = ask("tpr<=0.05", by_group(draws))
-    assert (nothing.status, nothing.prob_within, nothing.worst) == ("insufficient", None, None)
+    assert (nothing.status, nothing.prob_within) == ("insufficient", None)
     assert nothing.sentence.endswith("tpr of B is undefined: there are no positive labels.")
 
 
@@ -309,10 +312,10 @@ def test_among_equally_probable_pairs_the_widest_is_named(text, widest, clause, 
     rates = np.broadcast_to([0.5, 0.35, 0.2, 0.8], (2, 50, 4))
     verdict = ask(text, by_group(rates, known=known))
     assert verdict.status == "fail"
-    assert {verdict.worst.group, verdict.worst.reference} == {"C", "D"}
+    assert {verdict.ranked[0].group, verdict.ranked[0].reference} == {"C", "D"}
     assert (verdict.beyond.higher, verdict.beyond.lower) == ("D", "C")
     assert verdict.beyond.gap == pytest.approx(widest)
-    assert verdict.worst.gap == pytest.approx(widest)
+    assert verdict.ranked[0].gap == pytest.approx(widest)
     listed = verdict.to_dict()["pairs"]
     assert {listed[0]["group"], listed[0]["reference"]} == {"C", "D"}
     failing = [pair["gap"] for pair in listed if pair["prob_within"] == 0.0]
@@ -385,7 +388,7 @@ def test_a_check_is_of_the_draws(trio):
     assert [(p.group, p.reference) for p in star.pairs] == [("A", "B"), ("C", "B")]
     one = trio.check("tpr", within=0.1, group="C")
     assert [(p.group, p.reference) for p in one.pairs] == [("C", "A")]
-    assert trio.check("npv", within=0.5).metric == "npv"  # of the same counts
+    assert trio.check("npv", within=0.5).check.metric == "npv"  # of the same counts
     with pytest.raises(ValueError, match="metric 'auc' was not assessed; there are tpr"):
         trio.check("auc", within=0.1)
 

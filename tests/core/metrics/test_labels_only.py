@@ -24,10 +24,10 @@ from lightfair.core.metrics.labels_only import (
     beta_binomial,
     check_prior,
     denominators,
+    effective_labels,
     in_denominator,
     is_share,
     labels_only,
-    own_labels,
     share_labels,
 )
 
@@ -204,14 +204,14 @@ def result():
 @pytest.mark.parametrize("n, hits", [(50, 20), (400, 390), (10, 0)])
 def test_a_beta_posterior_has_its_number_of_labels(n, hits):
     beta = beta_binomial(np.array(hits * 1.0), np.array((n - hits) * 1.0))
-    number = share_labels(as_metric("tpr"), float(beta.mean), float(beta.sd), (1.0, 1.0), np.inf)
+    number = share_labels(as_metric("tpr"), float(beta.mean), float(beta.sd), (1.0, 1.0))
     assert number == pytest.approx(n, rel=1e-12)
 
 
 def test_f1_has_the_number_of_labels_of_its_share():
     q, sd = 0.6, 0.001  # small, so that f1 is straight in q
     f1, slope = 2 * q / (1 + q), 2 / (1 + q) ** 2
-    number = share_labels(as_metric("f1"), f1, sd * slope, (1.0, 1.0), np.inf)
+    number = share_labels(as_metric("f1"), f1, sd * slope, (1.0, 1.0))
     assert number == pytest.approx(q * (1 - q) / sd**2 - 3, rel=1e-9)
 
 
@@ -223,8 +223,6 @@ def test_f1_has_the_number_of_labels_of_its_share():
 def test_which_metrics_are_shares(name, share):
     metric = as_metric(name)
     assert is_share(metric) == share
-    number = share_labels(metric, 0.5, 0.1, (1.0, 1.0), np.inf)
-    assert (number is None) == (not share and name != "f1")
     assert is_share(cost(fp=1, fn=1))
 
 
@@ -247,7 +245,10 @@ def test_denominators_against_a_hand_count():
 def test_own_labels_of_weighted_rows_are_fewer(weight, expected):
     label, score, group = [1, 1, 1, 0, -1], [0.9] * 5, ["a"] * 5
     data = lf.score_data(label, score, sensitive_features=group, sample_weight=weight)
-    assert own_labels(as_metric("tpr"), lf.score_table(data)) == pytest.approx([expected])
+    found = effective_labels(
+        as_metric("tpr"), (), None, lf.score_table(data), COUNTS, prior=(1, 1), prob=0.9, target=""
+    )
+    assert found.own == pytest.approx([expected])
 
 
 def test_effective_labels_of_a_share(result):

@@ -12,7 +12,6 @@ from lightfair.core.metrics.definitions import COUNT_METRICS, theta
 from lightfair.core.metrics.prediction_powered import (
     MIN_LABELS,
     PredictionPowered,
-    disagreement,
     powered_difference,
     prediction_powered,
 )
@@ -338,23 +337,6 @@ def test_difference_says_which_group_lacks_labels():
     assert powered_difference(source, 1, 0).reason == "fewer than 10 labels (in the group)"
     got = powered_difference(source, 0, 1)
     assert got.reason == "fewer than 10 labels (in the reference)" and np.isnan(got.mean)
-
-
-# disagreement
-
-
-@pytest.mark.parametrize(
-    "numbers, expected",
-    [
-        ((0.75, 0.03, 0.5, 0.04), 5.0),
-        ((0.5, 0.03, 0.75, 0.04), -5.0),
-        ((0.5, 0.0, 0.5, 0.0), 0.0),
-        ((0.6, 0.0, 0.5, 0.0), np.inf),
-        ((np.nan, np.nan, 0.5, 0.1), np.nan),
-    ],
-)
-def test_disagreement(numbers, expected):
-    assert disagreement(*numbers) == pytest.approx(expected, nan_ok=True)
 
 
 # coverage
