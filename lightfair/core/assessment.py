@@ -450,7 +450,7 @@ class Assessment:
         check = parse_check(metric) if within is None else Check(str(metric), within, relation)
         self._several()
         for name in check.metrics:
-            check_range(check, name, self.settings.metric(name).bounds)
+            check_range(check, self.settings.metric(name).bounds)
         at, base = (None if one is None else self._index(one) for one in (group, reference))
         rows = self.table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
         question = Question(

@@ -230,11 +230,12 @@ def assess_table(
     # independent: sampler, imputation, labels-only, predictive check, score bins
     streams = [np.random.default_rng(int(key)) for key in check_rng(rng).integers(2**63, size=5)]
     label_seed = int(streams[4].integers(2**63))
-    slots = score_slots(fine) if settings.needs_slots else None
+    metrics = tuple(map(settings.metric, settings.metrics))
+    by_score = settings.thresholds is not None or any(metric.of == "nodes" for metric in metrics)
+    slots = score_slots(fine) if by_score else None
     posterior, theta_draws, counts, verdict = draw_posterior(
         table, settings, streams[:2], progress, slots=slots, label_seed=label_seed
     )
-    metrics = tuple(map(settings.metric, settings.metrics))
     labels = labels_answers(
         metrics,
         table,
@@ -275,8 +276,7 @@ def assess_table(
 
 def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Floats]:
     """Return each metric as its frequency among labeled rows: float64 (group,), NaN for 0 / 0."""
-    counts = table.labeled_sums()[0]
-    slots = score_slots(table) if any(metric.of == "nodes" for metric in metrics) else ()
+    counts, slots = table.labeled_sums()[0], score_slots(table)
     return {
         metric.name: theta(metric, counts)
         if metric.of == "counts"

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .comparison.verdict import Check, check_range, parse_check
+from .comparison.verdict import check_range, parse_check
 from .data.groups import crossed
-from .data.messages import hint, level_name, lies_in, show
+from .data.messages import index_of, lies_in
 from .data.nodes import check_clip
 from .data.rows import check_cuts
 from .data.table import ScoreTable
@@ -23,6 +23,12 @@ from .model.curve import FAMILIES, Prior
 from .model.regions import check_trust
 
 NESTED = "nested"
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "family": FAMILIES,
+    "target": TARGETS,
+    "hierarchical": (True, False, NESTED),
+}
 
 RUN = {"chains": (1, 10_000), "draws": (4, None), "warmup": (0, None)}  # least, and most
 
@@ -65,9 +71,11 @@ class Settings:
     checks: Any = ()
 
     def __post_init__(self) -> None:
-        _check_choice("family", self.family, FAMILIES)
-        _check_choice("target", self.target, TARGETS)
-        _check_choice("hierarchical", self.hierarchical, (True, False, NESTED))
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if not isinstance(value, (str, bool, np.bool_)) or value not in choices:
+                known = ", ".join(map(str, choices))
+                raise ValueError(f"{name} must be one of {known}; got {value!r}")
         if not isinstance(self.prior, Prior):
             raise ValueError(f"prior must be a Prior; got {self.prior!r}")
         cap = self.log_odds_cap
@@ -77,8 +85,15 @@ class Settings:
             raise ValueError(f'thresholds must be a list or "all"; got {self.thresholds!r}')
         check_clip(self.clip)
         check_prob(self.prob)
-        checks = _parsed(self.checks)
-        metrics = with_checked(checks, resolve_metrics(self.metrics, self.own_metrics))
+        given = self.checks if isinstance(self.checks, (list, tuple)) else (self.checks,)
+        checks = tuple(dict.fromkeys(map(parse_check, given)))
+        metrics = resolve_metrics(self.metrics, self.own_metrics)
+        asked = [name for check in checks for name in check.metrics]
+        metrics = resolve_metrics([*metrics, *asked], metrics)
+        by_name = {metric.name: metric for metric in metrics}
+        for check in checks:
+            for name in check.metrics:
+                check_range(check, by_name[name].bounds)
         several = self.thresholds is not None and not isinstance(self.thresholds, str)
         check_epsilon(self.epsilon, max(high - low for low, high in (m.bounds for m in metrics)))
         normal = {
@@ -107,16 +122,12 @@ class Settings:
         chains are those of `mcmc.sampler.usual`, with 3,200 draws in all. If fewer than two
         attributes have two levels, the nested prior is the hierarchical one.
         """
-        reference = None
-        if self.reference is not None:
-            reference = level_name(self.reference)
-            if reference not in table.groups:
-                raise ValueError(
-                    f"reference must be one of the groups {', '.join(map(show, table.groups))}; "
-                    f"got {reference!r}{hint(reference, table.groups)}"
-                )
-        elif len(table.groups) > 1:
-            reference = table.groups[int(np.argmax(table.sums("rows").sum(axis=(1, 2))))]
+        largest = int(np.argmax(table.sums("rows").sum(axis=(1, 2))))
+        at = (
+            largest
+            if self.reference is None
+            else index_of(self.reference, table.groups, "reference")
+        )
         nested = self.nested and len(crossed(table.parts)) > 1
         chains, warmup = NESTED_RUN
         if not nested:
@@ -129,7 +140,7 @@ class Settings:
             chains=chains,
             draws=max(4, -(-DRAWS // chains)) if self.draws is None else self.draws,
             warmup=warmup if self.warmup is None else self.warmup,
-            reference=reference if len(table.groups) > 1 else None,
+            reference=table.groups[at] if len(table.groups) > 1 else None,
             threshold=table.threshold,
             seed=int(rng) if isinstance(rng, (int, np.integer)) else None,
         )
@@ -149,16 +160,6 @@ class Settings:
     def metric(self, name: str) -> Metric:
         """Return the metric of a name: one of `own_metrics`, or a built-in one."""
         return next((own for own in self.own_metrics if own.name == name), None) or as_metric(name)
-
-    @property
-    def needs_slots(self) -> bool:
-        """Whether labels are to be imputed score by score.
-
-        That is where a metric of nodes is asked for, or several thresholds.
-        """
-        return self.thresholds is not None or any(
-            self.metric(name).of == "nodes" for name in self.metrics
-        )
 
     @property
     def label_free(self) -> tuple[str, ...]:
@@ -186,23 +187,6 @@ class Settings:
         return plain
 
 
-def with_checked(checks: tuple[Check, ...], metrics: tuple[Metric, ...]) -> tuple[Metric, ...]:
-    """Add the metrics of checks; raise ValueError if there is no such metric."""
-    known = {metric.name: metric for metric in metrics}
-    for check in checks:
-        for name in check.metrics:
-            metric = known.get(name) or as_metric(name)
-            check_range(check, name, metric.bounds)
-            known.setdefault(metric.name, metric)
-    return tuple(known.values())
-
-
-def _parsed(checks: Any) -> tuple[Check, ...]:
-    """Parse checks, one or several; duplicates are dropped."""
-    several = isinstance(checks, (list, tuple))
-    return tuple(dict.fromkeys(map(parse_check, checks if several else (checks,))))
-
-
 def check_rng(rng: Any) -> np.random.Generator:
     """Return the generator of a seed, or a given one; raise ValueError for anything else."""
     plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
@@ -212,11 +196,6 @@ def check_rng(rng: Any) -> np.random.Generator:
         return np.random.default_rng(rng)
     except ValueError as error:
         raise ValueError(f"rng must be a seed of at least 0; got {rng!r}") from error
-
-
-def _check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    if not isinstance(value, (str, bool, np.bool_)) or value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(str, choices))}; got {value!r}")
 
 
 def _checked_count(name: str, value: Any, least: int, most: int | None) -> int | None:

@@ -262,7 +262,7 @@ def test_figures_of_a_seed_stay_what_they_were(rows):
         ({"y_score": [0.5]}, TypeError, "a ScoreTable is assessed without rows; leave out y_score"),
         ({"sensitive_features": ["a"], "missing": "drop"}, TypeError, "_features, missing"),
         ({"clip": 0.02}, ValueError, "clip must be that of the table, 0.01, or be left out; got"),
-        ({"reference": "C"}, ValueError, "reference must be one of the groups 'A', 'B'; got 'C'"),
+        ({"reference": "C"}, ValueError, "no reference 'C'; there are A, B"),
     ],
 )
 def test_a_table_comes_alone(rows, options, error, message):
@@ -343,7 +343,7 @@ def test_progress_is_reported(rows):
         ({"metrics": "recall"}, "unknown metric 'recall' .*; known: accuracy, tpr"),
         ({"metrics": []}, "at least one metric"),
         ({"rng": True}, "rng must be a seed, a numpy Generator or None; got True"),
-        ({"reference": "C"}, "reference must be one of the groups .?A.?, .?B.?; got 'C'"),
+        ({"reference": "C"}, "no reference 'C'; there are A, B"),
         ({"family": "platt"}, "family must be one of beta, llo, temperature; got 'platt'"),
         ({"target": "rows"}, "target must be one of expected, sample, population; got 'rows'"),
         ({"prior": 2.0}, "prior must be a Prior; got 2.0"),

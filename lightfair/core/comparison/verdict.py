@@ -125,18 +125,14 @@ def parse_check(text: Any) -> Check:
     return Check(metric.strip(), within, relation)
 
 
-def check_range(check: Check, metric: str, bounds: tuple[float, float]) -> None:
-    """Raise ValueError if a limit has no effect, given the bounds of a metric."""
-    low, high = bounds
-    if check.relation == "ratio" and low < 0.0:
-        raise ValueError(
-            f"{metric} can be negative and has no ratio; check its difference: {metric}<=0.05"
-        )
-    if check.relation == "difference" and check.within >= high - low:
-        raise ValueError(
-            f"within must be below {high - low:g}, the range of {metric}; got {check.within:g}; "
-            "0.05 is five points"
-        )
+def check_range(check: Check, bounds: tuple[float, float]) -> None:
+    """Raise ValueError if a limit has no effect, given the bounds of its metric."""
+    if check.relation == "ratio" and bounds[0] < 0.0:
+        raise ValueError(f"{check.metric} can be negative and has no ratio; check its difference")
+    span = bounds[1] - bounds[0]
+    if check.relation == "difference" and check.within >= span:
+        rule = f"within must be below {span:g}, the range of {check.metric}"
+        raise ValueError(f"{rule}; got {check.within:g}; 0.05 is five points")
 
 
 @dataclass(frozen=True)

@@ -153,22 +153,15 @@ class Metric:
     bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def __post_init__(self) -> None:
-        try:
-            low, high = (float(bound) for bound in self.bounds)
-        except (TypeError, ValueError):
-            low = high = math.nan
-        named = isinstance(self.name, str) and bool(self.name.strip()) and self.name.isprintable()
-        for attribute, valid, rule in (
-            ("name", named, "printable text"),
-            ("function", callable(self.function), "callable"),
-            ("of", self.of in ("counts", "nodes"), '"counts" or "nodes"'),
-            ("bounds", low < high, "two numbers, the lower first"),
+        low, high = (float(bound) for bound in self.bounds)
+        for valid, rule in (
+            (bool(self.name.strip()) and self.name.isprintable(), "a printable name"),
+            (callable(self.function), "a callable function"),
+            (self.of in ("counts", "nodes"), 'of="counts" or of="nodes"'),
+            (low < high, "bounds of two numbers, the lower first"),
         ):
             if not valid:
-                value = getattr(self, attribute)
-                raise ValueError(
-                    f"Metric.{attribute} of {self.name!r} must be {rule}; got {value!r}"
-                )
+                raise ValueError(f"a Metric must have {rule}; got {self}")
         object.__setattr__(self, "bounds", (low, high))
         object.__setattr__(self, "label_free", bool(self.label_free))
 
@@ -403,23 +396,15 @@ def as_metric(metric: str | Metric) -> Metric:
     """
     if isinstance(metric, Metric):
         return metric
-    suggestion = ""
-    if isinstance(metric, str):
-        if metric in BUILT_IN:
-            return BUILT_IN[metric]
-        if match := _COST.fullmatch(metric.strip()):
-            fp, fn = map(float, match.groups())
-            return cost(fp=fp, fn=fn)
-        suggestion = hint(metric, METRICS, OTHER_WORDS)
-    elif callable(metric):
-        name = getattr(metric, "__name__", type(metric).__name__)
-        raise ValueError(
-            f"metrics must be names or Metric values; got the function {name}; "
-            'wrap it: Metric("name", function)'
-        )
+    if isinstance(metric, str) and metric in BUILT_IN:
+        return BUILT_IN[metric]
+    if match := _COST.fullmatch(str(metric).strip()):
+        fp, fn = map(float, match.groups())
+        return cost(fp=fp, fn=fn)
     raise ValueError(
-        f"unknown metric {metric!r}{suggestion}; known: {', '.join(METRICS)}, "
-        "cost(fp=NUMBER,fn=NUMBER); a user-defined metric is a Metric"
+        f"unknown metric {metric!r}{hint(str(metric), METRICS, OTHER_WORDS)}; known: "
+        f"{', '.join(METRICS)}, cost(fp=NUMBER,fn=NUMBER); a user-defined metric is a "
+        "Metric(name, function)"
     )
 
 
@@ -454,10 +439,7 @@ def resolve_metrics(metrics: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric,
     by_name = {metric.name: metric for metric in own}
     resolved: dict[str, Metric] = {}
     for item in items:
-        try:
-            metric = by_name[item] if isinstance(item, str) and item in by_name else as_metric(item)
-        except ValueError as error:
-            raise ValueError(f"metrics: {error}") from None
+        metric = by_name[item] if isinstance(item, str) and item in by_name else as_metric(item)
         if is_built_in(metric.name) and as_metric(metric.name) != metric:
             raise ValueError(
                 "a user-defined metric must not have the name of a built-in one; "
@@ -487,7 +469,7 @@ def theta(metric: str | Metric, counts: Any) -> Floats:
     Raises
     ------
     ValueError
-        If it is a metric of nodes, or its function fails or returns an invalid value.
+        If it is a metric of nodes, or its function returns an invalid value.
 
     Examples
     --------
@@ -516,22 +498,17 @@ def evaluate(
     Raises
     ------
     ValueError
-        If the function raises, or the value has another shape, is not real, or is out of bounds.
+        If the value has another shape, is not real, or is out of bounds.
     """
-    rule = f"its function is called with {signature}, and must return real numbers of shape {shape}"
     read_only = (np.broadcast_to(argument, argument.shape) for argument in arguments)
-    try:
-        with np.errstate(all="ignore"):
-            returned = metric.function(*read_only)
-            mask, value = np.ma.getmask(returned), np.asarray(returned)
-    except Exception as error:
+    with np.errstate(all="ignore"):
+        returned = metric.function(*read_only)
+    mask, value = np.ma.getmask(returned), np.asarray(returned)
+    if value.dtype.kind not in "fiub" or value.shape != shape:
         raise ValueError(
-            f"metric {metric.name!r} raised {type(error).__name__}: {error}; {rule}"
-        ) from error
-    if value.dtype.kind not in "fiub":
-        raise ValueError(f"metric {metric.name!r} returned values of type {value.dtype}; {rule}")
-    if value.shape != shape:
-        raise ValueError(f"metric {metric.name!r} returned shape {value.shape}; {rule}")
+            f"the function of metric {metric.name!r} is called with {signature}, and must return "
+            f"real numbers of shape {shape}; got {value.dtype} of shape {value.shape}"
+        )
     value = value.astype(np.float64)
     value[mask | ~np.isfinite(value)] = np.nan
     low, high = metric.bounds

@@ -152,10 +152,8 @@ def labels_answers(
         for metric in metrics
         if metric.of == "counts"
     }
-    if len(answers) < len(metrics):
-        of_nodes = [metric for metric in metrics if metric.of == "nodes"]
-        answers |= _bootstrap(of_nodes, table, slots, prob, rng)
-    return {metric.name: answers[metric.name] for metric in metrics}
+    of_nodes = [metric for metric in metrics if metric.of == "nodes"]
+    return answers | _bootstrap(of_nodes, table, slots, prob, rng)
 
 
 def labels_only(
@@ -238,27 +236,27 @@ def _bootstrap(
     reasons: dict[str, list[str | None]] = {metric.name: [] for metric in metrics}
     rows = table.sums("rows")[..., :UNLABELED].sum(axis=1)
     alike = equal_chances(table)  # a table does not hold unequal probabilities by score
-    for group, bins in enumerate(slots):
+    for group, bins in enumerate(slots if metrics else ()):
         obstacle = None if alike[group] else "labels were chosen with unequal probabilities"
         if obstacle is None and (rows[group] < CLASS_ROWS).any():
             word = ("negative", "positive")[int(np.argmin(rows[group]))]
             obstacle = f"fewer than {CLASS_ROWS} {word} labels"
-        if obstacle is None:
-            at = bins.known.any(axis=1)
-            known, number = bins.known[at], bins.known_rows[at]
-            each = np.divide(known, number, out=np.ones_like(known), where=known > 0.0)
-            drawn = rng.standard_gamma(number, (BOOTSTRAP_DRAWS, *number.shape)) * each
-            total = drawn.sum(axis=2)
-            label = drawn[..., 1] / total
+        if obstacle is not None:
+            for of_metric in reasons.values():
+                of_metric.append(obstacle)
+            continue
+        at = bins.known.any(axis=1)
+        known, number = bins.known[at], bins.known_rows[at]
+        each = np.divide(known, number, out=np.ones_like(known), where=known > 0.0)
+        drawn = rng.standard_gamma(number, (BOOTSTRAP_DRAWS, *number.shape)) * each
+        total = drawn.sum(axis=2)
         for metric in metrics:
-            reason = obstacle or OVERSTATED.get(metric.name)
+            values = slot_theta(metric, bins.score[at], total, drawn[..., 1] / total)
+            reason = OVERSTATED.get(metric.name) or _undefined(metric, values)
+            if reason is None and np.ptp(values) < 1e-12:
+                reason = "all draws agree: too few labels for a bootstrap"
             if reason is None:
-                values = slot_theta(metric, bins.score[at], total, label)
-                reason = _undefined(metric, values)
-                if np.ptp(values) < 1e-12:
-                    reason = "all draws agree: too few labels for a bootstrap"
-                if reason is None:
-                    draws[metric.name][:, group] = values
+                draws[metric.name][:, group] = values
             reasons[metric.name].append(reason)
     return {name: _summarize(draws[name], prob, tuple(reasons[name])) for name in draws}
 

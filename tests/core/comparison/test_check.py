@@ -70,10 +70,10 @@ def test_bad_arguments(relation, within, message):
 
 def test_limits_without_effect():
     with pytest.raises(ValueError, match="within must be below 1, the range of tpr; got 5; 0.05"):
-        check_range(Check("tpr", 5.0), "tpr", (0.0, 1.0))
+        check_range(Check("tpr", 5.0), (0.0, 1.0))
     with pytest.raises(ValueError, match="bias can be negative and has no ratio; check its diff"):
-        check_range(Check("bias", 0.8, "ratio"), "bias", (-1.0, 1.0))
-    check_range(Check("tpr", 0.99), "tpr", (0.0, 1.0))
+        check_range(Check("bias", 0.8, "ratio"), (-1.0, 1.0))
+    check_range(Check("tpr", 0.99), (0.0, 1.0))
 
 
 def test_metrics_of_a_check():
