@@ -71,8 +71,6 @@ class Misfit:
         Mean score of the labeled rows.
     rows, positives : int64 arrays
         Labeled rows, and those with a positive label.
-    rate : float64 array
-        Observed share of positives, positives / rows.
     expected, expected_low, expected_high : float64 arrays
         Share that the model expects, and the central interval of y_rep / rows.
     p : float64 array
@@ -90,12 +88,16 @@ class Misfit:
     score: Floats
     rows: Ints
     positives: Ints
-    rate: Floats
     expected: Floats
     expected_low: Floats
     expected_high: Floats
     p: Floats
     trusted: bool
+
+    @property
+    def rate(self) -> Floats:
+        """Observed share of positives, float64 (entry,)."""
+        return np.asarray(self.positives / self.rows)
 
     @property
     def threshold(self) -> float:
@@ -138,29 +140,16 @@ def misfit_check(
     psi = posterior.psi.reshape(-1, *posterior.psi.shape[2:])
     if len(psi) > MAX_DRAWS:
         psi = psi[np.linspace(0, len(psi) - 1, MAX_DRAWS).astype(np.int64)]
-    parts = [_check_group(psi[:, g], data, g, prob, rng) for g in range(len(table.groups))]
-    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
-    group, region, rows, positives = (column.astype(np.int64) for column in columns[:4])
-    score, expected, expected_low, expected_high, p = columns[4:]
     low, high, predicted = _extent(table, where)
+    entries = [_check_group(psi[:, g], data, g, prob, rng) for g in range(len(table.groups))]
+    columns = [np.concatenate(column) for column in zip(*entries, strict=True)]
+    group, region, rows, positives = (column.astype(np.int64) for column in columns[:4])
+    score, expected, low_share, high_share, p = columns[4:]
     mass = region >= where.first[2]
-    return Misfit(
-        group=group,
-        region=region,
-        predicted=predicted[region],
-        mass=mass,
-        low=low[region],
-        high=high[region],
-        score=np.where(mass, low[region], score),
-        rows=rows,
-        positives=positives,
-        rate=positives / rows,
-        expected=expected,
-        expected_low=expected_low,
-        expected_high=expected_high,
-        p=p,
-        trusted=trusted,
-    )
+    extent = predicted[region], mass, low[region], high[region]
+    score = np.where(mass, low[region], score)
+    shares = expected, low_share, high_share, p
+    return Misfit(group, region, *extent, score, rows, positives, *shares, trusted)
 
 
 def misfit_notes(check: Misfit, groups: tuple[str, ...]) -> list[Note]:
@@ -233,19 +222,13 @@ def worth_sentence(
     labels = worth(omega, tau, rate, where)
     if np.isinf(labels).all():
         return NOWHERE
-    middle, low, high = map(_round_labels, np.quantile(labels, [0.5, *tails(prob)]))
-    about = "" if middle.startswith(("more", "less")) else "about "
-    unit = "label" if middle in ("1", "less than 1") else "labels"
-    interval = low if low == high else f"{low} to {high}"
-    suffix = "" if interval == middle else f" ({100 * prob:g} %: {interval})"
-    return f"in each region of the scores the curve is worth {about}{middle} {unit}{suffix}"
-
-
-def _round_labels(count: float) -> str:
-    """Round a number of labels to two significant digits, and to a whole number."""
-    if count > MOST_LABELS:
-        return f"more than {MOST_LABELS:,}"
-    return "less than 1" if count < 1.0 else f"{float(f'{count:.2g}'):,.0f}"
+    middle, low, high = (
+        f"more than {MOST_LABELS:,}" if x > MOST_LABELS else f"{float(f'{max(x, 1.0):.2g}'):,.0f}"
+        for x in np.quantile(labels, [0.5, *tails(prob)])
+    )
+    about = "" if middle.startswith("more") else "about "
+    ends = f" ({100 * prob:g} %: {low} to {high})"
+    return f"in each region of the scores the curve is worth {about}{middle} labels{ends}"
 
 
 def _check_group(
