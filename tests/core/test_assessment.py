@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import numpy as np
@@ -64,23 +63,12 @@ def test_keys_of_to_dict(rows, result):
         assert [entry[key] for key in ("rows", "labeled", "positives")] == counts
 
 
-def test_difference(result):
-    d, draws = result.difference("tpr", "B", "A"), result.draws("tpr")
-    np.testing.assert_array_equal(d.draws, draws[..., 1] - draws[..., 0])
-    assert result.difference("tpr", "A", "B").mean == pytest.approx(-d.mean)
-
-
 def test_the_default_reference_is_the_largest_group(rows, result):
     assert result.settings.reference == "A"
     flipped = ask(rows, reference="B")
     one = result.to_dict()["metrics"]["tpr"]["differences"]
     two = flipped.to_dict()["metrics"]["tpr"]["differences"]
     assert [(e["group"], e["reference"]) for e in one + two] == [("B", "A"), ("A", "B")]
-
-
-def test_the_result_is_frozen(result):
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        result.theta = {}
 
 
 # same in, same out
@@ -127,14 +115,6 @@ def test_selection_rates_are_exact(rows, target, weighted):
     delta = result.difference("selection_rate", "B", "A")
     assert delta.exact
     assert (delta.mean, delta.sd, delta.interval(), delta.prob_greater(0)) == (0, 0, (0, 0), 0)
-
-
-def test_a_crossed_group_has_a_name_and_parts(rows):
-    age = np.where((rows.group == "A") & (np.arange(400) % 2 == 0), "old", "young")
-    result = ask(rows, group={"sex": rows.group, "age": age}, metrics="tpr")
-    one, two = (result.metric("tpr", group) for group in (("A", "old"), "A, old"))
-    assert one.mean == two.mean
-    assert result.to_dict()["data"]["empty_groups"] == ["B, old"]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -208,12 +188,6 @@ def test_the_estimates_are_close_to_the_truth():
             estimate = result.metric(name, g)
             assert abs(estimate.mean - theta(name, counts)) < 4.0 * estimate.sd + 1e-9
             assert estimate.sd < (0.05 if name != "treatment_equality" else 0.2 * estimate.mean)
-
-
-def test_targets_differ_in_their_spread(rows):
-    sd = {t: ask(rows, target=t, draws=50).metric("accuracy", "A").sd for t in TARGETS}
-    assert sd["expected"] < sd["sample"]
-    assert sd["expected"] < sd["population"]
 
 
 def test_truth_is_put_beside_the_estimates(rows):
@@ -381,9 +355,8 @@ def test_a_rare_metric_does_not_look_like_a_stuck_chain():
     y_true = [*rows.y_true, 0.0, 0.0, NAN, NAN]
     score = [*rows.y_score, 0.02, 0.03, 0.011, 0.012]
     group = ["A"] * 400 + ["B"] * 4
-    for seed in range(2):
-        result = lf.assess(y_true, score, sensitive_features=group, rng=seed)
-        assert result.gate.ok and result.posterior.phi.shape[1] == result.settings.draws
+    result = lf.assess(y_true, score, sensitive_features=group, metrics="tpr", rng=0)
+    assert result.gate.ok and result.posterior.phi.shape[1] == result.settings.draws
 
 
 def test_a_comparison_is_exact_only_if_both_groups_are(rows):

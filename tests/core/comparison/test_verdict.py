@@ -140,10 +140,8 @@ def test_a_failure_names_the_pair_that_fails():
     draws[0, :, 1] += np.where(np.arange(100) < 50, 0.3, -0.3)  # in no clear direction from A
     draws[0, :98, 2] -= 0.1
     verdict = ask("tpr<=0.05", by_group(draws))
-    assert (verdict.ranked[0].group, verdict.ranked[0].reference) == (
-        "C",
-        "B",
-    )  # the widest of these
+    worst = verdict.ranked[0]  # the widest of these
+    assert (worst.group, worst.reference) == ("C", "B")
     assert verdict.ranked[0].prob_within == 0.0
     assert verdict.beyond[:4] == ("tpr", "A", "C", 0.98)
     assert verdict.sentence == (
@@ -179,13 +177,6 @@ def test_two_metrics_at_once():
     pair = verdict.pairs[0]
     near = [np.abs(d[..., 1] - d[..., 0]) <= 0.08 for d in (tpr, fpr)]
     assert pair.prob_within == pytest.approx((near[0] & near[1]).mean())
-
-
-def test_chains_that_have_not_converged():
-    verdict = ask("tpr<=0.05", two(1.0), unconverged="the chains have not converged")
-    assert (verdict.status, verdict.reason) == ("insufficient", "the chains have not converged")
-    known = by_group(np.full((1, 10, 2), 0.5), known=True)
-    assert ask("tpr<=0.05", known, unconverged="the chains have not converged").status == "pass"
 
 
 def test_a_group_without_labels_cannot_pass_and_others_can_fail():
@@ -227,15 +218,6 @@ def test_a_few_undefined_draws_are_left_out():
     assert ask("tpr<=0.05", by_group(draws), prob=0.99).status == "pass"
     draws[0, 4:, 1] = 0.7
     assert ask("tpr<=0.05", by_group(draws)).status == "fail"
-
-
-def test_many_groups_with_a_few_undefined_draws_each():
-    draws = np.full((1, 200, 10), 0.5)
-    for group in range(10):
-        draws[0, 6 * group : 6 * group + 6, group] = NAN
-    verdict = ask("tpr<=0.05", by_group(draws))
-    assert verdict.status == "insufficient"
-    assert verdict.reason == "a gap is undefined in 30% of the draws"
 
 
 def test_ratios_with_zeros():
@@ -426,8 +408,6 @@ def test_groups_without_labels_or_rows(rows):
     one, two = assess(rows, y_true=y, metrics="tpr", checks=checks, draws=400, warmup=100).checks
     assert (one.status, two.status, one.more_labels) == ("insufficient", "pass", None)
     assert one.reason == "group B has no labels and rests on the prior"
-    result = assess(rows, y_true=[None] * 400, checks=checks)
-    assert [v.status for v in result.checks] == ["insufficient", "pass"]
     where = np.where(np.arange(400) % 2, "x", "y")
     keep = ~((rows.group == "B") & (where == "x"))
     groups = {"g": rows.group[keep], "h": where[keep]}
@@ -445,15 +425,6 @@ def test_chains_that_have_not_converged_give_no_verdict(rows):
     first, second = result.checks
     assert (first.status, first.reason) == ("insufficient", "the chains have not converged")
     assert second.status == "pass"
-
-
-def test_many_groups(rows):
-    group = np.char.add("g", (np.arange(400) % 20).astype(str))
-    result = assess(rows, group=group, metrics=["accuracy"], checks="accuracy<=0.2")
-    values = result.to_dict()["metrics"]["accuracy"]
-    assert len(values["pairs"]) == 190 and len(values["against_rest"]) == 20
-    assert sum(pair["prob_largest"] for pair in values["pairs"]) == pytest.approx(1.0)
-    assert len(result.checks[0].pairs) == 190
 
 
 @pytest.mark.parametrize(

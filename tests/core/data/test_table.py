@@ -236,8 +236,7 @@ def cells(request, monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_sums_the_rows(kind, weighted, block, cells):
-    for clip in (0.01, 0.2):
-        check(data_of(kind, weighted), clip)
+    check(data_of(kind, weighted), clip=0.2 if weighted else 0.01)
 
 
 @pytest.mark.parametrize("clip", [0.0, 1e-9])

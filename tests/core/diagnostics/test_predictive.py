@@ -172,18 +172,6 @@ def test_tails_are_within_ten_percent_of_the_exact_ones(kind, rows):
 # identities
 
 
-def test_the_seed_decides():
-    table = build(labeled(500))
-    draws = posterior(table, n=100)
-    one, two, other = (
-        misfit_check(draws, table, seed) for seed in (3, np.random.default_rng(3), 4)
-    )
-    for name in ARRAYS:
-        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    np.testing.assert_array_equal(one.p, other.p)
-    assert (one.expected_high != other.expected_high).any()
-
-
 # situations
 
 

@@ -147,13 +147,6 @@ def test_expected_with_deviations_on_cells():
 # what all targets share
 
 
-@pytest.mark.parametrize("target", ["sample", "expected"])
-def test_all_labels_known_give_the_frequencies(target):
-    columns = simulated(300, labeled=2.0)
-    got = impute_counts(build(columns), target, n=7)
-    np.testing.assert_array_equal(got, np.broadcast_to(add_up(columns, [None] * 300), got.shape))
-
-
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_group_without_unlabeled_rows(target):
     score, label, group, weight = simulated(900)
@@ -192,22 +185,6 @@ def test_exact_sum_has_the_exact_distribution(rows):
     got = exact_sum(np.broadcast_to(rate, (n, rows)), grid(n))
     frequency = np.bincount(got.astype(int), minlength=rows + 1) / n
     np.testing.assert_allclose(frequency, poisson_binomial(rate), atol=1.01 / n)
-
-
-def test_exact_sum_of_certain_rows():
-    rate = np.array([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
-    for u in (0.0, 0.5, 1.0 - 1e-16):
-        assert exact_sum(rate, np.full(3, u)).tolist() == [2.0, 0.0, 3.0]
-
-
-@pytest.mark.parametrize("rows, p", [(40, 0.03), (500, 0.02), (40, 0.97), (500, 0.98), (50, 0.5)])
-def test_matched_binomial_of_equal_rates_is_the_binomial(rows, p):
-    n = 5000
-    pair = np.tile([rows * p, rows * p * (1.0 - p)], (n, 1))
-    got = matched_binomial(pair, float(rows), grid(n))
-    frequency = np.bincount(got.astype(int), minlength=rows + 1) / n
-    expected = stats.binom(rows, p).pmf(np.arange(rows + 1))
-    np.testing.assert_allclose(frequency, expected, atol=1.01 / n)
 
 
 @pytest.mark.parametrize("mirror", [False, True])
@@ -297,12 +274,6 @@ def test_draws_rise_with_their_noise_however_skewed(skew):
     assert (np.diff(got) > 0.0).all()
 
 
-def test_cornish_fisher_without_spread():
-    moments = np.array([[3.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    got = cornish_fisher(moments, np.array([4.0, -4.0]), np.array([3.0, 5.0]), whole=True)
-    assert got.tolist() == [3.0, 0.0]
-
-
 # sample
 
 
@@ -369,33 +340,7 @@ def test_population_agrees_with_a_bootstrap_of_rows(weighted):
         np.testing.assert_allclose(one.std(axis=0), two.std(axis=0), rtol=0.07)
 
 
-def test_population_of_known_labels_is_a_beta():
-    """With 30 and 12 rows, weights Exp(1): the share is Beta(30, 12)."""
-    label = np.repeat([1, 0], [30, 12])
-    data = lf.score_data(label, [0.9] * 42, sensitive_features=["g"] * 42)
-    counts = impute_counts(lf.score_table(data), "population", np.zeros((1, 3)), n=4000)
-    share = theta("ppv", counts)[:, 0]
-    assert stats.kstest(share, stats.beta(30, 12).cdf).pvalue > 1e-3
-
-
 # cumulants
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_cumulants_equal_a_loop(weighted):
-    columns = simulated(400, weighted=weighted)
-    score, label, group, weight = columns
-    rate = rates(columns)
-    got = cumulants(PHI[None], unlabeled(build(columns)), math.inf)[0]
-    assert got.shape == (2, 2, 3)
-    for g, predicted in np.ndindex(2, 2):
-        at = ((group == "b") == g) & ((score >= 0.5) == predicted) & (label < 0)
-        p, w = rate[at], weight[at]
-        np.testing.assert_allclose(got[g, predicted, 0], (w * p).sum(), rtol=1e-12)
-        np.testing.assert_allclose(got[g, predicted, 1], (w * w * p * (1 - p)).sum(), rtol=1e-12)
-        if not weighted:  # by cells the squares of weights are kept, not their cubes
-            third = (p * (1 - p) * (1 - 2 * p)).sum()
-            np.testing.assert_allclose(got[g, predicted, 2], third, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.skipif(not available(), reason="numba is absent")

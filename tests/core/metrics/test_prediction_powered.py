@@ -217,15 +217,6 @@ def test_selection_rate_is_a_fact_of_the_rows_but_not_of_the_population():
     np.testing.assert_allclose(wide.se, np.sqrt(rate * (1.0 - rate) / 300), rtol=0.01)
 
 
-def test_a_group_does_not_depend_on_the_others():
-    score, _, hidden, group = simulated(np.random.default_rng(7), groups=3)
-    together = prediction_powered("tpr", table_of(score, hidden, group))
-    for g in range(3):
-        alone = prediction_powered("tpr", table_of(score[group == g], hidden[group == g]))
-        assert alone.mean.shape == (1,)
-        assert [c[0] for c in alone[:5]] == pytest.approx([c[g] for c in together[:5]], rel=1e-9)
-
-
 # too few labels
 
 
