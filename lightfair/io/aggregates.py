@@ -84,14 +84,6 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         sample_weight=weight if terms.weighted else None,
         **options,
     )
-    for code, value in zip(data.group, [] if decided else columns["threshold"], strict=False):
-        group, cut = data.groups[code], data.threshold
-        cut = cut[group] if isinstance(cut, dict) else cut
-        if number_of(value) != cut:
-            raise ValueError(
-                f"threshold of {show(group)} must be {cut}; got {show(value)}; if the database "
-                "writes the levels of groups in another way, cast them to text in a view"
-            )
     label = np.where(data.label < 0, nodes.UNLABELED, data.label)
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + label
     points, cells = _points_and_cells(columns, terms.clip, stratum, count, weight, weight_sq)

@@ -18,7 +18,7 @@ groups are named as Python names them. Each row of the result is a point (a scor
 a cell (counts, and sums of powers of the logit). Nothing is filtered: rows with an invalid score or
 weight are counted in every row of the result, and `from_rows` reports them. Labels, groups and
 decisions leave the database unchanged, so that the rules of `score_data` apply to them; the terms
-on which they are read (positive label, unlabeled values, missing groups, thresholds) are a JSON
+on which they are read (positive label, unlabeled values, missing groups, threshold) are a JSON
 column of the result.
 
 The statement reads the table once. It groups rows by stratum and score, then by stratum and point
@@ -32,12 +32,12 @@ differs from NumPy's in the last digit; it is counted there just as exactly.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.data.messages import MISSING_LEVEL, level_name, show
+from ..core.data.messages import show
 from ..core.data.nodes import CELL_WIDTH, EXACT_LIMIT, check_clip
 from ..core.data.rows import WEIGHTS, RowReader
 from .files import Columns
@@ -75,7 +75,7 @@ class Terms(NamedTuple):
     """
 
     clip: float
-    threshold: float | dict[str, float] | None
+    threshold: float | None
     attributes: tuple[str, ...]
     positive_label: Any
     unlabeled: list[Any] | None
@@ -91,7 +91,7 @@ def sql_query(
     y_score: str,
     sensitive_features: str | Sequence[str],
     y_pred: str | None = None,
-    threshold: float | Mapping[Any, float] = 0.5,
+    threshold: float = 0.5,
     sample_weight: str | None = None,
     clip: float = 0.01,
     positive_label: Any = None,
@@ -112,9 +112,9 @@ def sql_query(
         double; a four-byte score ties with a threshold of its own precision, as in `score_data`.
     sensitive_features : str or sequence of str
         Columns of the sensitive attributes; more than one are crossed.
-    threshold : float or mapping of group to float
-        In (0, 1). The key of a crossed group is a tuple of levels, or its joined name if no level
-        contains a comma. Several thresholds and `label_prob` are not supported.
+    threshold : float
+        In (0, 1). With thresholds by group, make the decisions in a view and pass them as y_pred.
+        Several thresholds and `label_prob` are not supported.
     clip : float
         In [0, 0.5). Scores are clipped to [clip, 1 - clip] for the logit.
     positive_label, unlabeled, missing
@@ -144,10 +144,10 @@ def sql_query(
     decided, weighted = y_pred is not None, sample_weight is not None
     read: dict[str, Any] = {"positive_label": positive_label, "missing": missing}
     reader = RowReader(threshold=threshold, decided=decided, unlabeled=unlabeled, **read)
-    if reader.several:
+    if reader.several or isinstance(reader.cuts, dict):
         raise ValueError(
-            f"threshold must be one number, or one for each group; got {len(reader.several)}; "
-            "assess takes a list for the table that the query makes, of edges of its cells"
+            f"threshold must be one number in a query; got {show(threshold)}; for thresholds of "
+            "groups, pass decisions as y_pred; for a list, assess the table that the query makes"
         )
     check_clip(clip)
     features = sensitive_features
@@ -163,13 +163,13 @@ def sql_query(
     levels = [f"level_{j}" for j, _ in enumerate(features, 1)]
     columns = [f"{name} AS {level}" for name, level in zip(names, levels, strict=True)]
     columns += [f"{_name(sql, y_true)} AS label", f"CAST({score} AS {sql.double}) AS score"]
-    cut = single = f"CAST(NULL AS {sql.double})"
     if y_pred is None:  # a four-byte score ties with a threshold of four bytes, so that 0.7 does
-        cut, single = (_threshold(sql, threshold, kind, names) for kind in (float, np.float32))
+        cut, single = _number(threshold), _number(np.float32(threshold))
+        columns.append(
+            f"CASE WHEN {sql.is_float4.format(score)} THEN {single} ELSE {cut} END AS cut"
+        )
     else:
-        columns.append(f"{_name(sql, y_pred)} AS decision")
-    float4 = sql.is_float4.format(score)
-    columns += [f"{cut} AS threshold", f"CASE WHEN {float4} THEN {single} ELSE {cut} END AS cut"]
+        columns += [f"{_name(sql, y_pred)} AS decision", f"CAST(NULL AS {sql.double}) AS cut"]
     weight = _name(sql, sample_weight) if weighted else "1"
     columns.append(f"CAST({weight} AS {sql.double}) AS weight")
     return _statement(sql, ".".join(_name(sql, part) for part in path), columns, levels, terms)
@@ -189,7 +189,7 @@ def _statement(
     least, most = map(_number, WEIGHTS)
     decision = "CASE WHEN score >= cut THEN 1 ELSE 0 END" if terms.threshold else "decision"
     selected = ",\n    ".join(columns)
-    strata = ", ".join(["predicted", "threshold", "label", *levels])
+    strata = ", ".join(["predicted", "label", *levels])
     # as text, since BigQuery does not partition by floats
     texts = ", ".join(f"CAST({name} AS {sql.text})" for name in ("predicted", "label", *levels))
     return f"""\
@@ -250,39 +250,6 @@ SELECT
   SUM(SUM(CASE WHEN place = 'weight invalid' THEN n ELSE 0 END)) OVER () AS weight_invalid
 FROM lightfair_placed
 GROUP BY {strata}, point, cell"""
-
-
-def _threshold(sql: Dialect, threshold: Any, kind: Any, levels: list[str]) -> str:
-    """The threshold of a row as an expression, rounded to a kind of float."""
-    if not isinstance(threshold, Mapping):
-        return _number(kind(threshold))
-    if not threshold:
-        raise ValueError("threshold must name every group; got an empty mapping")
-    cases = []
-    for key, value in threshold.items():
-        name = level_name(key)
-        names = [name] if len(levels) == 1 else name.split(", ")
-        if isinstance(key, tuple):
-            names = [level_name(part) for part in key]
-        if len(names) != len(levels):
-            raise ValueError(
-                f"threshold of {show(name)} must name a level of each of the {len(levels)} "
-                f"sensitive_features; got {len(names)}; pass the levels as a tuple"
-            )
-        pairs = zip(levels, names, strict=True)
-        test = " AND ".join(_is_level(sql, column, level) for column, level in pairs)
-        cases.append(f"WHEN {test} THEN {_number(kind(value))}")
-    return "\n      ".join(["CASE", *cases]) + "\n    END"
-
-
-def _is_level(sql: Dialect, column: str, level: str) -> str:
-    """A test for a level, in the ways in which databases write it as text."""
-    texts = [level, *[f"{level}.0"] * level.removeprefix("-").isdecimal()]
-    texts += {"True": ["true"], "False": ["false"], MISSING_LEVEL: ["", "NaN", "nan"]}.get(
-        level, []
-    )
-    listed = ", ".join(_text(sql, text) for text in texts)
-    return f"COALESCE(CAST({column} AS {sql.text}), '{MISSING_LEVEL}') IN ({listed})"
 
 
 def _name(sql: Dialect, name: Any) -> str:

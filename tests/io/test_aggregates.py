@@ -121,7 +121,6 @@ BAD_VALUES = [
     ("cell", 2.5, "cell", "cell must hold whole numbers in its range"),
     ("power2", math.nan, "cell", "power2 must hold numbers in its range"),
     ("power1", None, "cell", "power1 must hold .* got None; from_rows"),
-    ("threshold", 0.7, "point", "threshold of '.' must be 0.5; got 0.7; if"),
     ("predicted", 2, "point", r"y_score must lie in \[0, 1\]; got 2"),
     ("clipped", None, "point", "clipped must hold whole numbers in its range"),
     ("ties", 9999, "point", "ties must hold whole numbers in its range"),

@@ -98,13 +98,6 @@ def array_of(column):
     return np.array(values, dtype=np.float32) if kind == "float4" else values
 
 
-def thresholds(*levels):
-    """Distinct thresholds of all combinations of levels."""
-    groups = list(itertools.product(*levels))
-    return {group: (i + 1) / (len(groups) + 1) for i, group in enumerate(groups)}
-
-
-RACES = ["a", "b", "it's", "é"]
 LEVELS = {
     "bool": [True, False],
     "integer": [1, -2, 30],
@@ -117,16 +110,15 @@ NAN = float("nan")
 HOLES = {"race": ("text", ["a", "b", None, ""]), "size": ("double", [1.0, 2.0, None, NAN, 2.0])}
 TWO = {"sensitive_features": ["race", "age"]}
 SIZED = {"sensitive_features": ["race", "size"]}
-CROSSED = {**TWO, "sample_weight": "weight", "threshold": thresholds(RACES, (1, 2))}
+CROSSED = {**TWO, "sample_weight": "weight", "threshold": 0.4}
 THOUSANDTHS = [Decimal(i * 37 % 1001) / 1000 for i in range(500)]
 ODD_RACES = [ODD, "a'b", 'x";--', "\\'", "\n"]
 ODD_NAMES = dict(zip(draw(), (f"{ODD}1", "a'b", "x;--", f"{ODD}2", "select"), strict=True))
-KINDS_OF_LEVELS = list(dict.fromkeys(zip(*(cycle(v) for v in LEVELS.values()), strict=True)))
 CASES = {  # columns, and arguments of the query
     "continuous scores": (draw(), {}),
     "tiny clip": (draw(), {"clip": 1e-9}),
     "101 scores": (draw(few=True), {"clip": 0.2}),
-    "weights, thresholds of crossed groups": (draw(1), CROSSED),
+    "weights, crossed groups": (draw(1), CROSSED),
     "the same with 101 scores": (draw(1, few=True), CROSSED),
     "odd names": (
         {ODD_NAMES[name]: column for name, column in draw(race=("text", ODD_RACES)).items()},
@@ -136,7 +128,6 @@ CASES = {  # columns, and arguments of the query
             "y_true": "a'b",
             "sample_weight": "select",
             "sensitive_features": ["x;--", f"{ODD}2"],
-            "threshold": thresholds(ODD_RACES, (1, 2)),
         },
     ),
     "decimal scores": (draw(4, score=("decimal", THOUSANDTHS)), {"threshold": 0.7}),
@@ -152,23 +143,10 @@ CASES = {  # columns, and arguments of the query
     "labels as text": (draw(7, label=("text", ["0", "1", "-1", ""])), {}),
     "levels of many kinds": (
         draw(8, **{kind: (kind, values) for kind, values in LEVELS.items()}),
-        {
-            "sensitive_features": list(LEVELS),
-            "threshold": {group: (i + 1) / 13 for i, group in enumerate(KINDS_OF_LEVELS)},
-        },
+        {"sensitive_features": list(LEVELS)},
     ),
-    "missing groups dropped": (
-        draw(9, **HOLES),
-        {**SIZED, "missing": "drop", "threshold": thresholds("ab", (1.0, 2))},
-    ),
-    "missing groups kept": (
-        draw(9, **HOLES),
-        {
-            **SIZED,
-            "missing": "group",
-            "threshold": thresholds([*"ab", "missing"], [1, 2, "missing"]),
-        },
-    ),
+    "missing groups dropped": (draw(9, **HOLES), {**SIZED, "missing": "drop"}),
+    "missing groups kept": (draw(9, **HOLES), {**SIZED, "missing": "group"}),
     "no clip": (
         draw(11, score=("double", np.clip(draw(11)["score"][1], 1e-6, 1 - 1e-6))),
         {"clip": 0.0},
@@ -216,7 +194,7 @@ def test_scores_at_edges_of_cells(engine):
         np.testing.assert_allclose(*sums, rtol=1e-9)
 
 
-@pytest.mark.parametrize("threshold", [0.7, dict(zip(RACES, (0.7, 0.4, 0.1, 0.65), strict=True))])
+@pytest.mark.parametrize("threshold", [0.7, 0.1])
 def test_scores_in_four_bytes_tie_in_four_bytes(engine, threshold):
     score = np.array([0.7, 0.4, 0.1, 0.65], dtype=np.float32).astype(float)
     # BigQuery has no such type
@@ -244,7 +222,6 @@ BAD_COLUMNS = [
     (draw(n=60, pred=("bool", [True, None])), {"y_pred": "pred"}, "y_pred has .* missing"),
     (draw(n=60, **HOLES), SIZED, 'missing in 42 rows; pass missing="drop" or missing="group" to'),
     (draw(n=60), {"clip": 0.0}, "clip=0 needs scores strictly between 0 and 1; got [01] "),
-    (draw(), {"threshold": {"a": 0.4, "b": 0.5, "zz": 0.6}}, "unknown: 'zz'; not given: \"it's"),
     (draw(n=0), {}, "at least one row; the result has no rows"),
 ]
 
@@ -353,10 +330,10 @@ def test_a_fold_over_two_processes(tmp_path):
 )
 def test_names_and_text_are_quoted(dialect, source, name, text):
     for table in ("a\"b.c'd.e\\f", ['a"b', "c'd", "e\\f"]):
-        statement = query(dialect, table=table, y_true='`"', threshold={"it's \\ \n": 0.4})
+        statement = query(dialect, table=table, y_true='`"')
         assert f"\n  FROM {source}\n" in statement
         assert f"{name} AS label" in statement
-        assert f"IN ({text}) THEN 0.4e0" in statement
+    assert sql._text(DIALECTS[dialect], "it's \\ \n") == text
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -370,12 +347,12 @@ def test_statements_parse(dialect):
 
     def text(name="a", **changes):
         roles = {"y_true": name + "1", "y_score": name + "2", "sensitive_features": [name + "3"]}
-        changes = {"threshold": {name: 0.4}, "positive_label": name, **roles, **changes}
+        changes = {"positive_label": name, **roles, **changes}
         return query(dialect, table=[name], **changes)
 
     for odd in itertools.product("'\"`\\x", repeat=2):
         assert tokens(name="".join(odd)) == tokens()
-    several = {"threshold": {("it's", 1): 0.4, ("\\", 2): 0.6}, "sensitive_features": ["r", "s"]}
+    several = {"positive_label": "it's \\", "sensitive_features": ["r", "s"]}
     decided = {"y_pred": "decided", "sample_weight": 'w`"\\', "threshold": 0.5}
     for changes in ({}, several, decided):
         statement = text("lake", **changes)
@@ -388,18 +365,17 @@ def test_statements_parse(dialect):
 def test_what_dialects_do_not_allow():
     partition = query("bigquery").split("PARTITION BY ")[1].split(") AS scores")[0]
     assert partition.count("CAST(") == partition.count("AS STRING)") == 3  # not by floats
-    assert "${" not in query("spark", threshold={"${x}": 0.4})
+    assert "${" not in query("spark", positive_label="${x}")
     with pytest.raises(ValueError, match=r"Spark replaces \$\{\.\.\.\}"):
         query("spark", y_true="${x}")
 
 
 @pytest.mark.parametrize("value", [0.01, 0.1 + 0.2, 1e-9, 1 / 3])
 def test_numbers_are_written_in_full(value):
-    literal = query(threshold=value).split(" AS threshold")[0].split()[-1]
+    literal = query(threshold=value).split(" END AS cut")[0].split()[-1]
     assert float(literal) == value and "e" in literal
 
 
-TWO_NAMES = {"sensitive_features": ["r", "s"]}
 BAD_QUERIES = [
     ({"dialect": "oracle"}, "dialect must be one of duckdb, spark, postgres, bigquery; got 'orac"),
     ({"y_true": "score"}, "y_score: a column has one role; score is y_true, too"),
@@ -407,13 +383,8 @@ BAD_QUERIES = [
     ({"sensitive_features": []}, "sensitive_features must name at least one column"),
     ({"y_pred": "p", "threshold": 0.4}, "give y_pred or threshold, not both"),
     ({"threshold": 1.5}, r"threshold must be a number in \(0, 1\), both ends excluded; got 1.5"),
-    ({"threshold": [0.5, 0.6]}, "threshold must be one number, or one for each group; got 2"),
-    ({"threshold": {}}, "threshold must name every group; got an empty mapping"),
-    ({"threshold": {("a", "b"): 0.4}}, "threshold of 'a, b' must name a level of each of the 1 "),
-    (
-        {**TWO_NAMES, "threshold": {"a": 0.4}},
-        "of each of the 2 sensitive_features; got 1; pass the",
-    ),
+    ({"threshold": [0.5, 0.6]}, r"threshold must be one number in a query; got \[0.5, 0.6\]"),
+    ({"threshold": {"a": 0.4}}, "got {'a': 0.4}; for thresholds of groups, pass decisions as"),
     ({"missing": "ignore"}, 'missing must be "raise", "drop" or "group"; got \'ignore\''),
     ({"clip": 0.5}, r"clip must lie in \[0, 0.5\); got 0.5"),
     ({"positive_label": b"x"}, "positive_label and unlabeled must be numbers, text or bools in"),
