@@ -23,10 +23,10 @@ and, if labeled rows were chosen with known probabilities,
 
 or, if rows were separated by several thresholds,
 
-    cuts         the thresholds, `threshold` first; the last attribute is the score's interval
-                 between them, counted from 0 and written with as many digits as the last one
+    thresholds   all of them, `threshold` first
 
-A stratum is (group * 2 + predicted) * 3 + label, where label is 0, 1, or 2 for unlabeled; see
+A stratum is ((interval * groups + group) * 2 + predicted) * 3 + label: interval is the number of
+`thresholds` that the score reaches, 0 if there are none, and label is 0, 1, or 2 for unlabeled; see
 `Points` and `Cells` for the other columns. Both are sorted. Floats are written in full precision.
 Unknown keys are errors: another layout is another version.
 
@@ -50,7 +50,6 @@ from ..core.data.groups import group_names
 from ..core.data.messages import Counts, show
 from ..core.data.nodes import CELL_WIDTH, Cells, Part, Points, check_clip, settled
 from ..core.data.rows import check_cuts
-from .intervals import from_attribute, to_attribute
 from .writing import write_text
 
 FORMAT = "lightfair.table"
@@ -96,7 +95,7 @@ class ScoreTable(core.ScoreTable):
 
         >>> terms = {"clip": 0.01, "threshold": 0.5, "attributes": ["race"], "weighted": False}
         >>> terms |= {"positive_label": None, "unlabeled": None, "missing": "raise"}
-        >>> row = {"terms": json.dumps(terms), "predicted": 1, "threshold": 0.5, "label": 1}
+        >>> row = {"terms": json.dumps(terms), "predicted": 1, "label": 1}
         >>> row |= {"level_1": "a", "point": 0.9, "cell": None, "row_count": 3, "row_total": 3}
         >>> row |= {f"{name}power{j}": None for name in ("", "weight_") for j in (1, 2, 3)}
         >>> row |= {"weight_sum": 3, "weight_sq_sum": 3, "clipped": 0, "ties": 0}
@@ -131,7 +130,7 @@ class ScoreTable(core.ScoreTable):
         >>> values["format"], values["groups"]
         ('lightfair.table', [['a'], ['b']])
         """
-        return _values(to_attribute(self))
+        return _values(self)
 
     @classmethod
     def from_dict(cls, values: Any) -> ScoreTable:
@@ -163,13 +162,12 @@ class ScoreTable(core.ScoreTable):
                 "again, or remove the key if the change was intended"
             )
         try:
-            stored = _table(values)
-            table = from_attribute(stored)
+            table = _table(values)
         except KeyError as error:
             raise ValueError(f"a table must have the key {error}") from error
         except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
             raise ValueError(f"the values are not a valid table: {error}") from error
-        written = _values(stored)  # differs wherever a value had another type
+        written = _values(table)  # differs wherever a value had another type
         for key in sorted({*values, *written} - {"sha256"}):
             if key not in written or values.get(key) != written[key]:
                 raise ValueError(f"{key} must hold what a table has there; see ScoreTable.to_dict")
@@ -229,7 +227,7 @@ def from_text(text: str) -> ScoreTable:
 
 def _values(table: ScoreTable) -> dict[str, Any]:
     optional = {} if table.design is None else {"design": table.design.tolist()}
-    optional |= {"cuts": list(table.cuts)} if table.cuts else {}
+    optional |= {"thresholds": list(table.cuts)} if table.cuts else {}
     counts = {name: getattr(table.counts, name) for name in COUNTS}
     merged = {name: list(levels) for name, levels in table.counts.merged_levels}
     return {
@@ -262,9 +260,10 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
     design = values.get("design")
     if design is not None:
         design = np.array(design, np.float64).reshape(len(groups), 2, 2, 2)
-    points = _part(Points, values["points"], len(groups))
-    cells = _part(Cells, values["cells"], len(groups))
-    points, cells = settled(len(groups), values["clip"], points, cells)  # sorted, or it differs
+    cuts = check_cuts(values["thresholds"]) if "thresholds" in values else ()
+    size = len(groups) * (len(cuts) + 1)
+    points, cells = _part(Points, values["points"], size), _part(Cells, values["cells"], size)
+    points, cells = settled(size, values["clip"], points, cells)  # sorted, or it differs
     return ScoreTable(
         groups=groups,
         clip=float(values["clip"]),
@@ -277,22 +276,22 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
         weighted=bool(values["weighted"]),
         counts=Counts(**counts, merged_levels=tuple(merged)),
         design=design,
-        cuts=check_cuts(values["cuts"]) if "cuts" in values else (),
+        cuts=cuts,
     )
 
 
-def _part(kind: type[Part], columns: Any, groups: int) -> Part:
+def _part(kind: type[Part], columns: Any, size: int) -> Part:
     """Points or cells: stratum and cell are int64, all other columns float64."""
     arrays: list[Any] = [
         np.array(columns[name], np.int64 if name in ("stratum", "cell") else np.float64)
         for name in kind._fields
     ]
     numbers = np.stack(arrays)  # an error unless all have one length
-    negative = (numbers[[0, 2, 3, 4]] < 0).any() or (numbers[0] >= 6 * groups).any()
+    negative = (numbers[[0, 2, 3, 4]] < 0).any() or (numbers[0] >= 6 * size).any()
     if not np.isfinite(numbers).all() or negative:
         raise ValueError(
             f"{kind.__name__.lower()} must hold finite numbers; rows, weight and weight_sq not "
-            f"negative; stratum in [0, {6 * groups}), six for each group"
+            f"negative; stratum in [0, {6 * size}), six for each group in each interval"
         )
     return kind(*arrays)
 

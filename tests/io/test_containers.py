@@ -163,7 +163,7 @@ def test_frames_in_chunks_add_up_and_come_back(threshold, tmp_path):
     whole.save(tmp_path / "table.json")
     stored = whole.to_dict()
     if whole.cuts:  # in a file the interval of the score is an attribute
-        assert stored["attributes"] == ["group", "score band"] and stored["cuts"] == threshold
+        assert stored["attributes"] == ["group"] and stored["thresholds"] == threshold
         assert stored["groups"][:2] == [["a", "0"], ["a", "1"]] and len(stored["groups"]) == 8
         stored["groups"][-1] = ["b, c", "9"]
         with pytest.raises(ValueError, match="must be numbers from 0 to 3"):

@@ -74,7 +74,7 @@ def test_a_table_is_read_back_bit_by_bit(make_table, tmp_path):
 
 def test_keys_are_documented():
     values = make().to_dict()
-    for key in (*values, "design", "cuts", "sha256"):
+    for key in (*values, "design", "thresholds", "sha256"):
         assert f"    {key} " in module.__doc__
     assert (values["format"], values["version"]) == ("lightfair.table", 1)
     assert tuple(values["points"]) == Points._fields
