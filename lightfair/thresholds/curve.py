@@ -36,8 +36,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..core.comparison.gaps import Cell
-from ..core.comparison.gaps import simultaneous as simultaneous_intervals
 from ..core.data.logit import Floats, logit_of, sigmoid
 from ..core.data.messages import index_of, show
 from ..core.data.nodes import CELL_WIDTH, UNLABELED, Ints
@@ -140,63 +138,6 @@ class ThresholdCurve:
         delta = rounded(self._draws(metric, at) - self._draws(metric, base))
         return self._estimates(metric, delta, at, base)
 
-    def at(self, threshold: float) -> AtThreshold:
-        """Return the curve at one of its thresholds.
-
-        Examples
-        --------
-        >>> curve.at(0.5).difference("tpr", "B").mean == curve.difference("tpr", "B")[0.5].mean
-        True
-        """
-        if threshold not in self.thresholds:
-            cuts = ", ".join(map(repr, self.thresholds.tolist()))
-            raise ValueError(f"threshold must be one of the curve, {cuts}; got {threshold!r}")
-        return AtThreshold(self, threshold)
-
-    def band(
-        self,
-        metric: str | Metric,
-        group: Any,
-        reference: Any = None,
-        *,
-        simultaneous: bool = False,
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return mean and bounds of the credible band of a metric, or of a difference.
-
-        Parameters
-        ----------
-        metric, group
-            The metric and the group.
-        reference
-            If given, the band is that of the difference from it.
-        simultaneous
-            False: each interval holds its number with the credible level of the settings. True:
-            all hold at once with that probability.
-
-        Returns
-        -------
-        mean, low, high: float64 (threshold,), NaN where the number is undefined.
-
-        Examples
-        --------
-        >>> mean, low, high = curve.band("tpr", "B", "A", simultaneous=True)
-        >>> bool((low < mean).all() and (mean < high).all())
-        True
-        """
-        prob, bounds = self.settings.prob, self._metric(metric).bounds
-        estimates = self.metric(metric, group)
-        if reference is not None:
-            estimates = self.difference(metric, group, reference)
-            bounds = (bounds[0] - bounds[1], bounds[1] - bounds[0])
-        mean = np.array([estimate.mean for estimate in estimates.values()])
-        low, high = np.array([estimate.interval(prob) for estimate in estimates.values()]).T
-        if simultaneous:
-            cells = {Cell("", repr(cut), ""): estimate for cut, estimate in estimates.items()}
-            joint = simultaneous_intervals(cells, prob, {"": bounds})
-            at = [[*cells].index(cell) for cell in joint.cells]
-            low[at], high[at] = joint.low, joint.high
-        return mean, low, high
-
     def _draws(self, metric: str | Metric, group: int | slice) -> Floats:
         """Draws of a metric, float64 (chain, draw, threshold) or (..., group) of a slice."""
         return theta(self._metric(metric), above_and_below(self.parts[:, :, :, group], axis=2))
@@ -224,27 +165,6 @@ class ThresholdCurve:
 
     def _index(self, group: Any) -> int:
         return index_of(group, self.groups)
-
-
-@dataclass(frozen=True, eq=False)
-class AtThreshold:
-    """A curve at one threshold, with the methods of an Assessment."""
-
-    curve: ThresholdCurve
-    threshold: float
-
-    def draws(self, metric: str | Metric) -> Floats:
-        """Return draws of a metric: float64 (chain, draw, group)."""
-        at = self.curve.thresholds.tolist().index(self.threshold)
-        return self.curve.draws(metric)[:, :, at]
-
-    def metric(self, metric: str | Metric, group: Any) -> Estimate:
-        """Return the estimate of a metric in a group."""
-        return self.curve.metric(metric, group)[self.threshold]
-
-    def difference(self, metric: str | Metric, group: Any, reference: Any = None) -> Estimate:
-        """Return the estimate of a difference."""
-        return self.curve.difference(metric, group, reference)[self.threshold]
 
 
 def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:

@@ -16,15 +16,17 @@ def test_lines_and_bands_are_those_of_the_curve(two, ax):
     plot.thresholds(two, "tpr", ax=ax)
     curve = two.thresholds()
     for line, band, group in zip(ax.lines, bands(ax), "AB", strict=False):
-        mean, low, high = curve.band("tpr", group)
-        np.testing.assert_array_equal(line.get_xydata(), np.column_stack([curve.thresholds, mean]))
-        assert {*low, *high} <= {*band.get_paths()[0].vertices[:, 1]}
+        estimates = curve.metric("tpr", group).values()
+        points = [[*curve.thresholds], [estimate.mean for estimate in estimates]]
+        np.testing.assert_array_equal(line.get_xydata(), np.transpose(points))
+        ends = [end for estimate in estimates for end in estimate.interval(0.95)]
+        assert {*ends} <= {*band.get_paths()[0].vertices[:, 1]}
     assert list(ax.lines[-1].get_xdata()) == [0.5, 0.5]
 
 
 def test_the_gap_of_two_groups_is_their_difference(two, ax):
     plot.thresholds(two, "tpr", quantity="gap", ax=ax)
-    mean, _, _ = two.thresholds().band("tpr", "B", "A")
+    mean = [delta.mean for delta in two.thresholds().difference("tpr", "B", "A").values()]
     assert any(np.array_equal(line.get_ydata(), mean) for line in ax.lines)
     assert ax.get_title(loc="left") == "tpr: B minus A"
     with pytest.raises(ValueError, match=r"quantity must be one of groups, gap; got 'gaps' \(did"):

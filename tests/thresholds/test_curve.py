@@ -96,14 +96,15 @@ def test_a_score_equal_to_a_threshold_is_positive_at_each(kind):
 @pytest.mark.parametrize("target", ["sample", "expected", "population"])
 def test_the_first_threshold_is_that_of_the_report(target):
     result = partly(target=target)
-    at = result.thresholds().at(0.5)
+    curve = result.thresholds()
     assert result.settings.threshold == 0.5 and result.settings.thresholds == tuple(CUTS)
     for name in COUNTED:
-        np.testing.assert_allclose(at.draws(name), result.draws(name), rtol=1e-10, atol=1e-12)
-        one, two = at.difference(name, "y", "x"), result.difference(name, "y", "x")
+        draws = curve.draws(name)[:, :, 1]  # of 0.3, 0.5, 0.7
+        np.testing.assert_allclose(draws, result.draws(name), rtol=1e-10, atol=1e-12)
+        one, two = curve.difference(name, "y", "x")[0.5], result.difference(name, "y", "x")
         np.testing.assert_allclose(one.draws, two.draws, atol=1e-10)
         assert one.exact == two.exact
-    assert at.metric("tpr", "x").mean == pytest.approx(result.metric("tpr", "x").mean)
+    assert curve.metric("tpr", "x")[0.5].mean == pytest.approx(result.metric("tpr", "x").mean)
 
 
 def test_more_thresholds_leave_the_fit_alone():
@@ -134,7 +135,8 @@ def test_curves_agree_where_they_meet_and_are_kept():
     result = partly()
     every, listed = result.thresholds("all"), result.thresholds()
     assert listed is requested_curve(result) is result.thresholds()
-    np.testing.assert_array_equal(every.at(0.5).draws("tpr"), listed.at(0.5).draws("tpr"))
+    one, two = (curve.metric("tpr", "x")[0.5] for curve in (every, listed))
+    np.testing.assert_array_equal(one.draws, two.draws)
     some = result.thresholds(every.thresholds[:5].tolist())
     np.testing.assert_allclose(some.draws("tpr"), every.draws("tpr")[:, :, :5], rtol=1e-12)
 
@@ -215,9 +217,9 @@ def test_above_all_scores_rates_are_0_or_undefined():
     label, score, group = some_labels()
     options = {"threshold": [0.5, 0.95], "metrics": ["tpr", "ppv"], **QUICK}
     result = lf.assess(label, 0.9 * score, sensitive_features=group, **options)
-    at, reason = result.thresholds().at(0.95), "there are no rows predicted positive"
-    assert at.metric("tpr", "x").mean == 0.0
-    assert np.isnan(at.metric("ppv", "x").mean) and at.metric("ppv", "x").reason == reason
+    tpr, ppv = (result.thresholds().metric(name, "x")[0.95] for name in ("tpr", "ppv"))
+    reason = "there are no rows predicted positive"
+    assert tpr.mean == 0.0 and np.isnan(ppv.mean) and ppv.reason == reason
     values = result.to_dict()["thresholds"]["0.95"]["ppv"]
     assert (values["groups"][0]["mean"], values["groups"][0]["reason"]) == (None, reason)
     assert values["differences"][0]["mean"] is None
@@ -226,7 +228,6 @@ def test_above_all_scores_rates_are_0_or_undefined():
 @pytest.mark.parametrize(
     "ask, message",
     [
-        (lambda curve: curve.at(0.4), "one of the curve, 0.3, 0.5.*; got 0.4"),
         (lambda curve: curve.metric("tpr", "z"), "no group 'z'; there are x, y"),
         (lambda curve: curve.metric("auc", "x"), "auc is a metric of scores and does not change"),
         (lambda curve: partly().thresholds("every"), "thresholds must be a list of numbers, or"),
@@ -244,21 +245,6 @@ def test_only_metrics_of_counts_change_with_the_threshold():
     rate, tpr = (result.thresholds().draws(name) for name in ("base_rate", "tpr"))
     draws = result.thresholds().draws(own)  # it was not assessed
     np.testing.assert_allclose(draws, rate * (1.0 - tpr))
-
-
-@pytest.mark.parametrize("reference", [None, "x"])
-def test_bands_widen_to_hold_at_once(reference):
-    curve = partly().thresholds("all")
-    mean, low, high = curve.band("tpr", "y", reference)
-    _, least, most = curve.band("tpr", "y", reference, simultaneous=True)
-    inside = slice(5, -5)
-    assert (least[inside] <= low[inside] + 0.01).all()
-    assert (most[inside] >= high[inside] - 0.01).all()
-    assert (most - least).mean() > 1.1 * (high - low).mean()
-    draws = curve.draws("tpr")[..., 1] - (curve.draws("tpr")[..., 0] if reference else 0.0)
-    hold = ((draws >= least - 1e-12) & (draws <= most + 1e-12)).all(axis=-1).mean()
-    assert hold >= curve.settings.prob - 0.05  # of 48 draws
-    np.testing.assert_allclose(draws.mean(axis=(0, 1)), mean)
 
 
 def test_the_values_are_keyed_by_threshold():
