@@ -3,7 +3,7 @@
     groups, differences    forest plots of a metric: lightfair beside labels only
     posterior              density of a difference, with the region of practical equivalence
     calibration            the curve of a group, its band, and labeled rows
-    thresholds             a metric, or the gap between groups, against the threshold
+    thresholds             a metric against the threshold
     plan                   expected width of intervals against extra labels
     trace, rank            chains of a parameter or a metric
     models                 several models on the same rows

@@ -57,8 +57,6 @@ def test_a_metric_that_was_not_assessed(name, two, comparison, ax):
 def test_one_group_has_no_differences(alone, ax):
     with pytest.raises(ValueError, match="there is only one group, a"):
         plot.differences(alone, "tpr", ax=ax)
-    with pytest.raises(ValueError, match="there is only one group, a"):
-        plot.thresholds(alone, "tpr", quantity="gap", ax=ax)
     for name in {*FUNCTIONS} - {"differences"}:
         assert draw(name, alone, Figure(layout="constrained").subplots()).has_data()
 
