@@ -50,7 +50,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,6 +75,8 @@ from .core.settings import Settings
 from .core.values import diagnostics_values, plain, summary, warning_values
 
 Bools = npt.NDArray[np.bool_]
+
+Values = dict[str, Any]
 
 LEAST, MOST = 2, 4  # models
 
@@ -230,26 +231,23 @@ class ModelComparison:
         """
         return self.metric_difference("accuracy", model, than, group).prob_greater(0.0)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Values:
         """Return the comparison as plain values, ready for JSON.
 
         Keys: version, settings, data (rows, labeled, unlabeled, models, groups, disagreements),
-        metrics (each: models, pairs), accuracy, diagnostics, warnings. An undefined number is null
-        with a reason.
+        metrics (each: models, pairs), diagnostics, warnings. An undefined number is null with a
+        reason.
 
         Examples
         --------
         >>> list(found.to_dict()["metrics"])
-        ['tpr']
+        ['tpr', 'accuracy']
         """
         return {
             "version": __version__,
             "settings": self.settings.to_dict(),
             "data": data_values(self),
             "metrics": {name: _metric_values(self, name) for name in self.settings.metrics},
-            "accuracy": [
-                _accuracy_values(self, *pair) for pair in itertools.combinations(self.models, 2)
-            ],
             "diagnostics": diagnostics_values(self.cells),
             "warnings": warning_values(self.warnings),
         }
@@ -419,7 +417,7 @@ def check_models(names: Sequence[str]) -> None:
         )
 
 
-def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:
+def _thresholds(threshold: Any, models: tuple[str, ...]) -> Values:
     """Threshold of each model."""
     given = threshold if isinstance(threshold, Mapping) else dict.fromkeys(models, threshold)
     cuts = {level_name(name): cut for name, cut in given.items()}
@@ -449,10 +447,10 @@ def compare_data(
         seed = int(np.random.default_rng(rng).integers(2**63))
     of_cells = replace(settings, metrics=("base_rate",), reference=None)
     settings = settings.resolved(table, rng)
+    names = tuple(dict.fromkeys((*settings.metrics, "accuracy")))
     data, decisions, cell_group = _crossed(checked, settings.clip)
     cells = assess_data(data, of_cells, rng=seed, progress=progress)
     labels = cells.counts.sum(axis=3)  # in a cell all rows have one decision of each model
-    metrics = [settings.metric(name) for name in dict.fromkeys((*settings.metrics, "accuracy"))]
     by_group: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     overall: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     drawn = {}
@@ -461,21 +459,20 @@ def compare_data(
         at: Any = np.s_[:, :, cell_group, decisions[:, place].astype(int)]
         np.add.at(counts, at, labels)
         fixed = tables[model].sums("weight").sum(axis=-1)[..., None] * [1.0, 0.0]
-        for metric in metrics:
+        for name in names:
+            metric = settings.metric(name)
             # without labels one number in every draw, not one up to rounding
-            known = metric.name in settings.label_free
+            known = name in settings.label_free
             sums = np.broadcast_to(fixed, counts.shape) if known else counts
-            by_group[model][metric.name] = theta(metric, sums)
-            if metric.name in settings.metrics:
-                drawn[f"{metric.name} of model {model}"] = by_group[model][metric.name]
-            overall[model][metric.name] = theta(metric, sums.sum(axis=2))
+            drawn[f"{name} of model {model}"] = by_group[model][name] = theta(metric, sums)
+            overall[model][name] = theta(metric, sums.sum(axis=2))
     shape = cells.posterior.phi.shape[:2]
     cuts: Any = {model: one.threshold for model, one in tables.items()}
     fitted = {name: getattr(cells.settings, name) for name in FITTED}
     result = ModelComparison(
         models=tuple(checked),
         groups=table.groups,
-        settings=replace(settings, threshold=cuts, **fitted),
+        settings=replace(settings, metrics=names, threshold=cuts, **fitted),
         theta=by_group,
         overall=overall,
         cells=cells,
@@ -564,7 +561,7 @@ def _disagreements(result: ModelComparison) -> list[Note]:
     return [Note("few_disagreements", message)] if places else []
 
 
-def data_values(result: ModelComparison) -> dict[str, Any]:
+def data_values(result: ModelComparison) -> Values:
     """Return numbers of rows: in all, by group, and where two models decide differently."""
     rows = result.cells.table.sums("rows").sum(axis=1)  # by cell and label
     groups, apart = [], []
@@ -588,57 +585,53 @@ def _counts(rows: Floats) -> dict[str, int]:
     return {"rows": int(rows.sum()), "labeled": int(rows[:UNLABELED].sum())}
 
 
-def _metric_values(result: ModelComparison, name: str) -> dict[str, Any]:
+def _metric_values(result: ModelComparison, name: str) -> Values:
     """Values of a metric: of each model, and of each pair of them."""
-    models, pairs = [], []
-    for model in result.models:
-        estimates = [partial(estimate, model, name) for estimate in (result.metric, result.gap)]
-        models.append({"model": model, **_by_group(result, *estimates)})
-    for than, model in itertools.combinations(result.models, 2):
-        differences = (result.metric_difference, result.gap_difference, result.fairer)
-        estimates = [partial(estimate, name, model, than) for estimate in differences]
-        pairs.append({"model": model, "than": than, **_by_group(result, *estimates)})
-    return {"models": models, "pairs": pairs}
+    pairs = itertools.combinations(result.models, 2)
+    return {
+        "models": [_model_values(result, name, model) for model in result.models],
+        "pairs": [_pair_values(result, name, model, than) for than, model in pairs],
+    }
+
+
+def _model_values(result: ModelComparison, name: str, model: str) -> Values:
+    def value(group: str | None = None) -> Values:
+        return summary(result.metric(model, name, group), result.settings.prob)
+
+    def gap(group: str | None = None) -> Values:
+        return summary(result.gap(model, name, group), result.settings.prob)
+
+    return {"model": model, **_by_group(result, value, gap)}
+
+
+def _pair_values(result: ModelComparison, name: str, model: str, than: str) -> Values:
+    prob = result.settings.prob
+
+    def value(group: str | None = None) -> Values:
+        delta = result.metric_difference(name, model, than, group)
+        more, same = plain(delta.prob_greater(0.0)), plain(delta.prob_equal())
+        return {**summary(delta, prob), "prob_greater": more, "prob_equal": same}
+
+    def gap(group: str | None = None) -> Values:
+        values = summary(result.gap_difference(name, model, than, group), prob)
+        gain = result.fairer(name, model, than, group)
+        fairer, same = plain(gain.prob_greater(0.0)), plain(gain.prob_equal())
+        return {**values, "prob_fairer": fairer, "prob_as_fair": same}
+
+    return {"model": model, "than": than, **_by_group(result, value, gap)}
 
 
 def _by_group(
     result: ModelComparison,
-    estimate: Callable[..., Estimate],
-    gap: Callable[..., Estimate],
-    gain: Callable[..., Estimate] | None = None,
-) -> dict[str, Any]:
+    value: Callable[..., dict[str, Any]],
+    gap: Callable[..., dict[str, Any]],
+) -> Values:
     """Values overall, by group, of the gaps to the reference and of the largest gap."""
-    prob, reference = result.settings.prob, result.settings.reference
-
-    def gap_values(*group: str) -> dict[str, Any]:
-        values = summary(gap(*group), prob)
-        if gain is not None:
-            values["prob_fairer"] = plain(gain(*group).prob_greater(0.0))
-            values["prob_as_fair"] = plain(gain(*group).prob_equal())
-        return values
-
+    reference = result.settings.reference
+    others = [group for group in result.groups if reference not in (None, group)]
     return {
-        "overall": summary(estimate(), prob),
-        "groups": [{"name": group, **summary(estimate(group), prob)} for group in result.groups],
-        "differences": [
-            {"group": group, "reference": reference, **gap_values(group)}
-            for group in result.groups
-            if reference not in (None, group)
-        ],
-        **({} if reference is None else {"largest_gap": gap_values()}),
+        "overall": value(),
+        "groups": [{"name": group, **value(group)} for group in result.groups],
+        "differences": [{"group": g, "reference": reference, **gap(g)} for g in others],
+        **({"largest_gap": gap()} if others else {}),
     }
-
-
-def _accuracy_values(result: ModelComparison, than: str, model: str) -> dict[str, Any]:
-    """How much more accurate one model is than another, in all rows and by group."""
-
-    def values(group: str | None) -> dict[str, Any]:
-        delta = result.metric_difference("accuracy", model, than, group)
-        return {
-            **summary(delta, result.settings.prob),
-            "prob_more_accurate": plain(delta.prob_greater(0.0)),
-            "prob_as_accurate": plain(delta.prob_equal()),
-        }
-
-    groups = [{"name": group, **values(group)} for group in result.groups]
-    return {"model": model, "than": than, **values(None), "groups": groups}

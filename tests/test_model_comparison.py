@@ -200,8 +200,7 @@ def test_same_seed_same_numbers(data, result):
 
 def test_values_are_plain(result):
     values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert [*values][2:5] == ["data", "metrics", "accuracy"]
-    metric, (accuracy,) = values["metrics"]["tpr"], values["accuracy"]
+    metric, accuracy = values["metrics"]["tpr"], values["metrics"]["accuracy"]["pairs"][0]
     for entry, model in zip(metric["models"], result.models, strict=True):
         assert entry["overall"]["mean"] == result.metric(model, "tpr").mean
         assert [one["name"] for one in entry["groups"]] == ["a", "b"]
@@ -212,7 +211,7 @@ def test_values_are_plain(result):
     assert (gap["group"], gap["reference"]) == (other(result), result.settings.reference)
     assert gap["prob_fairer"] == result.prob_fairer("tpr", "new", "old", gap["group"])
     assert gap["mean"] == result.gap_difference("tpr", "new", "old", gap["group"]).mean
-    assert accuracy["prob_more_accurate"] == result.prob_more_accurate("new", "old")
+    assert accuracy["overall"]["prob_greater"] == result.prob_more_accurate("new", "old")
     assert accuracy["groups"][1]["mean"] != accuracy["groups"][0]["mean"]
 
 

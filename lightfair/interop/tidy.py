@@ -94,7 +94,7 @@ NAMES = {
     "labeled positives effective_labels width_ratio effective_reason relation status more_labels "
     "left_out reason",
     "models": "quantity metric model than group reference estimate sd low high prob prob_fairer "
-    "prob_as_fair prob_more_accurate prob_as_accurate exact converged reason",
+    "prob_as_fair prob_greater prob_equal exact converged reason",
     "plan": "quantity metric group reference extra estimate mcse low high prob width within reason",
     "thresholds": "quantity metric group reference threshold statistic estimate sd low high prob "
     "within prob_within no_crossing exact converged reason",
@@ -289,12 +289,7 @@ def of_models(result: ModelComparison) -> Iterator[Row]:
     for name, metric in values["metrics"].items():
         for one in metric["models"] + metric["pairs"]:
             of = {**common, "metric": name, "model": one["model"], "than": one.get("than")}
-            if name == "accuracy" and "than" in one:  # below, with their probabilities
-                one = {key: one[key] for key in ("differences", "largest_gap")}
             yield from _walk(one, of)
-    for one in values["accuracy"]:
-        of = {**common, "metric": "accuracy", "model": one["model"], "than": one["than"]}
-        yield from _walk({"overall": one, "groups": one["groups"]}, of)
 
 
 def of_plan(plan: LabelPlan) -> Iterator[Row]:

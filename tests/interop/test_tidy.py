@@ -213,7 +213,7 @@ def test_rows_of_other_results(results, tables):
     assert row["prob_fairer"] == gain.prob_greater(0)
     assert row["estimate"] == found.gap_difference("tpr", "new", "old", "B").mean
     row = one(rows, quantity="overall", metric="accuracy", model="new", than="old")
-    assert row["prob_more_accurate"] == found.prob_more_accurate("new", "old")
+    assert row["prob_greater"] == found.prob_more_accurate("new", "old")
     row = one(rows, quantity="metric", metric="tpr", model="old", than=None, group="A")
     assert row["estimate"] == found.metric("old", "tpr", "A").mean
     row = one(rows, quantity="largest_gap", metric="tpr", model="new", than=None)
