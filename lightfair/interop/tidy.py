@@ -45,11 +45,10 @@ Columns of a ModelComparison (`COMPARISON_COLUMNS`): quantity is "overall" (a me
 "metric" (of a group), "difference" (from the reference) or "largest_gap"; if `than` is set, the
 value of `model` minus that of `than`. Estimates are posterior means.
 
-Columns of a LabelPlan (`PLAN_COLUMNS`): quantity is "width" (expected width of an interval),
-"split" (expected extra labels in a group) or "prob_decisive" (that a check of all differences
-against `within` is decided) at each number `extra`; "labels" (extra labels needed for `width`, with
-a range); or "shrinks_per_label" (of the widest difference, per label in the group). mcse is the
-Monte Carlo standard error of the estimate.
+Columns of a LabelPlan (`PLAN_COLUMNS`): quantity is "width" (expected width of an interval) or
+"prob_decisive" (that a check of all differences against `within` is decided) at each number
+`extra`; "labels" (extra labels needed for `width`, with a range); or "shrinks_per_label" (of the
+widest difference, per label in the group). mcse is the Monte Carlo standard error of the estimate.
 
 Columns of a FoundThresholds (`SEARCH_COLUMNS`): quantity is "wanted" (the metric of the reference
 at its own `threshold`, or the target), "crossing" (the threshold at which the metric of a group has
@@ -301,11 +300,10 @@ def of_plan(plan: LabelPlan) -> Iterator[Row]:
         for entry in step["groups"] + step["differences"]:
             row = _row(entry, {**at, "quantity": "width"})
             yield row | {"estimate": entry["width"], "width": values["width"]}
-        split = [{"group": name, "estimate": number} for name, number in step["split"].items()]
         decisive = {"estimate": step["prob_decisive"], "mcse": step["prob_decisive_mcse"]}
         if step["prob_decisive"] is None:
             decisive["reason"] = "there is no difference that is defined"
-        yield from _walk({"split": split, "prob_decisive": decisive}, at)
+        yield from _walk({"prob_decisive": decisive}, at)
     of = values["labels"]
     ends = [None if of[k] is None else float(of[k]) for k in ("number", "low", "high")]
     labels = {"estimate": ends[0], "interval": ends[1:], "reason": of["reason"]}

@@ -93,8 +93,6 @@ class LabelPlan:
         Rows so far.
     extra : int64 array, shape (P,)
         Numbers of extra labels, increasing from 0.
-    split : float64 array, shape (P, group)
-        Expected number of extra labels in each group.
     of_groups, of_differences : tuple of Expected
         Intervals of the metric of each group, and of the planned differences.
     decisive, decisive_mcse : float64 array, shape (P,)
@@ -142,7 +140,6 @@ class LabelPlan:
     labeled: Ints
     unlabeled: Ints
     extra: Ints
-    split: Floats
     of_groups: tuple[Expected, ...]
     of_differences: tuple[Expected, ...]
     decisive: Floats
@@ -178,7 +175,7 @@ class LabelPlan:
         groups
             name, labeled, unlabeled, shrinks_per_label.
         steps
-            Per number of extra labels: split, groups, differences (width, mcse), prob_decisive.
+            Per number of extra labels: groups, differences (width, mcse), prob_decisive.
         labels
             number, low, high, reason.
         next_group
@@ -200,7 +197,6 @@ class LabelPlan:
             "steps": [
                 {
                     "extra": number,
-                    "split": dict(zip(self.groups, self.split[i].tolist(), strict=True)),
                     "groups": [_interval(one, i) for one in self.of_groups],
                     "differences": [_interval(one, i) for one in self.of_differences],
                     "prob_decisive": plain(self.decisive[i]),
@@ -332,7 +328,6 @@ def plan_labels(
         labeled=rows.sum(axis=1) - unlabeled,
         unlabeled=unlabeled,
         extra=np.array(numbers, dtype=np.int64),
-        split=np.stack([forecast.split(n) for n in numbers]),
         of_groups=tuple(one for one in expected if one.reference is None),
         of_differences=tuple(one for one in expected if one.reference is not None),
         decisive=decisive,

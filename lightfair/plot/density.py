@@ -1,4 +1,4 @@
-"""The posterior density of a difference, by lightfair and by labels only.
+"""The posterior density of a difference.
 
 Densities are Gaussian kernel estimates from the draws, with Silverman's bandwidth (1986, "Density
 Estimation for Statistics and Data Analysis", equation 3.31), 0.9 min(sd, interquartile range /
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 POINTS = 128  # of the grid
 REACH = 4.0  # bandwidths, beyond which a kernel is 0
-PEAK = 0.82  # height of the highest density of a row, in rows
+PEAK = 0.82  # height of a density, in rows
 BASE = 0.42  # rows, from the middle of a row down to its base
 EQUAL = 1e-12  # draws that differ by less are equal
 OUTER = (0.01, 0.99)  # draws outside these quantiles are not drawn if a metric has no bound
@@ -54,7 +54,7 @@ def posterior(
     -------
     Axes
         The probability of the region, |difference| < epsilon, is printed beside each row, and its
-        part of the density is dark. Both densities of a row have one scale; rows have their own.
+        part of the density is dark. Each row has its own scale.
         With only one group in the data, its metric is plotted, without a region.
 
     Raises
@@ -89,7 +89,6 @@ def posterior(
     ax = canvas.axes_for(ax, "x", len(names))
     canvas.name_rows(ax, names)
     legend: dict[str, Any] = {}
-    reasons: dict[str, list[str]] = {}
     for row, name in enumerate(names):
         if base is None:
             estimate = result.metric(metric, name)
@@ -97,79 +96,32 @@ def posterior(
             estimate = result.difference(metric, name, base)
             text = probability(estimate.prob_within(epsilon), exact=estimate.exact)
             canvas.write(ax, row, text, beside=True)
-        labels, reason = _labels_only(result, metric, name, base)
-        if reason is not None:
-            reasons.setdefault(reason, []).append(name)
-        legend |= _draw_row(ax, row, estimate, labels, (low, high), epsilon if base else 0.0)
+        legend |= _draw_row(ax, row, estimate, (low, high), epsilon if base else 0.0)
     if base is not None:
         canvas.write(ax, -0.55, f"P(|.|<{epsilon:g})", beside=True)
-        legend["practically fair"] = canvas.shade_near_zero(ax, epsilon)
-    drawn = [
-        np.array(line.get_xdata(), dtype=np.float64)
-        for line in ax.lines
-        if line.get_label() == "lightfair"
-    ]
-    if drawn and not np.isfinite((low, high)).all():  # labels only may have much longer tails
-        first, last = float(np.min(drawn)), float(np.max(drawn))
-        ax.set_xlim(*np.clip(ax.get_xlim(), 2.0 * first - last, 2.0 * last - first))
-    notes = [
-        f"labels only: {reason}" + ("" if len(of) == len(names) else f" ({', '.join(of)})")
-        for reason, of in reasons.items()
-    ]
-    canvas.finish(ax, title, x, legend=legend, notes=notes)
+        legend[f"less than {epsilon:g} from 0"] = canvas.shade_near_zero(ax, epsilon)
+    canvas.finish(ax, title, x, legend=legend)
     return ax
 
 
-def _labels_only(
-    result: Assessment, metric: str, group: str, base: str | None
-) -> tuple[Floats | None, str | None]:
-    """Draws of labels only, float64 (draw,), or else the reason why there are none."""
-    labels = result.labels[metric]
-    if metric in result.settings.label_free:
-        return None, None
-    places = [result.groups.index(name) for name in (group, base) if name is not None]
-    draws = labels.draws[:, places[0]] - (labels.draws[:, places[1]] if base is not None else 0.0)
-    reason = next((labels.reason[at] for at in places if labels.reason[at]), None)
-    return None if np.isnan(draws).any() else draws, reason
-
-
 def _draw_row(
-    ax: Axes,
-    row: int,
-    estimate: Estimate,
-    labels: Floats | None,
-    bounds: tuple[float, float],
-    epsilon: float,
+    ax: Axes, row: int, estimate: Estimate, bounds: tuple[float, float], epsilon: float
 ) -> dict[str, Any]:
-    """Draw the densities of a row; return legend handles by label."""
-    legend: dict[str, Any] = {}
-    draws = {"lightfair": estimate.defined, "labels only": labels}
-    foot, look = row + BASE, canvas.LABELS_ONLY
+    """Draw the density of a row; return a legend handle by label."""
+    foot = row + BASE
     if estimate.reason is not None:
         canvas.write(ax, row, f"undefined: {estimate.reason}", colour=canvas.BLUE)
-        del draws["lightfair"]
-    elif np.ptp(estimate.defined) < EQUAL:
+        return {}
+    if np.ptp(estimate.defined) < EQUAL:
         canvas.draw_interval(ax, foot, estimate.mean, None, canvas.EXACT, "exact")
-        legend["exact"] = canvas.handle(canvas.EXACT)
-    curves = {
-        name: density(values, bounds)
-        for name, values in draws.items()
-        if values is not None and np.ptp(values) >= EQUAL
-    }
-    top = max((y.max() for _, y in curves.values()), default=1.0)
-    for name, (x, y) in curves.items():
-        edge = foot - PEAK * y / top
-        if name == "lightfair":
-            area: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 0.0}
-            ax.fill_between(x, edge, foot, alpha=0.25, **area)
-            near = (np.abs(x) < epsilon).tolist()
-            ax.fill_between(x, edge, foot, where=near, alpha=0.4, **area)
-            ax.plot(x, edge, color=canvas.BLUE, linewidth=1.6, label=name)
-            legend[name] = canvas.patch(color=canvas.BLUE, alpha=0.4)
-        else:
-            ax.plot(x, edge, color=look.colour, linestyle=look.dashes, label=name, zorder=3.0)
-            legend[name] = canvas.handle(look, marker="")
-    return legend
+        return {"exact": canvas.handle(canvas.EXACT)}
+    x, y = density(estimate.defined, bounds)
+    edge = foot - PEAK * y / y.max()
+    area: dict[str, Any] = {"color": canvas.BLUE, "linewidth": 0.0}
+    ax.fill_between(x, edge, foot, alpha=0.25, **area)
+    ax.fill_between(x, edge, foot, where=(np.abs(x) < epsilon).tolist(), alpha=0.4, **area)
+    ax.plot(x, edge, color=canvas.BLUE, linewidth=1.6, label="lightfair")
+    return {"lightfair": canvas.patch(color=canvas.BLUE, alpha=0.4)}
 
 
 def density(

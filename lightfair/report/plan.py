@@ -106,21 +106,18 @@ def _labels_needed(plan: LabelPlan) -> str:
 
 
 def _next_group(plan: LabelPlan) -> str | None:
-    """Where to label next."""
+    """Where to label next, and what that narrows, beside the other groups."""
     if plan.next_group is None or len(plan.groups) == 1:
         return None
     columns = zip(plan.groups, plan.shrinks.tolist(), plan.unlabeled.tolist(), strict=True)
-    narrowed = {name: (shrinks, min(NEXT, rows)) for name, shrinks, rows in columns}
-    shrinks, labels = narrowed.pop(plan.next_group)
+    gains = {name: (shrinks, min(NEXT, rows)) for name, shrinks, rows in columns}
+    shrinks, labels = gains.pop(plan.next_group)
     verb = "narrows" if labels == 1 else "narrow"
     text = (
         f"Next: {plan.next_group}; {counted(labels, 'label')} there {verb} the widest interval "
         f"by {labels * shrinks:.4f}"
     )
-    others = [(*one, name) for name, one in narrowed.items() if not math.isnan(one[0])]
-    if others:
-        shrinks, more, name = max(others)
-        rank = ", the second best," if len(others) > 1 else ""
-        count = "" if more == labels else f"{more} "
-        text += f", {count}in {name}{rank} by {more * shrinks:.4f}"
+    others = [(*one, name) for name, one in gains.items() if not math.isnan(one[0])]
+    for shrinks, more, name in sorted(others)[-1:]:
+        text += f", {more} in {name} by {more * shrinks:.4f}"
     return f"{text}."

@@ -225,7 +225,6 @@ def test_rows_of_other_results(results, tables):
     row = one(rows, quantity="width", extra=last, group="B", reference="A")
     assert (row["estimate"], row["width"]) == (plan.of_differences[0].width[-1], plan.width)
     assert one(rows, quantity="prob_decisive", extra=last)["estimate"] == plan.decisive[-1]
-    assert one(rows, quantity="split", extra=last, group="A")["estimate"] == plan.split[-1][0]
     assert one(rows, quantity="shrinks_per_label", group="B")["estimate"] == plan.shrinks[1]
 
     values = results["search"].to_dict()
