@@ -40,7 +40,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats
+from ..data.logit import Floats, over
 from ..data.messages import counted, lies_in, number, probability
 from ..metrics.definitions import canonical
 from ..metrics.estimate import BORDER, UNDEFINED_LIMIT, rounded, undefined_reason
@@ -452,7 +452,7 @@ def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Boo
             return gap, gap > check.within + BORDER, gap < -check.within - BORDER
         one, two = rounded(one), rounded(two)
         low, high = np.minimum(one, two), np.maximum(one, two)
-        gap = np.divide(low, high, out=np.full_like(low, np.nan), where=high > 0.0)
+        gap = over(low, high, np.nan)
         apart: Bools = gap < check.within - BORDER
     return gap, apart & (one > two), apart & (two > one)
 

@@ -34,6 +34,10 @@ def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
     elif pairs is None:
         several = isinstance(values, (list, tuple)) and values and all(map(_is_column, values))
         pairs = [(getattr(v, "name", None), v) for v in (values if several else [values])]
+    if len(pairs) == 1:
+        name, column = pairs[0]
+        name = "group" if name in (None, "") else str(name)
+        return [(name, "sensitive_features", column)]
     columns = []
     for j, (name, column) in enumerate(pairs, 1):
         name = f"group {j}" if name in (None, "") else str(name)
@@ -41,9 +45,6 @@ def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
     if len({name for name, *_ in columns}) < len(columns) or not columns:
         names = list_values([name for name, *_ in columns]) or "no column"
         raise ValueError(f"sensitive_features must be columns of distinct names; got {names}")
-    if len(columns) == 1:
-        name = "group" if pairs[0][0] in (None, "") else columns[0][0]
-        columns = [(name, "sensitive_features", pairs[0][1])]
     return columns
 
 
@@ -227,8 +228,9 @@ def same(value: Any, other: Any) -> bool:
 
 
 def _array(name: str, values: Any) -> NDArray[Any]:
-    if isinstance(values, (str, bytes, Mapping, set, frozenset)):
-        kind = type(values).__name__
+    kind = type(values).__name__
+    plain = hasattr(values, "__array__") or hasattr(values, "__iter__")
+    if isinstance(values, (str, bytes, Mapping, set, frozenset)) or not plain:
         raise ValueError(f"{name} must be a list, array or column in row order; got {kind}")
     if isinstance(values, np.ndarray) and hasattr(values, "mask"):
         masked = np.array(values.data, dtype=object)
@@ -236,11 +238,7 @@ def _array(name: str, values: Any) -> NDArray[Any]:
         return masked
     if hasattr(values, "__array__"):
         return np.asarray(values)
-    try:
-        items = list(values)
-    except TypeError:
-        kind = type(values).__name__
-        raise ValueError(f"{name} must be a list, array or column; got {kind}") from None
+    items = list(values)
     types = set(map(type, items))
     if len(types) == 1 and issubclass(types.pop(), (bool, float, np.generic)):
         return np.asarray(items)

@@ -1,4 +1,4 @@
-"""The logit axis: log odds of scores, and back."""
+"""The logit axis: log odds of scores, and back; quotients."""
 
 from __future__ import annotations
 
@@ -19,3 +19,9 @@ def logit_of(score: Any, clip: float) -> Floats:
 def sigmoid(odds: Floats) -> Floats:
     """Return the probability of log odds: float64, same shape."""
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * odds))
+
+
+def over(top: Any, bottom: Any, empty: float) -> Floats:
+    """Return top / bottom where bottom is above 0, else `empty`: float64 (...)."""
+    bottom = np.asarray(bottom, dtype=np.float64)
+    return np.asarray(np.divide(top, bottom, out=np.full_like(bottom, empty), where=bottom > 0.0))

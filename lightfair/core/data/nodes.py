@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from .logit import Floats, logit_of
+from .logit import Floats, logit_of, over
 from .messages import lies_in
 
 Ints = npt.NDArray[np.int64]
@@ -164,8 +164,7 @@ def gauss_rule(cells: Cells) -> Nodes:
 
 def scale_of(part: Points | Cells) -> Floats:
     """Sum of squared weights over sum of weights, 1 where that is 0: float64 (n,)."""
-    one = np.ones_like(part.weight)
-    return np.divide(part.weight_sq, part.weight, out=one, where=part.weight > 0.0)
+    return over(part.weight_sq, part.weight, 1.0)
 
 
 def to_cells(points: Points) -> Cells:

@@ -396,13 +396,9 @@ def check_cuts(values: Any) -> tuple[float, ...]:
         If there are none, or too many, or one is not in (0, 1) or comes twice.
     """
     cuts = tuple(_in_range(f"threshold[{place}]", value) for place, value in enumerate(values))
-    twice = {cut for cut in cuts if cuts.count(cut) > 1}
-    if twice:
-        raise ValueError(f"threshold must hold each number once; {list_values(twice)} comes twice")
-    if not 0 < len(cuts) <= MOST_CUTS:
-        raise ValueError(
-            f'threshold must hold 1 to {MOST_CUTS} numbers; got {len(cuts)}; pass "all" for a grid'
-        )
+    if not 0 < len(cuts) <= MOST_CUTS or len(set(cuts)) < len(cuts):
+        rule = f"threshold must hold 1 to {MOST_CUTS} numbers, each once"
+        raise ValueError(f'{rule}; got {len(cuts)}: {list_values(cuts)}; pass "all" for a grid')
     return cuts
 
 
@@ -429,12 +425,12 @@ def _of_groups(
     cuts: dict[str, float], groups: tuple[str, ...], empty: tuple[str, ...]
 ) -> dict[str, float]:
     """Return the thresholds of the groups; each must have one, and no unknown group may."""
-    unknown, without = set(cuts) - {*groups, *empty}, set(groups) - set(cuts)
-    if unknown or without:
-        wrong = f"; unknown: {list_values(unknown)}" if unknown else ""
-        wrong += f"; not given: {list_values(without)}" if without else ""
-        known = list_values(groups)
-        raise ValueError(f"threshold must name every group{wrong}; the groups are {known}")
+    if not {*groups} <= set(cuts) <= {*groups, *empty}:
+        wrong = list_values(set(cuts) ^ {*groups})
+        raise ValueError(
+            f"threshold must name every group, and no other; the groups are {list_values(groups)}; "
+            f"missing or unknown: {wrong}"
+        )
     return {name: cuts[name] for name in groups}
 
 

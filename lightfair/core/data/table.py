@@ -17,7 +17,6 @@ give the same sums.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,7 +99,7 @@ class ScoreTable:
             raise ValueError("a group must be named by its parts, joined by a comma and a space")
 
     def __repr__(self) -> str:
-        thresholds = f"; thresholds {_listed(self.cuts)}" if self.cuts else ""
+        thresholds = f"; thresholds {', '.join(map(str, self.cuts))}" if self.cuts else ""
         return (
             f"<ScoreTable: {self.rows:,} rows, {self.labeled:,} labeled; {len(self.groups):,} "
             f"groups by {', '.join(self.attributes)}; clip {self.clip:g}{thresholds}>"
@@ -258,14 +257,7 @@ def _renumbered(part: Part, old: tuple[str, ...], new: tuple[str, ...]) -> Part:
 
 def _check_same(what: str, one: Any, other: Any) -> None:
     if one != other:
-        got = f"{_listed(one)} and {_listed(other)}"
-        raise ValueError(f"tables add only when their {what} is the same; got {got}")
-
-
-def _listed(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {cut:g}" for name, cut in value.items())
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        raise ValueError(f"tables add only when their {what} is the same; got {one} and {other}")
 
 
 def _merged_thresholds(

@@ -92,7 +92,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats
+from ..data.logit import Floats, over
 from ..data.messages import hint, lies_in
 
 Bools = npt.NDArray[np.bool_]
@@ -194,12 +194,10 @@ class MeanOfShares:
 
     def of(self, cells: Floats) -> Floats:
         """Return the metric of cells (..., 4), float64 (...); NaN if a bottom is 0."""
-        shares = [_over(cells @ np.array(p.top), cells @ np.array(p.bottom)) for p in self.parts]
+        shares = [
+            over(cells @ np.array(p.top), cells @ np.array(p.bottom), np.nan) for p in self.parts
+        ]
         return np.asarray(sum(shares[1:], start=shares[0]) / len(shares))
-
-
-def _over(top: Floats, bottom: Floats) -> Floats:
-    return np.divide(top, bottom, out=np.full_like(bottom, np.nan), where=bottom > 0.0)
 
 
 _ALL = (1.0, 1.0, 1.0, 1.0)  # tn, fn, fp, tp
@@ -262,7 +260,7 @@ def auc(score: Floats, weight: Floats, label: Floats) -> Floats:
         positive, negative = (np.add.reduceat(x, first, axis=-1) for x in (positive, negative))
     below = np.cumsum(negative, axis=-1) - 0.5 * negative
     pairs = positive.sum(axis=-1) * negative.sum(axis=-1)
-    return _over((positive * below).sum(axis=-1), pairs)
+    return over((positive * below).sum(axis=-1), pairs, np.nan)
 
 
 def brier(score: Floats, weight: Floats, label: Floats) -> Floats:
@@ -276,7 +274,7 @@ def ece(score: Floats, weight: Floats, label: Floats) -> Floats:
     bins = np.minimum((ECE_BINS * score + 1e-9).astype(np.int64), ECE_BINS - 1)
     first = np.flatnonzero(np.append(True, bins[1:] > bins[:-1]))
     away = np.abs(np.add.reduceat(weight * (label - score), first, axis=-1))
-    return _over(away.sum(axis=-1), weight.sum(axis=-1))
+    return over(away.sum(axis=-1), weight.sum(axis=-1), np.nan)
 
 
 def calibration_in_the_large(score: Floats, weight: Floats, label: Floats) -> Floats:
@@ -300,7 +298,7 @@ def average_score(score: Floats, weight: Floats, label: Floats) -> Floats:
 
 
 def _mean(values: Floats, weight: Floats) -> Floats:
-    return _over((weight * values).sum(axis=-1), weight.sum(axis=-1))
+    return over((weight * values).sum(axis=-1), weight.sum(axis=-1), np.nan)
 
 
 SCORE_METRICS: dict[str, Metric] = {

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats, sigmoid
+from ..data.logit import Floats, over, sigmoid
 from ..data.nodes import CELL_WIDTH, UNLABELED, Cells, Points, gauss_rule
 from ..data.quadrature import merge
 from ..data.table import ScoreTable
@@ -216,8 +216,8 @@ def _bootstrap(
     The total weight of k rows is Gamma(k), for a node that stands for k rows too, whole or not.
     """
     weight, weight_sq = (table.sums(column)[..., :UNLABELED] for column in ("weight", "weight_sq"))
-    rows = effective_rows(weight, weight_sq)
-    size = np.divide(weight, rows, out=np.ones_like(rows), where=rows > 0.0)
+    rows = over(weight * weight, weight_sq, 0.0)  # their effective number (Kish)
+    size = over(weight, rows, 1.0)
     counts = np.asarray(rng.standard_gamma(rows, (len(psi), *rows.shape)) * size)
     for stratum, part, block, rate in _by_block(psi, nodes, cap):
         scale = nodes.scale[part]
@@ -315,11 +315,6 @@ def cornish_fisher(moments: Floats, normal: Floats, total: float, *, whole: bool
     return np.asarray(np.clip(count, 0.0, total))
 
 
-def effective_rows(weight: Floats, weight_sq: Floats) -> Floats:
-    """Return the effective number of weighted rows (Kish): squared sum over sum of squares."""
-    return np.divide(weight * weight, weight_sq, out=np.zeros_like(weight), where=weight_sq > 0.0)
-
-
 def blocks(n: int, width: int) -> list[slice]:
     """Cut n into slices such that a block of that width is no larger than `BLOCK`."""
     size = max(1, BLOCK // max(width, 1))
@@ -414,7 +409,7 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
         np.bincount(3 * bin_of + label, column, 3 * size).reshape(size, 3).astype(np.float64)
         for column in (weight, weight_sq)
     )
-    rows = effective_rows(by_label, by_label_sq)
+    rows = over(by_label * by_label, by_label_sq, 0.0)
     rows = np.where(np.abs(rows - np.rint(rows)) < 1e-6, np.rint(rows), rows)
     bounds = table.bounds()
     low, high = (
@@ -507,7 +502,7 @@ def impute_group(
         label[:, at] = (slots.known[at, 1] + slots.weight[at] * rate) / total[at]
         return Imputed(np.broadcast_to(total, (n, size)), np.clip(label, 0.0, 1.0))
     known, rows = slots.known, slots.known_rows
-    each = np.divide(known, rows, out=np.ones_like(known), where=known > 0.0)
+    each = over(known, rows, 1.0)
     weight, label = np.empty((n, size)), np.empty((n, size))
     for block in blocks(n, size):
         count = block.stop - block.start

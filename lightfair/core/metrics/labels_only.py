@@ -34,12 +34,12 @@ n / (1 + n / N), which is below N.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats
+from ..data.logit import Floats, over
 from ..data.messages import lies_in
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
@@ -193,14 +193,14 @@ def labels_only(
     if metric.name not in SHARES and metric.name != "treatment_equality":
         cells = weight.reshape(-1, 4)  # of the confusion table, each drawn
         total = cells.sum(axis=1)
-        per_weight = _per_weight(total, weight_sq.reshape(-1, 4).sum(axis=1))
+        per_weight = over(total, weight_sq.reshape(-1, 4).sum(axis=1), 1.0)  # effective rows (Kish)
         drawn = rng.standard_gamma(1.0 + cells * per_weight[:, None], (DRAWS, *cells.shape))
         drawn *= (np.maximum(total if size is None else size, 1.0) / drawn.sum(axis=2))[..., None]
         draws = theta(metric, drawn.reshape(DRAWS, len(cells), 2, 2))
         # no drawn cell is empty, so undefined draws are so by the metric's own rule
         return _summarize(draws, prob, tuple(_undefined(metric, column) for column in draws.T))
     success, failure = successes_failures(metric.name, weight)
-    per_weight = _per_weight(success + failure, sum(successes_failures(metric.name, weight_sq)))
+    per_weight = over(success + failure, sum(successes_failures(metric.name, weight_sq)), 1.0)
     a, b = prior[0] + success * per_weight, prior[1] + failure * per_weight
     draws = rng.beta(a, b, size=(DRAWS, *a.shape))
     mean, sd, low, high = beta_binomial(a, b, prior=(0.0, 0.0), prob=prob)
@@ -215,11 +215,6 @@ def labels_only(
             sd = np.sqrt(np.where(b > 2.0, variance, np.nan))
     reason = tuple("its mean is infinite" if np.isnan(m) else None for m in mean)
     return LabelsOnly(mean, sd, low, high, draws, reason)
-
-
-def _per_weight(total: Floats, squares: Any) -> Floats:
-    """Effective rows (Kish) per weight: sum of weights over sum of squares; 1 without rows."""
-    return np.asarray(np.divide(total, squares, out=np.ones_like(total), where=squares > 0.0))
 
 
 def _bootstrap(
@@ -247,7 +242,7 @@ def _bootstrap(
             continue
         at = bins.known.any(axis=1)
         known, number = bins.known[at], bins.known_rows[at]
-        each = np.divide(known, number, out=np.ones_like(known), where=known > 0.0)
+        each = over(known, number, 1.0)
         drawn = rng.standard_gamma(number, (BOOTSTRAP_DRAWS, *number.shape)) * each
         total = drawn.sum(axis=2)
         for metric in metrics:
@@ -317,7 +312,7 @@ def effective_labels(
     share = metric.name == "f1" or is_share(metric)
     cells = denominators(metric)[0] if share else np.ones(4)
     total, squares = (sums.reshape(-1, 4) @ cells for sums in table.labeled_sums())
-    own = np.asarray(total * _per_weight(total, squares))
+    own = total * over(total, squares, 1.0)
     labels, ratio = np.full((2, len(own)), np.nan)
     if baseline is None or (metric.label_free and target != "population"):
         return Effective(labels, own, ratio, ("no label is needed to know it",) * len(own))

@@ -60,7 +60,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats, sigmoid
+from ..data.logit import Floats, over, sigmoid
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from .definitions import Metric, Share, as_metric, shares, theta
@@ -248,7 +248,7 @@ def _estimate(metric: Metric, moments: Floats, finite: bool) -> tuple[float, flo
     # the squares of a success and a failure, with the mean score of their prediction
     added = np.sum([side / side.sum() for part in parts for side in part.sides], axis=0)
     rows, first, _ = moments.sum(axis=-1)
-    score = np.divide(first, rows, out=np.full(2, 0.5), where=rows > 0.0)
+    score = over(first, rows, 0.5)
     center = (slope * (known[0] - used * _predicted(known.sum(axis=-1)))).sum() / labeled
     predicted = slope[:, 0] + (slope[:, 1] - slope[:, 0]) * score
     away = slope - used * predicted[:, None] - center
@@ -310,7 +310,7 @@ def _moments(table: ScoreTable) -> Floats:
         [np.bincount(nodes.stratum, nodes.weight * score**k, rows.size) for k in range(3)]
     ).reshape(3, *rows.shape)
     # unlabeled nodes sum weights; equal weights cancel
-    sums *= np.divide(rows, sums[0], out=np.zeros_like(rows), where=sums[0] > 0.0)
+    sums *= over(rows, sums[0], 0.0)
     sums[0] = rows
     return sums
 

@@ -173,7 +173,7 @@ AMBIGUOUS = "only -1 and 1, .* positive_label=1 for the first or unlabeled=-1 fo
         ([0, 1, 2, 2], {"positive_label": 2, "unlabeled": [2]}, "must differ; got 2 in both"),
         ([1, 0, [1], 0], {}, r"plain values; got \[1\] at row 2"),
         ({1: 0}, {}, "row order; got dict"),
-        (5, {}, "array or column; got int"),
+        (5, {}, "array or column in row order; got int"),
         (np.ones((4, 2)), {}, r"y_true must be one column, .* shape \(4, 2\)"),
     ],
 )

@@ -43,7 +43,9 @@ def test_chunks_are_read_as_the_whole():
     assert chunk.row.tolist() == [10, 12] and chunk.data.predicted.tolist() == [True, True]
     with pytest.raises(ValueError, match="got 2 at row 13"):
         reader.read([1], [2.0], ["b"], first=13)
-    with pytest.raises(ValueError, match="threshold must name every group; not given: 'c'"):
+    with pytest.raises(
+        ValueError, match="threshold must name every group.*missing or unknown: 'c'"
+    ):
         reader.finish((("a",), ("b",), ("c",)))
     threshold, counts = reader.finish((("a",), ("b",)))
     assert threshold == {"a": 0.4, "b": 0.5}
@@ -70,7 +72,7 @@ def test_ties_are_those_of_the_precision_of_the_scores(dtype):
         ([True] * 4, r"got True at row 0 \(and in 3 more\); .*pass decisions as y_pred="),
         (np.zeros(4, "M8[D]"), "got 1970-01-01 at row 0"),
         (np.ones((4, 2)), r"y_score\[:, 1\]"),
-        (None, "list, array or column; got NoneType"),
+        (None, "array or column in row order; got NoneType"),
     ],
 )
 def test_bad_scores(s, message):
@@ -141,13 +143,13 @@ def test_decisions(y_pred):
         ({"threshold": 0}, r"threshold must be a number in \(0, 1\), .* got 0"),
         ({"threshold": True}, "got True"),
         ({"threshold": "all"}, "got 'all'"),
-        ({"threshold": {"a": 0.5}}, "every group; not given: 'b'; the groups are 'a', 'b'"),
+        ({"threshold": {"a": 0.5}}, "the groups are 'a', 'b'; missing or unknown: 'b'"),
         ({"threshold": {"a": 0.5, "b": 5}}, "threshold of 'b' must be .* got 5"),
         ({"threshold": {"a": 0.5, ("a",): 0.5}}, "each group once; got 'a', 'a'"),
-        ({"threshold": []}, "1 to 256 numbers; got 0"),
-        ({"threshold": [0.3, 0.3]}, "each number once; 0.3 comes twice"),
+        ({"threshold": []}, "1 to 256 numbers, each once; got 0"),
+        ({"threshold": [0.3, 0.3]}, "each once; got 2: 0.3, 0.3"),
         ({"threshold": [0.3, 1.0]}, r"threshold\[1\] must be .* ends excluded; got 1"),
-        ({"threshold": np.arange(1, 300) / 300}, '256 numbers; got 299; pass "all"'),
+        ({"threshold": np.arange(1, 300) / 300}, 'each once; got 299: .*; pass "all"'),
         ({"y_pred": [1, 0, 1, 0], "threshold": 0.4}, "y_pred or threshold, not both"),
         ({"y_pred": [1, 0, None, 0]}, r"y_pred has 1 missing value \(row 2\)"),
         ({"y_pred": [1, 0, 2, 0]}, "y_pred must hold 0 and 1, or bool; got 2 at row 2"),
