@@ -14,7 +14,7 @@ import numpy as np
 
 from .comparison import gaps as comparisons
 from .comparison import pooled
-from .comparison.gaps import ByGroup, Pair, Simultaneous, only_one
+from .comparison.gaps import CRITERIA, ByGroup, Pair, Simultaneous, only_one
 from .comparison.verdict import (
     Check,
     Question,
@@ -369,7 +369,8 @@ class Assessment:
         >>> print(f"{gap.median:.2f}, mostly of {gap.which[0]}")
         0.12, mostly of tpr
         """
-        metrics = comparisons.criterion_metrics(name)
+        index_of(name, tuple(CRITERIA), "criterion")  # an unknown one raises
+        metrics = CRITERIA[name]
         at, base = self._index(group), self._index(reference)
         deltas = {metric: self.by_group(metric).difference(at, base) for metric in metrics}
         return comparisons.larger_gap(deltas) if len(deltas) > 1 else deltas[metrics[0]]

@@ -276,15 +276,10 @@ GRID = 200
 KRONECKER = (0.7548776662466927, 0.5698402909980532)  # 1/p, 1/p^2 of the plastic number
 
 
-def between_group_sd(by: ByGroup, scale: float = TAU_SD) -> Gap:
+def between_group_sd(by: ByGroup) -> Gap:
     """Return the standard deviation of a metric between groups.
 
-    Parameters
-    ----------
-    by
-        Of at least two groups; one whose metric is undefined is left out.
-    scale
-        Of the prior of tau, on the scale of the metric.
+    Groups in which the metric is undefined are left out.
     """
     kept = by.usable
     values = np.full(by.draws.shape[:2], np.nan)
@@ -295,11 +290,11 @@ def between_group_sd(by: ByGroup, scale: float = TAU_SD) -> Gap:
         values[defined] = draws.std(axis=-1)
         if not exact:
             modeled = np.arange(len(draws)) % 2 == 0 if by.pooled else True
-            values[defined] = np.where(modeled, _spread(draws, scale), values[defined])
+            values[defined] = np.where(modeled, _spread(draws), values[defined])
     return Gap(values, by.lack, exact, by.left_out)
 
 
-def _spread(draws: Floats, scale: float) -> Floats:
+def _spread(draws: Floats) -> Floats:
     """Standard deviations between groups (n,), of draws (n, group).
 
     The grid of tau is even in its root: densest near 0, for small variances.
@@ -320,13 +315,15 @@ def _spread(draws: Floats, scale: float) -> Floats:
         bottom = (precision * one * one).sum(axis=1)
         return precision, bottom, (precision * one * y).sum(axis=1) / bottom
 
-    top = 4.0 * max(scale, float(np.sqrt((y @ y - (one @ y) ** 2 / (one @ one)) / groups)))
+    top = 4.0 * max(TAU_SD, float(np.sqrt((y @ y - (one @ y) ** 2 / (one @ one)) / groups)))
     root = (np.arange(GRID) + 0.5) / GRID
     tau = top * root * root
     precision, bottom, middle = given(tau)
     away = y - middle[:, None] * one
     fit = np.log(precision).sum(axis=1) - np.log(bottom) - (precision * away * away).sum(axis=1)
-    log_weight = 0.5 * fit - 0.5 * (tau / scale) ** 2 + np.log(root)  # the step is that of the root
+    log_weight = (
+        0.5 * fit - 0.5 * (tau / TAU_SD) ** 2 + np.log(root)
+    )  # the step is that of the root
     mass = np.append(0.0, np.cumsum(np.exp(log_weight - log_weight.max())))
     ends = np.concatenate([[0.0], 0.5 * (tau[1:] + tau[:-1]), tau[-1:]])
     at, other = ((0.5 + np.arange(n) * step) % 1.0 for step in KRONECKER)
@@ -347,13 +344,6 @@ CRITERIA: dict[str, tuple[str, ...]] = {
     "treatment_equality": ("treatment_equality",),
     "accuracy_equality": ("accuracy",),
 }
-
-
-def criterion_metrics(name: str) -> tuple[str, ...]:
-    """Return the metrics of a criterion; raise ValueError for an unknown one."""
-    if name not in CRITERIA:
-        raise ValueError(f"unknown criterion {name!r}; known: {', '.join(CRITERIA)}")
-    return CRITERIA[name]
 
 
 def larger_gap(differences: dict[str, Estimate]) -> Gap:
