@@ -121,7 +121,7 @@ def widths(case: Case, model: str, runs: int, out: Path, short: Path) -> None:
                     extra=EXTRA,
                     refits=refits,
                     rng=run,
-                ).of_differences[0]
+                ).intervals[0]
                 for refits in (REFITS, 0)
             )
             for j, extra in enumerate(EXTRA):

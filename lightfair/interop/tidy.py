@@ -47,7 +47,7 @@ value of `model` minus that of `than`. Estimates are posterior means.
 
 Columns of a LabelPlan (`PLAN_COLUMNS`): quantity is "width" (expected width of an interval) or
 "prob_decisive" (that a check of all differences against `within` is decided) at each number
-`extra`; "labels" (extra labels needed for `width`, with a range); or "shrinks_per_label" (of the
+`extra`; "labels" (extra labels needed for `width`); or "shrinks_per_label" (of the
 widest difference, per label in the group). mcse is the Monte Carlo standard error of the estimate.
 
 Columns of a FoundThresholds (`SEARCH_COLUMNS`): quantity is "wanted" (the metric of the reference
@@ -94,7 +94,7 @@ NAMES = {
     "left_out reason",
     "models": "quantity metric model than group reference estimate sd low high prob prob_fairer "
     "prob_as_fair prob_greater prob_equal exact converged reason",
-    "plan": "quantity metric group reference extra estimate mcse low high prob width within reason",
+    "plan": "quantity metric group reference extra estimate mcse prob width within reason",
     "thresholds": "quantity metric group reference threshold statistic estimate sd low high prob "
     "within prob_within no_crossing exact converged reason",
 }
@@ -297,16 +297,15 @@ def of_plan(plan: LabelPlan) -> Iterator[Row]:
     common = {name: values[name] for name in ("metric", "prob", "width", "within")}
     for step in values["steps"]:
         at = {**common, "extra": step["extra"]}
-        for entry in step["groups"] + step["differences"]:
+        for entry in step["intervals"]:
             row = _row(entry, {**at, "quantity": "width"})
             yield row | {"estimate": entry["width"], "width": values["width"]}
-        decisive = {"estimate": step["prob_decisive"], "mcse": step["prob_decisive_mcse"]}
+        decisive = {"estimate": step["prob_decisive"]}
         if step["prob_decisive"] is None:
             decisive["reason"] = "there is no difference that is defined"
         yield from _walk({"prob_decisive": decisive}, at)
-    of = values["labels"]
-    ends = [None if of[k] is None else float(of[k]) for k in ("number", "low", "high")]
-    labels = {"estimate": ends[0], "interval": ends[1:], "reason": of["reason"]}
+    number, reason = values["labels"]["number"], values["labels"]["reason"]
+    labels = {"estimate": None if number is None else float(number), "reason": reason}
     shrinks = [{**group, "estimate": group["shrinks_per_label"]} for group in values["groups"]]
     for group in shrinks:
         if group["estimate"] is None:

@@ -194,7 +194,7 @@ def choose_rows(
     if not (lies_in(explore, 0.0, np.inf) and explore <= 1.0):
         raise ValueError(f"explore must lie in (0, 1]; got {explore!r}; 0.1 is usual")
     planned = contrasts_of(result, metric, group, reference, result.settings.prob)
-    defined = np.array([reason is None for reason in planned.reasons[: planned.planned]])
+    defined = np.array([reason is None for reason in planned.reasons])
     if not defined.any():
         raise ValueError(f"{metric} must be defined to choose labels for it; {planned.reasons[0]}")
     unlabeled = np.flatnonzero(data.label < 0)
@@ -209,7 +209,7 @@ def choose_rows(
     bins = _bins_of(result, ahead.bins, data, unlabeled)
     stream = check_rng(rng)
     available = np.bincount(bins, minlength=len(ahead.bins.rows)).astype(np.float64)
-    labels = allocate(ahead, int(n), available, planned.matrix[: planned.planned][defined])
+    labels = allocate(ahead, int(n), available, planned.matrix[defined])
     strata = strata_of(ahead.bins)
     share = np.bincount(strata, labels) / np.maximum(np.bincount(strata, available), 1.0)
     prob = (1.0 - explore) * share[strata[bins]] + explore * n / len(bins)

@@ -20,25 +20,23 @@ MAX_GROUPS = 20  # planned for together: the work grows with their third power
 
 
 class Contrasts(NamedTuple):
-    """Contrasts of the groups' metrics: the planned differences, then the groups in them.
+    """Contrasts of the groups' metrics.
 
-    pairs: group and reference, or None, of each; matrix: float64 (E, G); planned: how many of the
-    first are planned for; width: float64 (E,), current widths of their intervals, NaN if
-    undefined; reasons: why; prob: credible level; groups: those whose curves a forecast looks at.
+    pairs: group and reference, or None, of each; matrix: float64 (E, G); width: float64 (E,),
+    current widths of their intervals, NaN if undefined; reasons: why; prob: credible level; groups:
+    those whose curves a forecast looks at.
     """
 
     pairs: tuple[tuple[str, str | None], ...]
     matrix: Floats
-    planned: int
     width: Floats
     reasons: tuple[str | None, ...]
     prob: float
     groups: list[int]
 
     def widest(self, widths: Floats) -> float:
-        """Return the widest of the planned contrasts that are defined; NaN if none is."""
-        planned = widths[: self.planned]
-        return float(np.nanmax(planned)) if not np.isnan(planned).all() else math.nan
+        """Return the widest of the contrasts that are defined; NaN if none is."""
+        return float(np.nanmax(widths)) if not np.isnan(widths).all() else math.nan
 
 
 def contrasts_of(
@@ -67,23 +65,19 @@ def contrasts_of(
         raise ValueError(f"group must not be the reference, {show(base)}; name another one")
     if len(planned) > MAX_GROUPS:
         raise ValueError(f"group must be given if there are more than {MAX_GROUPS} groups")
-    pairs = [(name, base) for name in planned]
-    if base is not None:
-        pairs += [(name, None) for name in names if name in (*planned, base)]
-    matrix = np.zeros((len(pairs), len(names)))
+    matrix = np.zeros((len(planned), len(names)))
     estimates = []
-    for row, (name, other) in zip(matrix, pairs, strict=True):
+    for row, name in zip(matrix, planned, strict=True):
         row[names.index(name)] = 1.0
-        if other is None:
+        if base is None:
             estimates.append(result.metric(metric, name))
         else:
-            row[names.index(other)] = -1.0
-            estimates.append(result.difference(metric, name, other))
+            row[names.index(base)] = -1.0
+            estimates.append(result.difference(metric, name, base))
     groups = [g for g in range(len(names)) if len(names) <= MAX_GROUPS or matrix[:, g].any()]
     return Contrasts(
-        tuple(pairs),
+        tuple((name, base) for name in planned),
         matrix,
-        len(planned),
         np.array([np.ptp(one.interval(prob)) for one in estimates]),
         tuple(one.reason for one in estimates),
         prob,

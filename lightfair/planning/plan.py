@@ -12,7 +12,7 @@ A width is an expectation over the future labels. As everywhere, the model is as
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     >>> plan = lf.plan_labels(result, metric="tpr", width=0.1, refits=0)
-    >>> for extra, width in zip(plan.extra, plan.of_differences[0].width):
+    >>> for extra, width in zip(plan.extra, plan.intervals[0].width):
     ...     print(f"{extra:5} {width:.3f}")
         0 0.196
        65 0.165
@@ -50,7 +50,7 @@ from ..core.values import framed, plain
 from .contrasts import Contrasts, contrasts_of
 from .forecast import Preposterior, expected_sd, forecast_width, preposterior, sds
 from .refits import refitted_widths
-from .settle import TRUTHS, decisive_chance, two_digits
+from .settle import decisive_chance, two_digits
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -58,8 +58,6 @@ if TYPE_CHECKING:
 STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)  # default numbers, in units of the number that is sought
 
 NEXT = 10  # labels whose effect decides which group is next
-
-ERRORS = 2.0  # Monte Carlo standard errors of a width that a range of labels allows for
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,16 +91,14 @@ class LabelPlan:
         Rows so far.
     extra : int64 array, shape (P,)
         Numbers of extra labels, increasing from 0.
-    of_groups, of_differences : tuple of Expected
-        Intervals of the metric of each group, and of the planned differences.
-    decisive, decisive_mcse : float64 array, shape (P,)
-        Chance that a check of all differences against `within` passes or fails, at `prob`, and its
-        Monte Carlo standard error. NaN if there is no difference.
+    intervals : tuple of Expected
+        Of the planned differences, or of the metric if there is only one group.
+    decisive : float64 array, shape (P,)
+        Chance that a check of all differences against `within` passes or fails, at `prob`. NaN if
+        there is no difference.
     labels : int or None
         Smallest number of extra labels at which every difference is expected to be as narrow as
         `width`, in two digits.
-    labels_range : (int, int or None) or None
-        The same for widths two Monte Carlo errors smaller, and larger; None without refits.
     reason : str or None
         Why there is no such number.
     shrinks : float64 array, shape (group,)
@@ -127,7 +123,7 @@ class LabelPlan:
     >>> plan = lf.plan_labels(result, width=0.1, refits=0)
     >>> plan.labels > 100, plan.next_group in result.groups
     (True, True)
-    >>> first = plan.of_differences[0]
+    >>> first = plan.intervals[0]
     >>> first.group, first.reference, bool(first.width[0] > first.width[-1])
     ('B', 'A', True)
     """
@@ -140,12 +136,9 @@ class LabelPlan:
     labeled: Ints
     unlabeled: Ints
     extra: Ints
-    of_groups: tuple[Expected, ...]
-    of_differences: tuple[Expected, ...]
+    intervals: tuple[Expected, ...]
     decisive: Floats
-    decisive_mcse: Floats
     labels: int | None
-    labels_range: tuple[int, int | None] | None
     reason: str | None
     shrinks: Floats
     next_group: str | None
@@ -175,9 +168,9 @@ class LabelPlan:
         groups
             name, labeled, unlabeled, shrinks_per_label.
         steps
-            Per number of extra labels: groups, differences (width, mcse), prob_decisive.
+            Per number of extra labels: intervals (width, mcse), prob_decisive.
         labels
-            number, low, high, reason.
+            number, reason.
         next_group
             Where a label narrows the widest interval most.
 
@@ -187,7 +180,6 @@ class LabelPlan:
         True
         """
         same = ("metric", "width", "within", "prob", "next_group", "refits", "seed")
-        low, high = self.labels_range or (None, None)
         names = ("name", "labeled", "unlabeled", "shrinks_per_label")
         columns = (self.groups, self.labeled.tolist(), self.unlabeled.tolist())
         rows = zip(*columns, map(plain, self.shrinks), strict=True)
@@ -197,14 +189,12 @@ class LabelPlan:
             "steps": [
                 {
                     "extra": number,
-                    "groups": [_interval(one, i) for one in self.of_groups],
-                    "differences": [_interval(one, i) for one in self.of_differences],
+                    "intervals": [_interval(one, i) for one in self.intervals],
                     "prob_decisive": plain(self.decisive[i]),
-                    "prob_decisive_mcse": plain(self.decisive_mcse[i]),
                 }
                 for i, number in enumerate(self.extra.tolist())
             ],
-            "labels": {"number": self.labels, "low": low, "high": high, "reason": self.reason},
+            "labels": {"number": self.labels, "reason": self.reason},
         }
         return framed(self.assessment, values)
 
@@ -298,26 +288,16 @@ def plan_labels(
         simulated = [numbers[i] for i in at]
         ratio[at], error[at] = _simulated(result, metric, forecast, simulated, refits, stream)
 
-    def labels_at(errors: float) -> int | None:
-        corrected = (ratio * (1.0 + errors * error)).T
+    def widest(number: int) -> float:
+        trend = [np.interp(np.log1p(number), np.log1p(numbers), one) for one in ratio.T]
+        return contrasts.widest(forecast.widths(number) * trend)
 
-        def widest(number: int) -> float:
-            trend = [np.interp(np.log1p(number), np.log1p(numbers), one) for one in corrected]
-            return contrasts.widest(forecast.widths(number) * trend)
-
-        return _first_below(widest, forecast.total, width)
-
-    labels = None if np.isnan(contrasts.widest(widths[0])) else labels_at(0.0)
-    low = labels_at(-ERRORS) if refits and labels is not None else None
+    defined = not np.isnan(contrasts.widest(widths[0]))
+    labels = _first_below(widest, forecast.total, width) if defined else None
     widths = widths * ratio
     mcse = widths * error
     if not refits:
         mcse[np.array(numbers) > 0] = np.nan
-    expected = [
-        Expected(*pair, widths[:, e], mcse[:, e], contrasts.reasons[e])
-        for e, pair in enumerate(contrasts.pairs)
-    ]
-    decisive = _decisive(result, metric, contrasts, widths, within)
     shrinks = _shrinks(forecast)
     return LabelPlan(
         metric=metric,
@@ -328,12 +308,12 @@ def plan_labels(
         labeled=rows.sum(axis=1) - unlabeled,
         unlabeled=unlabeled,
         extra=np.array(numbers, dtype=np.int64),
-        of_groups=tuple(one for one in expected if one.reference is None),
-        of_differences=tuple(one for one in expected if one.reference is not None),
-        decisive=decisive,
-        decisive_mcse=np.sqrt(decisive * (1.0 - decisive) / TRUTHS),
+        intervals=tuple(
+            Expected(*pair, widths[:, e], mcse[:, e], contrasts.reasons[e])
+            for e, pair in enumerate(contrasts.pairs)
+        ),
+        decisive=_decisive(result, metric, contrasts, widths, within),
         labels=labels,
-        labels_range=None if low is None else (low, labels_at(ERRORS)),
         reason=_reason(labels, forecast),
         shrinks=shrinks,
         next_group=result.groups[int(np.nanargmax(shrinks))] if (shrinks > 0.0).any() else None,
@@ -446,15 +426,14 @@ def _decisive(
 ) -> Floats:
     """Chance of a decisive verdict at each row of widths (P, E): float64 (P,); NaN for none."""
     chance = np.full(len(widths), np.nan)
-    planned = contrasts.planned
-    if contrasts.pairs[0][1] is None or any(contrasts.reasons[:planned]):
+    if contrasts.pairs[0][1] is None or any(contrasts.reasons):
         return chance
     draws = result.draws(metric).reshape(-1, len(result.groups))
-    draws = draws[~np.isnan(draws[:, contrasts.matrix[:planned].any(axis=0)]).any(axis=1)]
-    deltas = np.nan_to_num(draws) @ contrasts.matrix[:planned].T
+    draws = draws[~np.isnan(draws[:, contrasts.matrix.any(axis=0)]).any(axis=1)]
+    deltas = np.nan_to_num(draws) @ contrasts.matrix.T
     excess = np.concatenate([deltas - within, -deltas - within], axis=1)
-    now = contrasts.width[:planned]
-    for i, width in enumerate(widths[:, :planned]):
+    now = contrasts.width
+    for i, width in enumerate(widths):
         root = np.divide(width, now, out=np.zeros_like(now), where=now != 0.0)
         if not np.isnan(root).any():
             root = np.minimum(np.concatenate([root, root]), 1.0)
@@ -463,8 +442,8 @@ def _decisive(
 
 
 def _shrinks(forecast: Forecast) -> Floats:
-    """Decrease of the widest planned contrast per label in each group: float64 (G,)."""
-    now = forecast.widths(0)[: forecast.contrasts.planned]
+    """Decrease of the widest contrast per label in each group: float64 (G,)."""
+    now = forecast.widths(0)
     shrinks = np.full(len(forecast.rows), np.nan)
     for g, rows in enumerate(forecast.rows):
         if rows > 0.0 and not np.isnan(now).all():
@@ -480,7 +459,7 @@ def _reason(labels: int | None, forecast: Forecast) -> str | None:
     contrasts = forecast.contrasts
     if labels is not None:
         return None
-    if all(contrasts.reasons[: contrasts.planned]):
+    if all(contrasts.reasons):
         return f"it is undefined, {contrasts.reasons[0]}"
     if forecast.total == 0:
         return "no row is unlabeled"
@@ -490,9 +469,9 @@ def _reason(labels: int | None, forecast: Forecast) -> str | None:
 
 def _interval(expected: Expected, at: int) -> dict[str, Any]:
     """A width with its name."""
-    pair = {"group": expected.group, "reference": expected.reference}
     return {
-        **({"name": expected.group} if expected.reference is None else pair),
+        "group": expected.group,
+        "reference": expected.reference,
         "width": plain(expected.width[at]),
         "mcse": plain(expected.mcse[at]),
         "reason": expected.reason,

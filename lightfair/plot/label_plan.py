@@ -29,8 +29,7 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     Axes
         A line for each planned difference, or for the group if there is only one; of more than six
         the widest have a colour and a name. Whiskers are two Monte Carlo standard errors. The level
-        line is the requested width, the upright line the number of labels that reaches it, and the
-        shaded region the range of that number.
+        line is the requested width, the upright line the number of labels that reaches it.
 
     Examples
     --------
@@ -44,8 +43,7 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     'Plan for tpr minus that of A'
     """
     ax = canvas.axes_for(ax, "both")
-    expected = plan.of_differences or plan.of_groups
-    defined = [one for one in expected if not np.isnan(one.width[0])]
+    defined = [one for one in plan.intervals if not np.isnan(one.width[0])]
     widest = sorted(defined, key=lambda one: -one.width[0])
     legend: dict[str, Any] = {}
     for one, look in zip(widest, canvas.GROUPS, strict=False):
@@ -71,15 +69,12 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     else:
         reached = f"{plan.labels:,} labels" if plan.labels else "reached now"
         legend[reached] = ax.axvline(plan.labels, **{**target, "linestyle": "--"})
-        if plan.labels_range is not None:
-            low, high = plan.labels_range
-            ax.axvspan(low, plan.extra[-1] if high is None else high, zorder=0.5, **canvas.SHADE)
-    for one in expected:
+    for one in plan.intervals:
         if one.reason is not None:
             pair = one.group if one.reference is None else f"{one.group} minus {one.reference}"
             notes.append(f"{pair}: undefined, {one.reason}")
     ax.set_ylim(bottom=0.0)
-    bases = {one.reference for one in expected} - {None}
+    bases = {one.reference for one in plan.intervals} - {None}
     title = f"Plan for {plan.metric}"
     if len(bases) == 1:
         title += f" minus that of {bases.pop()}"

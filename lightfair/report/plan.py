@@ -54,14 +54,13 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
 
 def _widths(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
     """Expected widths of the widest intervals by number of extra labels."""
-    intervals = plan.of_differences or plan.of_groups
-    order = sorted(intervals, key=lambda one: -np.nan_to_num(one.width[0], nan=-1.0))
+    order = sorted(plan.intervals, key=lambda one: -np.nan_to_num(one.width[0], nan=-1.0))
     columns: Columns = {
         " - ".join(filter(None, (one.group, one.reference))): partial(_width, one)
         for one in order[:LISTED]
     }
     text = f"expected width of {100 * plan.prob:g} % intervals"
-    if any(np.any(one.mcse > 0.0) for one in intervals):
+    if any(np.any(one.mcse > 0.0) for one in plan.intervals):
         text += ", ± Monte Carlo error"
     if not np.isnan(plan.decisive).all():
         text += f"; probability that a check of differences<={plan.within:g} passes or fails"
@@ -88,21 +87,16 @@ def _decisive(plan: LabelPlan, at: int) -> Cell:
 
 def _labels_needed(plan: LabelPlan) -> str:
     """How many labels it takes."""
-    intervals = plan.of_differences or plan.of_groups
     width = f"A width of {plan.width:g}"
     if plan.labels is None:
         return f"{width} is out of reach: {plan.reason}."
     if plan.labels == 0:
-        if any(one.width[0] > 0.0 for one in intervals):
+        if any(one.width[0] > 0.0 for one in plan.intervals):
             return f"{width} is reached already."
         return "No labels are needed: the quantity is known exactly."
     if plan.labels == plan.unlabeled.sum():
         return f"{width} takes labels for all {plan.labels:,} unlabeled rows."
-    text = f"{width} takes about {plan.labels:,} more labels of random rows"
-    if plan.labels_range is None or plan.labels_range == (plan.labels, plan.labels):
-        return f"{text}."
-    low, high = plan.labels_range
-    return f"{text} ({low:,} to {'all' if high is None else f'{high:,}'})."
+    return f"{width} takes about {plan.labels:,} more labels of random rows."
 
 
 def _next_group(plan: LabelPlan) -> str | None:

@@ -223,7 +223,7 @@ def test_rows_of_other_results(results, tables):
     rows, last = tables["plan"], int(plan.extra[-1])
     assert one(rows, quantity="labels")["estimate"] == plan.labels
     row = one(rows, quantity="width", extra=last, group="B", reference="A")
-    assert (row["estimate"], row["width"]) == (plan.of_differences[0].width[-1], plan.width)
+    assert (row["estimate"], row["width"]) == (plan.intervals[0].width[-1], plan.width)
     assert one(rows, quantity="prob_decisive", extra=last)["estimate"] == plan.decisive[-1]
     assert one(rows, quantity="shrinks_per_label", group="B")["estimate"] == plan.shrinks[1]
 

@@ -18,30 +18,25 @@ QUICK = {"chains": 4, "draws": 100, "rng": 1}
 def test_a_plan_begins_at_the_current_intervals(result, plan):
     low, high = result.difference("tpr", "B", "A").interval(0.95)
     assert plan.extra.tolist() == [0, 100, 600]
-    assert plan.of_differences[0].width[0] == pytest.approx(high - low, rel=1e-12)
-    assert plan.of_differences[0].mcse[0] == 0.0
-    for one in plan.of_groups:
-        low, high = result.metric("tpr", one.group).interval(0.95)
-        assert one.width[0] == pytest.approx(high - low, rel=1e-12)
+    assert plan.intervals[0].width[0] == pytest.approx(high - low, rel=1e-12)
+    assert plan.intervals[0].mcse[0] == 0.0
 
 
 def test_widths_decrease_and_the_number_sought_is_between_its_neighbours(plan):
-    for one in (*plan.of_differences, *plan.of_groups):
-        assert (np.diff(one.width) < 0.0).all()
-    width = plan.of_differences[0].width
+    width = plan.intervals[0].width
+    assert (np.diff(width) < 0.0).all()
     assert width[1] > plan.width > width[2]
-    assert 100 < plan.labels_range[0] <= plan.labels <= plan.labels_range[1] <= 600
+    assert 100 < plan.labels <= 600
 
 
 def test_the_simulation_agrees_with_the_forecast(result, plan):
     alone = plan_labels(result, width=0.15, extra=[100, 600], refits=0)
-    for one, other in zip(plan.of_differences, alone.of_differences, strict=True):
+    for one, other in zip(plan.intervals, alone.intervals, strict=True):
         assert (one.mcse[1:] > 0.0).all() and np.isnan(other.mcse[1:]).all()
         assert (np.abs(one.width - other.width) < 3.0 * one.mcse + 0.1 * other.width).all()
     steps = alone.to_dict()["steps"]
-    assert [step["differences"][0]["mcse"] for step in steps] == [0.0, None, None]
-    assert alone.labels > 0 and alone.labels_range is None
-    assert alone.to_dict()["labels"]["low"] is None
+    assert [step["intervals"][0]["mcse"] for step in steps] == [0.0, None, None]
+    assert alone.labels > 0
 
 
 def test_json_of_a_plan_has_no_nan(plan, small):
@@ -50,14 +45,12 @@ def test_json_of_a_plan_has_no_nan(plan, small):
     assert values["groups"][0]["labeled"] == plan.labeled[0]
     assert [step["extra"] for step in values["steps"]] == plan.extra.tolist()
     assert [step["prob_decisive"] for step in values["steps"]] == plan.decisive.tolist()
-    difference = [step["differences"][0] for step in values["steps"]]
-    assert [one["width"] for one in difference] == plan.of_differences[0].width.tolist()
+    difference = [step["intervals"][0] for step in values["steps"]]
+    assert [one["width"] for one in difference] == plan.intervals[0].width.tolist()
     assert {(one["group"], one["reference"]) for one in difference} == {("B", "A")}
-    assert [one["name"] for one in values["steps"][1]["groups"]] == ["A", "B"]
-    low, high = plan.labels_range
-    assert values["labels"] == {"number": plan.labels, "low": low, "high": high, "reason": None}
+    assert values["labels"] == {"number": plan.labels, "reason": None}
     forecast = plan_labels(small, extra=[10], refits=0)
-    assert np.isnan(forecast.of_groups[0].mcse[1])
+    assert np.isnan(forecast.intervals[0].mcse[1])
     json.dumps(forecast.to_dict(), allow_nan=False)
 
 
@@ -71,21 +64,21 @@ def test_a_plan_is_the_same_for_the_same_seed(small):
 
 def test_all_rows_labeled_leave_no_width(small):
     plan = plan_labels(small, extra=[240], refits=2, rng=1)
-    assert plan.of_differences[0].width[1] == 0.0
+    assert plan.intervals[0].width[1] == 0.0
     assert plan.decisive[1] == 1.0
     assert plan_labels(small, width=0.002, extra=[100], refits=0).labels == 240
 
 
 def test_simulated_widths_of_0_are_no_ratio_of_0_to_0(small, monkeypatch):
-    monkeypatch.setattr(module, "refitted_widths", lambda *_, **__: np.zeros((4, 1, 3)))
-    one = plan_labels(small, extra=[100], refits=4, rng=1).of_differences[0]
+    monkeypatch.setattr(module, "refitted_widths", lambda *_, **__: np.zeros((4, 1, 1)))
+    one = plan_labels(small, extra=[100], refits=4, rng=1).intervals[0]
     assert (one.width[1], one.mcse[1]) == (0.0, 0.0)
 
 
 def test_a_width_out_of_reach_has_a_reason(assess):
     result = assess(rows=300, labeled=60, target="population", **QUICK)
     plan = plan_labels(result, width=0.01, refits=0)
-    assert plan.labels is None and plan.labels_range is None
+    assert plan.labels is None
     assert plan.reason.startswith("with all rows labeled a width of")
 
 
@@ -94,7 +87,7 @@ def test_a_width_that_is_reached_takes_no_labels(result, assess):
     exact = plan_labels(result, "selection_rate", 0.01, refits=0)
     assert (exact.labels, exact.next_group) == (0, None)
     plan = plan_labels(assess(rows=200, labeled=200), width=0.05)  # all rows are labeled
-    assert plan.extra.tolist() == [0] and plan.of_differences[0].width.tolist() == [0.0]
+    assert plan.extra.tolist() == [0] and plan.intervals[0].width.tolist() == [0.0]
     assert (plan.labels, plan.next_group) == (0, None) and np.isnan(plan.shrinks).all()
 
 
@@ -111,8 +104,8 @@ def test_one_group_is_planned_for_by_itself():
     data = lf.simulate(300, 60, rng=1)
     result = lf.assess(data.y_true, data.y_score, sensitive_features=["all"] * 300, **QUICK)
     plan = plan_labels(result, "accuracy", 0.1, extra=[100], refits=2, rng=1)
-    assert plan.of_differences == ()
-    assert plan.of_groups[0].width[1] < plan.of_groups[0].width[0]
+    assert [(one.group, one.reference) for one in plan.intervals] == [("all", None)]
+    assert plan.intervals[0].width[1] < plan.intervals[0].width[0]
     assert plan.to_dict()["steps"][0]["prob_decisive"] is None
     with pytest.raises(ValueError, match="group must not be the reference"):
         plan_labels(result, reference="all")
@@ -127,9 +120,9 @@ def test_an_undefined_difference_has_a_reason():
     rows = {"y_score": data.y_score[keep], "sensitive_features": data.group[keep]}
     result = lf.assess(label[keep], **rows, **QUICK)
     plan = plan_labels(result, refits=2, extra=[20], rng=1)
-    assert np.isnan(plan.of_differences[0].width).all()
+    assert np.isnan(plan.intervals[0].width).all()
     assert plan.labels is None and "no positive labels" in plan.reason
-    assert plan.to_dict()["steps"][0]["differences"][0]["width"] is None
+    assert plan.to_dict()["steps"][0]["intervals"][0]["width"] is None
 
 
 def random_rows(rows, groups, labeled=0.3):
@@ -142,12 +135,10 @@ def test_several_groups_are_planned_for_by_the_widest():
     label, score, group = random_rows(600, [*"aaaaaabbbc"])
     result = lf.assess(label, score, sensitive_features=group, **QUICK)
     plan = plan_labels(result, extra=[100], refits=0)
-    assert [(d.group, d.reference) for d in plan.of_differences] == [("b", "a"), ("c", "a")]
-    assert [one.group for one in plan.of_groups] == ["a", "b", "c"]
+    assert [(d.group, d.reference) for d in plan.intervals] == [("b", "a"), ("c", "a")]
     assert plan.next_group == "c"
     one = plan_labels(result, group="b", reference="c", extra=[100], refits=0)
-    assert [(d.group, d.reference) for d in one.of_differences] == [("b", "c")]
-    assert [d.group for d in one.of_groups] == ["b", "c"]
+    assert [(d.group, d.reference) for d in one.intervals] == [("b", "c")]
 
 
 def test_many_groups_are_planned_for_one_by_one():
@@ -156,7 +147,7 @@ def test_many_groups_are_planned_for_one_by_one():
     with pytest.raises(ValueError, match="group must be given if there are more than 20 groups"):
         plan_labels(result, refits=0)
     plan = plan_labels(result, group="3", extra=[100, 400], refits=0)
-    (difference,) = plan.of_differences
+    (difference,) = plan.intervals
     assert (np.diff(difference.width) < 0.0).all()
     assert plan.next_group in ("3", result.settings.reference)
 
@@ -168,7 +159,7 @@ def test_no_group_gives_more_labels_than_it_has_rows():
     result = lf.assess(label, score, sensitive_features=group, **QUICK)
     plan = plan_labels(result, extra=[100], refits=0)
     assert plan.unlabeled[1] == 7
-    assert 0.0 < 7 * plan.shrinks[1] <= plan.of_differences[0].width[0]
+    assert 0.0 < 7 * plan.shrinks[1] <= plan.intervals[0].width[0]
 
 
 MODELS = [
@@ -191,7 +182,7 @@ def test_every_model_is_planned_for(options, monkeypatch):
     result = lf.assess(label, score, sensitive_features=group, **QUICK, **options)
     plan = plan_labels(result, extra=[60], refits=2, rng=1)
     alone = plan_labels(result, extra=[60], refits=0)
-    for one, other in zip(plan.of_differences, alone.of_differences, strict=True):
+    for one, other in zip(plan.intervals, alone.intervals, strict=True):
         assert 0.7 < one.width[1] / other.width[1] < 1.3
 
 

@@ -19,9 +19,9 @@ def test_widths_have_their_errors(two, ax):
     plan = lf.plan_labels(two, "tpr", 0.15, extra=[20, 60, 200], refits=2, rng=1)
     plot.plan(plan, ax=ax)
     steps = plan.to_dict()["steps"]
-    widths = [[step["extra"], step["differences"][0]["width"]] for step in steps]
+    widths = [[step["extra"], step["intervals"][0]["width"]] for step in steps]
     assert ax.lines[0].get_xydata().tolist() == widths
-    reach = [4.0 * step["differences"][0]["mcse"] for step in steps]
+    reach = [4.0 * step["intervals"][0]["mcse"] for step in steps]
     np.testing.assert_allclose(np.ptp(segments(ax)[:, :, 1], axis=1), reach, atol=1e-12)
     assert any(list(line.get_ydata()) == [0.15, 0.15] for line in ax.lines)
     assert any(list(line.get_xdata()) == [plan.labels] * 2 for line in ax.lines)
@@ -31,7 +31,7 @@ def test_widths_have_their_errors(two, ax):
 
 def test_out_of_reach_and_undefined_are_notes(gaps, ax):
     plan = lf.plan_labels(gaps, "ppv", 0.1, refits=0, extra=[5])
-    plot.plan(dataclasses.replace(plan, labels=None, labels_range=None, reason="why"), ax=ax)
+    plot.plan(dataclasses.replace(plan, labels=None, reason="why"), ax=ax)
     assert "width 0.1 is out of reach: why" in below(ax)
     assert "C minus A: undefined, there are no rows predicted positive" in below(ax)
     assert legend_of(ax) == ["B", "D", "width 0.1"]
@@ -40,7 +40,7 @@ def test_out_of_reach_and_undefined_are_notes(gaps, ax):
 def test_of_many_differences_the_widest_have_names(crowd, ax):
     plan = lf.plan_labels(crowd, "tpr", 0.2, refits=0, extra=[10])
     plot.plan(plan, ax=ax)
-    widest = sorted(plan.of_differences, key=lambda one: -one.width[0])
+    widest = sorted(plan.intervals, key=lambda one: -one.width[0])
     drawn = [list(line.get_ydata()) for line in ax.lines]
     assert all(list(one.width) in drawn for one in widest) and len(widest) == 7
     names = wrap_names([one.group for one in widest[:6]])
