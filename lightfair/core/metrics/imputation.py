@@ -423,15 +423,9 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     by_bin = np.flatnonzero(label[entry] == UNLABELED)
     by_bin = by_bin[np.argsort(bin_of[entry[by_bin]], kind="stable")]
     of_node, logit, share = bin_of[entry[by_bin]], logit[by_bin], share[by_bin]
-    side, interval = predicted.astype(np.int64), band.astype(np.int64)
-    columns: tuple[Any, ...] = (
-        mean[order],
-        side,
-        interval,
-        by_label[:, :UNLABELED],
-        rows[:, :UNLABELED],
-    )
-    columns += (by_label[:, UNLABELED], rows[:, UNLABELED], low, high)
+    columns: tuple[Any, ...] = (mean[order], predicted.astype(np.int64), band.astype(np.int64))
+    columns += by_label[:, :UNLABELED], rows[:, :UNLABELED]
+    columns += by_label[:, UNLABELED], rows[:, UNLABELED], low, high
     slots = []
     for begin, end in pairwise(np.searchsorted(group, np.arange(groups + 1))):
         at = slice(*np.searchsorted(of_node, [begin, end]))

@@ -64,7 +64,7 @@ from ..data.logit import Floats, over, sigmoid
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from .definitions import Metric, Share, as_metric, shares, theta
-from .estimate import NAN, check_prob, undefined_reason
+from .estimate import NAN, tails, undefined_reason
 
 Bools = npt.NDArray[np.bool_]
 
@@ -142,6 +142,8 @@ def prediction_powered(
     >>> print(got.mean.round(3), got.se.round(3), got.tuning.round(3))
     [0.8] [0.085] [1.]
     """
+    from scipy.special import stdtrit
+
     metric = as_metric(metric)
     finite = target != "population"
     moments, weight = _moments(table), table.sums("weight")
@@ -172,7 +174,7 @@ def prediction_powered(
         estimates.append(estimate)
         reasons.append(reason)
     mean, se, tuning, df = np.array(estimates).T
-    reach = _t_quantile(df, prob) * se
+    reach = stdtrit(df, tails(prob)[1]) * se
     return PredictionPowered(mean, se, mean - reach, mean + reach, tuning, df, tuple(reasons))
 
 
@@ -194,7 +196,8 @@ def powered_difference(
     -------
     PoweredDifference. The degrees of freedom of its interval are Welch's (1947).
     """
-    check_prob(prob)
+    from scipy.special import stdtrit
+
     for at, place in ((group, "group"), (reference, "reference")):
         if (why := result.reason[at]) is not None:
             return PoweredDifference(NAN, NAN, NAN, NAN, NAN, f"{why} (in the {place})")
@@ -205,7 +208,7 @@ def powered_difference(
     bottom = (parts**2 / result.df[[group, reference]]).sum()
     df = float(parts.sum() ** 2 / bottom) if bottom > 0.0 else float(np.inf)
     se = float(np.sqrt(parts.sum()))
-    reach = float(_t_quantile(np.asarray(df), prob)) * se
+    reach = float(stdtrit(df, tails(prob)[1])) * se
     return PoweredDifference(mean, se, mean - reach, mean + reach, df, None)
 
 
@@ -332,10 +335,3 @@ def equal_chances(table: ScoreTable) -> Bools:
     total, square = np.moveaxis(table.design.sum(axis=(1, 2)), -1, 0)
     rows = table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
     return np.asarray(rows * square <= (1.0 + 1e-9) * total * total)
-
-
-def _t_quantile(df: Floats, prob: float) -> Floats:
-    """Upper quantile of a central t interval."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(df, 0.5 + 0.5 * prob))

@@ -54,20 +54,6 @@ def test_not_a_check(text, message):
         parse_check(text)
 
 
-@pytest.mark.parametrize(
-    "relation, within, message",
-    [
-        ("quotient", 0.1, "relation must be one of difference, ratio; got 'quotient'"),
-        ("difference", True, "within must be a number above 0; got True"),
-        ("difference", "0.05", "within must be a number above 0; got '0.05'"),
-        ("ratio", None, "within must lie in"),
-    ],
-)
-def test_bad_arguments(relation, within, message):
-    with pytest.raises(ValueError, match=message):
-        Check("tpr", within, relation)
-
-
 def test_limits_without_effect():
     with pytest.raises(ValueError, match="within must be below 1, the range of tpr; got 5; 0.05"):
         check_range(Check("tpr", 5.0), (0.0, 1.0))

@@ -140,28 +140,6 @@ def test_groups_of_one_name_and_other_things_do_not_add():
         one + 1
 
 
-def test_groups_may_be_named_by_hand():
-    table = table_of([0.2, 0.7], group=["a", "b"])
-    bare = lf.ScoreTable(table.groups, table.clip, table.clipped, table.points, table.cells)
-    assert (bare.attributes, bare.parts, bare.threshold) == (("group",), (("a",), ("b",)), None)
-
-
-def test_sums_equal_counts_by_hand():
-    table = table_of(
-        [0.9, 0.9, 0.1, 0.6, 0.5],
-        [1, 0, -1, -1, 1],
-        ["b", "a", "a", "b", "b"],
-        sample_weight=[1, 2, 3, 4, 5],
-    )
-    rows, weight, squares = np.zeros((3, 2, 2, 3))
-    rows[0, 1, 0], weight[0, 1, 0], squares[0, 1, 0] = 1, 2, 4
-    rows[0, 0, 2], weight[0, 0, 2], squares[0, 0, 2] = 1, 3, 9
-    rows[1, 1, 1], weight[1, 1, 1], squares[1, 1, 1] = 2, 6, 26
-    rows[1, 1, 2], weight[1, 1, 2], squares[1, 1, 2] = 1, 4, 16
-    for column, expected in (("rows", rows), ("weight", weight), ("weight_sq", squares)):
-        np.testing.assert_array_equal(table.sums(column), expected)
-
-
 def test_clipped_rows_are_counted_and_keep_their_prediction():
     table = table_of([0.0, 0.009, 0.01, 0.99, 0.995, 1.0])
     assert table.clipped == 4
