@@ -5,7 +5,7 @@
     calibration            the curve of a group, its band, and labeled rows
     thresholds             a metric against the threshold
     plan                   expected width of intervals against extra labels
-    trace, rank            chains of a parameter or a metric
+    trace                  chains of a parameter or a metric
     models                 several models on the same rows
 
 Every function takes `ax`, a matplotlib Axes, and returns it. Without one it makes a figure with
@@ -22,7 +22,6 @@ from ..core import lazy as _lazy
 TYPE_CHECKING = False  # known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:
     from .canvas import figure_size as figure_size
-    from .chains import rank as rank
     from .chains import trace as trace
     from .density import posterior as posterior
     from .forest import differences as differences
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "canvas": ("figure_size",),
-    "chains": ("rank", "trace"),
+    "chains": ("trace",),
     "density": ("posterior",),
     "forest": ("differences", "groups"),
     "label_plan": ("plan",),

@@ -70,7 +70,7 @@ def figure_size(rows: float | None = None) -> tuple[float, float]:
     Parameters
     ----------
     rows
-        Of a forest plot, of ridges or of chains. None for a plot without rows.
+        Of a forest plot, or of ridges. None for a plot without rows.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Chains of one parameter or metric: their draws, and whether their ranks are alike.
+"""Chains of one parameter or metric, draw by draw.
 
 Parameters are named as in `to_arviz`, with their place on each axis in brackets:
 
@@ -26,9 +26,6 @@ from . import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-BINS = 20
-CHAIN_ROW = 0.7  # height, in other rows
-TALL = 0.38  # rows, the height of a bin with twice as many ranks as expected
 UNDEFINED = "undefined in every draw"
 
 
@@ -88,92 +85,6 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
         }
     canvas.finish(ax, name, f"draw; {_summary(draws)}", legend=legend)
     return ax
-
-
-def rank(result: Assessment, parameter: str | None = None, *, ax: Axes | None = None) -> Axes:
-    """Plot the distribution of the ranks of each chain among all draws (Vehtari et al. 2021).
-
-    Parameters
-    ----------
-    result : Assessment
-    parameter : str, optional
-        As in `trace`.
-    ax : Axes, optional
-        Where to draw. Default: a new figure, as high as the chains need.
-
-    Returns
-    -------
-    Axes
-        A row for each chain. Bars are its share of the draws with those ranks, above or below the
-        line, which is its share if chains agree. A chain that is too low leans to the left, one
-        that is too wide is high at both ends. Ties are spread over their ranks. Undefined draws are
-        left out, and their share is printed below.
-
-    Raises
-    ------
-    ValueError
-        If there is no such parameter; the message names some.
-
-    Examples
-    --------
-    >>> import lightfair as lf
-    >>> from matplotlib.figure import Figure
-    >>> rows = lf.simulate(400, 60, rng=3)
-    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
-    >>> ax = lf.plot.rank(result, "log_a[B]", ax=Figure().add_subplot())
-    >>> ax.get_title(loc="left")
-    'log_a[B]'
-    """
-    name, draws = choose_parameter(result, parameter)
-    ax = canvas.axes_for(ax, "x", CHAIN_ROW * len(draws))
-    canvas.name_rows(ax, [f"chain {at + 1}" for at in range(len(draws))])
-    edges = np.linspace(0.0, np.count_nonzero(~np.isnan(draws)), BINS + 1)
-    for at, shares in enumerate(rank_shares(draws)):
-        if np.isnan(shares).any():
-            canvas.write(ax, at, UNDEFINED)
-            continue
-        bars: dict[str, Any] = {
-            "align": "edge",
-            "color": np.where(shares >= 1.0, canvas.BLUE, canvas.SKY),
-            "edgecolor": canvas.BLUE,
-        }
-        height = -TALL * (shares - 1.0)
-        ax.bar(edges[:-1], height, np.diff(edges), bottom=at, linewidth=0.4, **bars)
-        ax.axhline(at, color=ax.xaxis.label.get_color(), linewidth=0.7, zorder=3.0)
-    canvas.finish(ax, name, f"rank of the draw among all draws; {_summary(draws)}")
-    return ax
-
-
-def rank_shares(draws: Floats, bins: int = BINS) -> Floats:
-    """Return the number of draws of each chain in each bin of ranks, over the expected number.
-
-    Parameters
-    ----------
-    draws
-        float64 (chain, draw), NaN where undefined.
-    bins
-        Of the ranks.
-
-    Returns
-    -------
-    float64 (chain, bin); the mean of a row is 1. NaN for a chain without defined draws.
-
-    Examples
-    --------
-    >>> print(rank_shares(np.array([[1.0, 2.0], [3.0, 4.0]]), bins=2))
-    [[2. 0.]
-     [0. 2.]]
-    """
-    chains = [row[~np.isnan(row)] for row in draws]
-    values, counts = np.unique(np.concatenate(chains), return_counts=True)
-    ranks = np.append(0, np.cumsum(counts))
-    edges = np.linspace(0.0, ranks[-1], bins + 1)
-    shares = np.full((len(draws), bins), np.nan)
-    for at, chain in enumerate(chains):
-        if len(chain):
-            below = np.append(0, np.searchsorted(np.sort(chain), values, side="right"))
-            shares[at] = np.diff(np.interp(edges, ranks, below)) * bins / len(chain)
-    return shares
 
 
 def _summary(draws: Floats) -> str:

@@ -119,10 +119,9 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     groups, metric = values["groups"], settings.metric(name)
     columns, powered = dict(METHODS), {POWERED: _powered}
     truth = {"truth": _truth} if result.truth is not None else {}
-    effective = {"effective labels": _effective} if full else {}
     blocks: shared.Blocks = []
     by_group = {entry["name"]: entry for entry in groups}
-    blocks.append(table_of("group", columns | powered | effective | truth, by_group))
+    blocks.append(table_of("group", columns | powered | truth, by_group))
     if metric.of != "counts" and any(entry["exact"] for entry in groups):
         blocks += _precision(result.table)
     if line := labels_line(result.effective_labels(name), result.groups):
@@ -144,11 +143,6 @@ def _powered(entry: dict[str, Any]) -> Cell:
     powered = entry[KEY]
     ends = powered["interval"]
     return value_cell({**powered, "exact": ends is not None and ends[0] == ends[1]})
-
-
-def _effective(entry: dict[str, Any]) -> Cell:
-    labels = entry["effective_labels"]
-    return Cell("-", entry.get("effective_reason")) if labels is None else Cell(f"{labels:,.0f}")
 
 
 def _truth(entry: dict[str, Any]) -> Cell:

@@ -1,4 +1,4 @@
-"""Chains: names of parameters, traces, and ranks."""
+"""Chains: names of parameters, and traces."""
 
 from __future__ import annotations
 
@@ -67,36 +67,9 @@ def test_a_trace_has_every_draw(two, ax):
     assert levels == pytest.approx([draws.mean(), draws[far].mean()])
 
 
-@pytest.mark.parametrize("draw", [plot.trace, plot.rank])
-def test_undefined_draws_are_left_out_and_counted(draw, gaps, ax):
-    draw(gaps, "ppv[C]", ax=ax)
+def test_undefined_draws_are_left_out_and_counted(gaps, ax):
+    plot.trace(gaps, "ppv[C]", ax=ax)
     assert "undefined in 100.0% of them" in below(ax)
     assert "undefined in every draw" in words(ax)
     with pytest.raises(ValueError, match=r"parameter must be one of .*; got 'ppv\[Z\]'"):
-        draw(gaps, "ppv[Z]", ax=ax)
-
-
-def test_shares_of_ranks_are_those_of_naive_loops():
-    draws = np.random.default_rng(0).normal(size=(3, 40))
-    shares = chains.rank_shares(draws, bins=4)
-    order = draws.ravel().argsort().argsort().reshape(draws.shape)
-    for chain in range(3):
-        for at in range(4):
-            inside = (order[chain] >= 30 * at) & (order[chain] < 30 * (at + 1))
-            assert shares[chain, at] == pytest.approx(inside.sum() / 10.0)
-
-
-def test_ties_are_spread_over_their_ranks():
-    np.testing.assert_allclose(chains.rank_shares(np.ones((2, 10)), bins=5), 1.0)
-    some = np.random.default_rng(0).integers(0, 3, (4, 5_000)).astype(float)
-    some[some == 0.0] = np.nan
-    np.testing.assert_allclose(chains.rank_shares(some).mean(axis=1), 1.0)
-
-
-def test_a_chain_that_is_apart_leans(two, ax):
-    apart = np.random.default_rng(0).normal(size=(4, 100)) + [[0.0], [0.0], [0.0], [5.0]]
-    shares = chains.rank_shares(apart)
-    assert shares[3, -1] == pytest.approx(4.0) and shares[3, 0] == 0.0
-    plot.rank(two, ax=ax)
-    heights = np.array([bar.get_height() for bar in ax.patches]).reshape(4, -1)
-    assert np.abs(heights.sum(axis=1)).max() < 1e-9
+        plot.trace(gaps, "ppv[Z]", ax=ax)
