@@ -11,7 +11,6 @@ input, explained in one sentence on standard error; 3 no check fails, and one
 is inconclusive; 130 interrupted by Ctrl-C.
 
 Options may be kept in a file: lightfair assess --config lightfair.toml.
-Colors are for terminals, unless NO_COLOR is set.
 With argcomplete installed, the shell completes commands and options after
 eval "$(register-python-argcomplete lightfair)"
 """

@@ -194,9 +194,6 @@ OPTIONS = {  # by their headings in the help
         Option("html", "FILE", FITS, "write a page with plots, for people; - prints it"),
         Option("markdown", "FILE", FITS, "write Markdown, for a model card; - prints it"),
         Option("csv", "FILE", FITS, "write every number in a row of its own; - prints them"),
-        Option(
-            "color", "auto|always|never", FITS, "auto (default): terminals, unless NO_COLOR is set"
-        ),
         Option("output", "TABLE", "summarize", "file to write; - prints it", required=True),
     ),
     "general": (

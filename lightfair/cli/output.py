@@ -10,11 +10,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 from .arguments import sentence
-from .terminal import STYLE, in_color
 
 if TYPE_CHECKING:
     from ..api import Result
@@ -78,9 +76,7 @@ def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: 
     """Write the files of a result and return what to print; `also` is a line below its text."""
     from ..io.writing import write_text
     from ..report.figures import available
-    from ..report.text import render
 
-    style = STYLE if in_color(arguments.color, sys.stdout) else None
     lines, errors = [also] * bool(also), []
     text = json.dumps(result.to_dict(), indent=2, allow_nan=False) if arguments.json else ""
     for name, label in FORMATS.items():
@@ -98,5 +94,5 @@ def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: 
         except (OSError, ValueError) as error:
             errors.append(f"--{name}: {sentence(error, arguments.command)}")
     notes = (NO_PLOTS,) if arguments.html is not None and not available() else ()
-    text = text or "\n".join([render(result._document(), style), *[""] * bool(lines), *lines])
+    text = text or "\n".join([str(result), *[""] * bool(lines), *lines])
     return Answer(text, code, notes, tuple(errors))

@@ -1,8 +1,6 @@
-"""What a terminal shows: colors, a line of progress, and messages on standard error.
+"""What a terminal shows: a line of progress, and messages on standard error.
 
-Colors are for terminals only, unless `--color always` asks for them: not for files and pipes, not
-where TERM is dumb, and not where NO_COLOR is set and not empty (https://no-color.org). They repeat
-what the words already express. The line of progress appears after two seconds of work.
+The line of progress appears after two seconds of work.
 """
 
 from __future__ import annotations
@@ -13,22 +11,8 @@ import time
 from collections.abc import Callable
 from typing import IO
 
-OFF = "\x1b[0m"
-STYLE = {  # by role and mark of a piece of text; see report.text.render
-    ("title", ""): ("\x1b[1m", OFF),
-    ("verdict", "pass"): ("\x1b[1;32m", OFF),
-    ("verdict", "fail"): ("\x1b[1;31m", OFF),
-    ("verdict", ""): ("\x1b[1;33m", OFF),
-    ("warning", ""): ("\x1b[33m", OFF),
-}
 CLEAR = "\r\x1b[K"  # erases the line of progress
 PROGRESS_AFTER = 2.0  # seconds
-
-
-def in_color(choice: str, stream: IO[str] | None) -> bool:
-    """Return whether output to a stream is colored; choice is "auto", "always" or "never"."""
-    auto = not os.environ.get("NO_COLOR") and is_terminal(stream)
-    return choice == "always" or (choice == "auto" and auto)
 
 
 def is_terminal(stream: IO[str] | None) -> bool:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
 from itertools import zip_longest
 
 from ..core.data.messages import one_line
@@ -27,8 +26,6 @@ FIRST = 12  # preferred width of the first column
 
 WIDEST = 30  # column of numbers
 
-Style = Mapping[tuple[str, str], tuple[str, str]]
-
 Column = list[str]  # a title, and a text per row
 
 _PAD = "\ue000"  # follows each wide character during layout, so that len() counts columns
@@ -39,28 +36,14 @@ _NUMBER = re.compile(r"(-|[<>]?-?\d[\d,]*(?:\.\d+)?%?)( .*)?")
 _WORD = re.compile(r"(?:\[-?[\d.]+, -?[\d.]+\]|\d[\d.]* %|[^ |]|\|(?!<))+\|? *|\| *| +")
 
 
-def render(document: Document, style: Style | None = None) -> str:
-    """Return a document as text without a final newline.
-
-    Parameters
-    ----------
-    document
-    style
-        Strings to put before and after parts of the text, such as escape codes for colours, by
-        (role, mark) or (role, ""): ("title", ""), ("verdict", status), ("warning", code) and
-        ("finding", ""). They do not count for the line width.
-    """
-    style = style or {}
-    parts = [_title(document.title, style)] if document.title else []
-    parts += [_section(section, style) for section in document.sections]
+def render(document: Document) -> str:
+    """Return a document as text without a final newline."""
+    parts = [_wrap(_padded(document.title))] if document.title else []
+    parts += [_section(section) for section in document.sections]
     return "\n\n".join("\n".join(lines) for lines in parts).replace(_PAD, "")
 
 
-def _title(title: str, style: Style) -> list[str]:
-    return [_styled(line, "title", "", style) for line in _wrap(_padded(title))]
-
-
-def _section(section: Section, style: Style) -> list[str]:
+def _section(section: Section) -> list[str]:
     indent = INDENT if section.title else 0
     marks = [len(b.mark) for b in section.blocks if isinstance(b, Paragraph)]
     lines: list[str] = []
@@ -68,27 +51,17 @@ def _section(section: Section, style: Style) -> list[str]:
         if isinstance(block, Table):
             lines += _table(block, WIDTH - indent)
         else:
-            lines += _paragraph(block, WIDTH - indent, max(marks), style)
-    head = _title(section.title, style) if section.title else []
+            lines += _paragraph(block, WIDTH - indent, max(marks))
+    head = _wrap(_padded(section.title)) if section.title else []
     return [*head, *(" " * indent + line if line else line for line in lines)]
 
 
-def _paragraph(block: Paragraph, room: int, widest: int, style: Style) -> list[str]:
+def _paragraph(block: Paragraph, room: int, widest: int) -> list[str]:
     """Lines of a paragraph; `widest` is the length of the longest mark in its section."""
     leads = {"verdict": block.mark.ljust(widest + GAP), "warning": f"{block.mark}: "}
-    lead, mark = leads.get(block.role, ""), block.mark
+    lead = leads.get(block.role, "")
     hang = len(lead) if block.role == "verdict" else INDENT
-    lines = _wrap(lead + _padded(block.text), room, hang)
-    if block.role == "finding":
-        return [_styled(line, "finding", "", style) for line in lines]
-    if lead:
-        lines[0] = _styled(mark, block.role, mark, style) + lines[0][len(mark) :]
-    return lines
-
-
-def _styled(text: str, role: str, mark: str, style: Style) -> str:
-    before, after = style.get((role, mark), style.get((role, ""), ("", "")))
-    return f"{before}{text}{after}"
+    return _wrap(lead + _padded(block.text), room, hang)
 
 
 def _table(table: Table, room: int) -> list[str]:

@@ -110,17 +110,6 @@ def test_numbers_and_names_are_aligned():
     assert len({columns(line[: line.index(end)]) + len(end) for line, end in pairs}) == 1
 
 
-def test_a_style_only_adds_to_lines(result):
-    roles = {"title": "t", "verdict": "v", "warning": "w", "finding": "f"}
-    style = {(role, ""): (f"<{x}>", f"</{x}>") for role, x in roles.items()}
-    report = document(result)
-    text = render(report, style)
-    assert re.sub("</?[tvwf]>", "", text) == render(report) == str(result)
-    assert "\n  <v>fail</v>          selection_rate<=0.001: " in text
-    assert "\n  <w>not_converged</w>: " in text and "\n<t>rows</t>\n" in text
-    assert all(line.count("<f>") == line.count("</f>") for line in text.split("\n"))
-
-
 def numbers_of(values):
     """Means and ends of intervals of groups and differences, as they are shown."""
     for metric in values["metrics"].values():
