@@ -15,15 +15,7 @@ import numpy as np
 from .comparison import gaps as comparisons
 from .comparison import pooled
 from .comparison.gaps import CRITERIA, ByGroup, Pair, Simultaneous, only_one
-from .comparison.verdict import (
-    Check,
-    Question,
-    Verdict,
-    check_range,
-    compared_pairs,
-    judge,
-    parse_check,
-)
+from .comparison.verdict import Check, Question, Verdict, compared_pairs, judge, parse_check
 from .data.logit import Floats
 from .data.messages import Note, index_of, one_line
 from .data.nodes import UNLABELED
@@ -451,7 +443,7 @@ class Assessment:
         check = parse_check(metric) if within is None else Check(str(metric), within, relation)
         self._several()
         for name in check.metrics:
-            check_range(check, self.settings.metric(name).bounds)
+            check.check_bounds(self.settings.metric(name).bounds)
         at, base = (None if one is None else self._index(one) for one in (group, reference))
         rows = self.table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
         question = Question(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .comparison.verdict import check_range, parse_check
+from .comparison.verdict import parse_check
 from .data.groups import crossed
 from .data.messages import index_of, lies_in
 from .data.nodes import check_clip
@@ -93,7 +93,7 @@ class Settings:
         by_name = {metric.name: metric for metric in metrics}
         for check in checks:
             for name in check.metrics:
-                check_range(check, by_name[name].bounds)
+                check.check_bounds(by_name[name].bounds)
         several = self.thresholds is not None and not isinstance(self.thresholds, str)
         check_epsilon(self.epsilon, max(high - low for low, high in (m.bounds for m in metrics)))
         normal = {

@@ -93,6 +93,17 @@ class Check:
         """The metrics that it limits."""
         return CRITERIA.get(self.metric, (self.metric,))
 
+    def check_bounds(self, bounds: tuple[float, float]) -> None:
+        """Raise ValueError if the limit has no effect, given the bounds of its metric."""
+        if self.relation == "ratio" and bounds[0] < 0.0:
+            raise ValueError(
+                f"{self.metric} can be negative and has no ratio; check its difference"
+            )
+        span = bounds[1] - bounds[0]
+        if self.relation == "difference" and self.within >= span:
+            rule = f"within must be below {span:g}, the range of {self.metric}"
+            raise ValueError(f"{rule}; got {self.within:g}; 0.05 is five points")
+
 
 def parse_check(text: Any) -> Check:
     """Parse a check; a Check is returned.
@@ -123,16 +134,6 @@ def parse_check(text: Any) -> Check:
     with suppress(ValueError):
         within = float(within)
     return Check(metric.strip(), within, relation)
-
-
-def check_range(check: Check, bounds: tuple[float, float]) -> None:
-    """Raise ValueError if a limit has no effect, given the bounds of its metric."""
-    if check.relation == "ratio" and bounds[0] < 0.0:
-        raise ValueError(f"{check.metric} can be negative and has no ratio; check its difference")
-    span = bounds[1] - bounds[0]
-    if check.relation == "difference" and check.within >= span:
-        rule = f"within must be below {span:g}, the range of {check.metric}"
-        raise ValueError(f"{rule}; got {check.within:g}; 0.05 is five points")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lightfair.core.comparison.verdict import Check, check_range, parse_check
+from lightfair.core.comparison.verdict import Check, parse_check
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_not_a_check(text, message):
 
 def test_limits_without_effect():
     with pytest.raises(ValueError, match="within must be below 1, the range of tpr; got 5; 0.05"):
-        check_range(Check("tpr", 5.0), (0.0, 1.0))
+        Check("tpr", 5.0).check_bounds((0.0, 1.0))
     with pytest.raises(ValueError, match="bias can be negative and has no ratio; check its diff"):
-        check_range(Check("bias", 0.8, "ratio"), (-1.0, 1.0))
-    check_range(Check("tpr", 0.99), (0.0, 1.0))
+        Check("bias", 0.8, "ratio").check_bounds((-1.0, 1.0))
+    Check("tpr", 0.99).check_bounds((0.0, 1.0))
 
 
 def test_metrics_of_a_check():
