@@ -162,10 +162,11 @@ class ModelComparison:
         delta = self._draws(first, metric, group) - self._draws(second, metric, group)
         return self._estimate(metric, delta, [group], (first, second))
 
-    def gap(self, model: Any, metric: str, group: Any = None, reference: Any = None) -> Estimate:
+    def gap(self, model: Any, metric: str, group: Any = None) -> Estimate:
         """Return the estimate of delta, theta_group - theta_reference, of a model.
 
-        Without a group it is the largest gap, the largest theta minus the smallest.
+        The reference is that of the settings. Without a group it is the largest gap, the largest
+        theta minus the smallest.
 
         Examples
         --------
@@ -173,12 +174,9 @@ class ModelComparison:
         >>> print(f"{gap.mean:.2f}")
         0.10
         """
-        pair = self._pair(group, reference)
-        return self._estimate(metric, self._gap(model, metric, *pair), pair)
+        return self._estimate(metric, self._gap(model, metric, group), self._compared(group))
 
-    def gap_difference(
-        self, metric: str, first: Any, second: Any, group: Any = None, reference: Any = None
-    ) -> Estimate:
+    def gap_difference(self, metric: str, first: Any, second: Any, group: Any = None) -> Estimate:
         """Return the estimate of delta of `first` minus delta of `second`.
 
         Examples
@@ -187,13 +185,10 @@ class ModelComparison:
         >>> print(f"{change.mean:.2f}")
         0.02
         """
-        pair = self._pair(group, reference)
-        delta = self._gap(first, metric, *pair) - self._gap(second, metric, *pair)
-        return self._estimate(metric, delta, pair, (first, second))
+        delta = self._gap(first, metric, group) - self._gap(second, metric, group)
+        return self._estimate(metric, delta, self._compared(group), (first, second))
 
-    def fairer(
-        self, metric: str, model: Any, than: Any, group: Any = None, reference: Any = None
-    ) -> Estimate:
+    def fairer(self, metric: str, model: Any, than: Any, group: Any = None) -> Estimate:
         """Return the estimate of how much smaller the gap of `model` is: |delta_than| - |delta|.
 
         Its `prob_greater(0)` is the probability that `model` is fairer. Without a group it is about
@@ -205,13 +200,10 @@ class ModelComparison:
         >>> print(f"{less.mean:.2f}")
         -0.02
         """
-        pair = self._pair(group, reference)
-        gaps = [np.abs(self._gap(one, metric, *pair)) for one in (than, model)]
-        return self._estimate(metric, gaps[0] - gaps[1], pair, (model, than))
+        gaps = [np.abs(self._gap(one, metric, group)) for one in (than, model)]
+        return self._estimate(metric, gaps[0] - gaps[1], self._compared(group), (model, than))
 
-    def prob_fairer(
-        self, metric: str, model: Any, than: Any, group: Any = None, reference: Any = None
-    ) -> float:
+    def prob_fairer(self, metric: str, model: Any, than: Any, group: Any = None) -> float:
         """Return P(|delta of `model`| < |delta of `than`|); NaN if it is undefined.
 
         Examples
@@ -219,7 +211,7 @@ class ModelComparison:
         >>> print(f'{found.prob_fairer("tpr", "new", "old", "B"):.2f}')
         0.13
         """
-        return self.fairer(metric, model, than, group, reference).prob_greater(0.0)
+        return self.fairer(metric, model, than, group).prob_greater(0.0)
 
     def prob_more_accurate(self, model: Any, than: Any, group: Any = None) -> float:
         """Return P(accuracy of `model` > accuracy of `than`), in a group or in all rows.
@@ -280,21 +272,18 @@ class ModelComparison:
             return self.overall[level_name(model)][metric]
         return theta[metric][..., index_of(group, self.groups)]
 
-    def _gap(self, model: Any, metric: str, group: Any, reference: Any) -> Floats:
-        if group is not None:
-            return self._draws(model, metric, group) - self._draws(model, metric, reference)
-        draws = np.stack([self._draws(model, metric, name) for name in self.groups])
-        return np.asarray(draws.max(axis=0) - draws.min(axis=0))
-
-    def _pair(self, group: Any, reference: Any) -> tuple[Any, Any]:
-        """The group and its reference; None and None for the largest gap."""
+    def _gap(self, model: Any, metric: str, group: Any) -> Floats:
         if len(self.groups) == 1:
             raise ValueError(f"there is one group, {self.groups[0]}: it has no gap to another")
         if group is not None:
-            return group, self.settings.reference if reference is None else reference
-        if reference is not None:
-            raise ValueError("the largest gap has no reference; name a group, too")
-        return None, None
+            base = self._draws(model, metric, self.settings.reference)
+            return self._draws(model, metric, group) - base
+        draws = np.stack([self._draws(model, metric, name) for name in self.groups])
+        return np.asarray(draws.max(axis=0) - draws.min(axis=0))
+
+    def _compared(self, group: Any) -> tuple[Any, ...]:
+        """The groups that a gap depends on; None is all of them."""
+        return (None,) if group is None else (group, self.settings.reference)
 
 
 def compare_models(
