@@ -223,7 +223,7 @@ class ModelComparison:
         """
         return self.metric_difference("accuracy", model, than, group).prob_greater(0.0)
 
-    def to_dict(self) -> Values:
+    def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain values, ready for JSON.
 
         Keys: version, settings, data (rows, labeled, unlabeled, models, groups, disagreements),
@@ -406,7 +406,7 @@ def check_models(names: Sequence[str]) -> None:
         )
 
 
-def _thresholds(threshold: Any, models: tuple[str, ...]) -> Values:
+def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:
     """Threshold of each model."""
     given = threshold if isinstance(threshold, Mapping) else dict.fromkeys(models, threshold)
     cuts = {level_name(name): cut for name, cut in given.items()}

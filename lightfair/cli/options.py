@@ -96,7 +96,8 @@ TABLES = "assess plan threshold summarize"  # their FILE may be a table
 READS = f"{TABLES} sql"
 ROWS = f"{READS} compare"
 FITS = "assess plan compare threshold demo"
-CUT = "scores of at least NUMBER are positive (0.5); repeat GROUP=NUMBER to set one per group"
+POSITIVE = "scores of at least NUMBER are positive (0.5)"
+CUT = f"{POSITIVE}; repeat GROUP=NUMBER to set one per group"
 MODEL_CUT = "scores of at least NUMBER are positive (0.5); repeat COL=NUMBER to set one per model"
 CUTS = f"{CUT}, NUMBER to compare several; all compares a grid"
 METRICS = (
@@ -133,7 +134,8 @@ OPTIONS = {  # by their headings in the help
         ),
         Option("pred", "COL", READS, "decisions, 0 or 1, instead of a threshold", "y_pred"),
         Option("threshold", "NUMBER ...", "assess", CUTS),
-        Option("threshold", "NUMBER ...", "summarize sql", f"{CUT}, NUMBER for several"),
+        Option("threshold", "NUMBER ...", "summarize", f"{CUT}, NUMBER for several"),
+        Option("threshold", "NUMBER ...", "sql", POSITIVE),
         Option("threshold", "NUMBER ...", "plan threshold", CUT),
         Option("threshold", "NUMBER ...", "compare", MODEL_CUT),
         Option("weight", "COL", ROWS, "row weights", "sample_weight"),
