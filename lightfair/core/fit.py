@@ -18,8 +18,9 @@ from .comparison.pooled import pooled_theta
 from .data.logit import Floats
 from .data.table import ScoreTable
 from .mcmc.convergence import Gate, diagnose, gate
+from .mcmc.hierarchy import named_effects
 from .mcmc.posterior import Posterior
-from .mcmc.sampler import start_chains, take_draws
+from .mcmc.sampler import Chains, Draws, start_chains, take_draws
 from .metrics.definitions import Metric, free_of_labels, theta
 from .metrics.imputation import confusion, confusion_counts, impute_group, slot_theta
 from .model.curve import active, tie
@@ -28,8 +29,6 @@ from .model.regions import Regions, no_regions, regions, trusted_scales
 from .settings import Settings
 
 if TYPE_CHECKING:
-    from .mcmc.nested_sampler import NestedChains, NestedDraws
-    from .mcmc.sampler import Chains, Draws
     from .metrics.imputation import Slots
 
 MAX_DRAWS = 8  # times the draws requested, where the convergence check fails
@@ -174,8 +173,8 @@ def _bin_theta(
 
 
 def _named(
-    block: Draws | NestedDraws,
-    chains: Chains | NestedChains,
+    block: Draws,
+    chains: Chains,
     settings: Settings,
     where: Regions,
     table: ScoreTable,
@@ -192,9 +191,7 @@ def _named(
     plain = Posterior(phi, mu, spread, psi[..., 3:], omega, tau, where)
     if not settings.nested:
         return plain
-    from .mcmc.hierarchy import named_effects
-
-    named = named_effects(block.eta[0], sigma, chains.nest, table.attributes, table.parts)  # type: ignore[union-attr]
+    named = named_effects(block.eta[0], sigma, chains.prior, table.attributes)
     effects, sds = ({k: tie(v, settings.family) for k, v in part.items()} for part in named)
     return replace(plain, effects=effects, effect_sd=sds)
 

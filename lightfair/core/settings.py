@@ -14,7 +14,7 @@ from .data.messages import index_of, lies_in
 from .data.nodes import check_clip
 from .data.rows import check_cuts
 from .data.table import ScoreTable
-from .mcmc.sampler import DRAWS, NESTED_RUN, usual, usual_warmup
+from .mcmc.sampler import CHAINS, DRAWS, usual_warmup
 from .metrics.definitions import DEFAULT_METRICS, Metric, as_metric, is_built_in, resolve_metrics
 from .metrics.estimate import check_epsilon, check_prob
 from .metrics.imputation import TARGETS
@@ -119,7 +119,7 @@ class Settings:
         """Fill in what depends on the data: threshold, reference, chains, draws and warm-up.
 
         The default reference is the group with most rows; with one group there is none. The default
-        chains are those of `mcmc.sampler.usual`, with 3,200 draws in all. If fewer than two
+        are 4 chains with 3,200 draws in all. If fewer than two
         attributes have two levels, the nested prior is the hierarchical one.
         """
         largest = int(np.argmax(table.sums("rows").sum(axis=(1, 2))))
@@ -129,17 +129,13 @@ class Settings:
             else index_of(self.reference, table.groups, "reference")
         )
         nested = self.nested and len(crossed(table.parts)) > 1
-        chains, warmup = NESTED_RUN
-        if not nested:
-            chains, warmup = usual(len(table.groups), table.labeled, self.trust is not None)
-        if self.chains is not None:
-            chains, warmup = self.chains, warmup if nested else usual_warmup(self.chains)
+        chains = CHAINS if self.chains is None else self.chains
         return replace(
             self,
             hierarchical=NESTED if nested else bool(self.hierarchical),
             chains=chains,
             draws=max(4, -(-DRAWS // chains)) if self.draws is None else self.draws,
-            warmup=warmup if self.warmup is None else self.warmup,
+            warmup=usual_warmup(chains) if self.warmup is None else self.warmup,
             reference=table.groups[at] if len(table.groups) > 1 else None,
             threshold=table.threshold,
             seed=int(rng) if isinstance(rng, (int, np.integer)) else None,

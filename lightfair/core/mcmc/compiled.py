@@ -1,85 +1,88 @@
-"""Compiled counterparts of the functions of `moves`: lay out arguments for `kernels` and call it.
+"""Compiled counterparts of functions of `moves`: lay out arguments for `kernels` and call it.
 
-One data set and one chain at a time.
+One data set at a time.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from ..data.logit import Floats
 from ..model.likelihood import LabeledData, runs
-from ..model.scales import Scales
 from . import kernels
-from .moves import Accepted, Candidates, Noise, Step
-from .surrogate import Surrogate, draw_sigma
+from .hierarchy import Hierarchy
+from .moves import Noise, State, log_weight, pack, unpack
+from .surrogate import Surrogate, place_of, propose_hyper, sigma_of
 
 
-def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, scales: Scales) -> Candidates:
+def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, prior: Hierarchy) -> Floats:
     """Compiled counterpart of `moves.propose`."""
     sets, chains, rounds, width = noise.normal.shape
-    groups = data.groups
-    size, count = len(scales.own), len(scales.sd)
-    first = (groups + 1) * size
-    normal = noise.normal.reshape(sets, chains * rounds, width)
-    packed = np.empty((sets, chains * rounds, first + count + groups + 1))
-    uniform = noise.uniform.reshape(sets, -1)
-    packed[..., first : first + count] = draw_sigma(surrogate, scales, normal[..., :count], uniform)
-    weight = np.empty((sets, chains * rounds))
-    for r, (tables, scratch) in enumerate(_tables(data, surrogate, scales)):
-        kernels.proposals(packed[r], weight[r], normal[r], *tables, *scratch)
-    return Candidates(
-        packed.reshape(sets, chains, rounds, -1), weight.reshape(sets, chains, rounds)
+    normal = noise.normal.reshape(sets, -1, width)
+    hyper = propose_hyper(noise.t(), surrogate, prior)
+    rows, size = prior.ratio.shape
+    n, groups = normal.shape[1], data.groups
+    made = State(
+        np.empty((sets, n, groups, size)),
+        np.empty((sets, n, rows, size)),
+        hyper,
+        np.empty((sets, n, groups)),
+        np.empty((sets, n, groups)),
+        np.empty((sets, n, 1)),
     )
+    _weigh(made, normal[..., hyper.shape[-1] :], data, surrogate, prior)
+    return pack(made).reshape(sets, chains, rounds, -1)
 
 
-def sweeps(
-    packed: Floats,
-    candidates: Candidates,
-    noise: Noise,
+def reweigh(packed: Floats, data: LabeledData, surrogate: Surrogate, prior: Hierarchy) -> None:
+    """Compiled counterpart of `moves.reweigh`."""
+    now = unpack(packed, data.groups, prior)
+    state = State(*(np.ascontiguousarray(part) for part in now))
+    _weigh(state, None, data, surrogate, prior)
+    now.excess[...], now.weight[...] = state.excess, state.weight
+
+
+def _weigh(
+    state: State,
+    normal: Floats | None,
     data: LabeledData,
     surrogate: Surrogate,
-    scales: Scales,
-    step: Step,
-) -> tuple[Floats, Accepted]:
-    """Compiled counterpart of `moves.sweeps`: make all sweeps of the noise."""
-    sets, count, width = packed.shape
-    groups = data.groups
-    now = packed.copy()
-    kept = np.empty((sets, count, noise.translation.shape[2], width))
-    accepted = np.zeros((sets, 1 + groups + 1 + len(scales.sd)))
-    late = np.concatenate(noise[3:], axis=-1)  # walk, translation, scaling, own, accept
-    new = np.empty(width)
-    for r, (tables, scratch) in enumerate(_tables(data, surrogate, scales)):
-        tables[-1][3] = step.sigma[r]
-        for k in range(count):
-            proposed = candidates.packed[r, k], candidates.weight[r, k], noise.joint[r, k]
-            out = kept[r, k], accepted[r]
-            arguments = (now[r, k], *proposed, late[r, k], *tables, *out, *scratch, new)
-            kernels.sweeps(*arguments)
-    return kept, Accepted(*np.split(accepted, [1, 1 + groups, 2 + groups], axis=1))
-
-
-def _tables(data: LabeledData, surrogate: Surrogate, scales: Scales) -> Iterator[tuple[Any, Any]]:
-    """Lay out the arguments that the kernels share, data set by data set, and scratch arrays.
-
-    See `kernels.sweeps` for nodes, start, owner, columns, cap, bends, ratios, of, scales; and
-    system, sums.
-    """
-    groups = data.groups
-    size, count = len(scales.own), len(scales.sd)
-    nodes = np.stack([*data.design[:2], data.positive, data.total])
-    cuts = runs(data)
-    bends = np.concatenate([surrogate.curvature, surrogate.linear[..., None]], axis=-1)
-    ratios, of = np.stack([scales.own, scales.common]), np.stack([scales.own_of, scales.common_of])
-    of = np.where(of == count, -1, of)
-    for r in range(len(bends)):
-        owner = cuts.owner[r * groups : (r + 1) * groups + 1]
-        sigma = np.stack([scales.sd, surrogate.centre[r], surrogate.width[r], np.zeros(count)])
-        yield (
-            (nodes, cuts.start, owner, cuts.columns, data.cap, bends[r], ratios, of, sigma),
-            (np.empty((groups + 1, size, 2 * size + 1)), np.empty((size, size + 3))),
+    prior: Hierarchy,
+) -> None:
+    """Weigh states (data set, n, ...) in place, drawn anew if normal is given."""
+    (rows, size), groups, count = prior.ratio.shape, data.groups, len(prior.scales.sd)
+    sets, n = state.hyper.shape[:2]
+    sigma, place = sigma_of(state.hyper, prior), place_of(state.hyper, prior)
+    nodes, cuts = np.stack([*data.design[:2], data.positive, data.total]), runs(data)
+    own_of, of = (np.where(x == count, -1, x) for x in (prior.scales.own_of, prior.of.ravel()))
+    members = np.nonzero(prior.design)[1].reshape(groups, -1)
+    value = np.empty((sets, n))
+    for r in range(sets):
+        kernels.weigh(
+            sigma[r],
+            place[r],
+            np.empty((n, 0)) if normal is None else normal[r],
+            normal is not None,
+            state.psi[r],
+            state.eta[r].reshape(n, -1),
+            value[r],
+            state.loglik[r],
+            state.excess[r],
+            surrogate.curvature[r],
+            surrogate.linear[r],
+            nodes,
+            cuts.start,
+            cuts.owner[r * groups : (r + 1) * groups + 1],
+            cuts.columns,
+            data.cap,
+            prior.scales.own,
+            own_of,
+            prior.ratio.ravel(),
+            of,
+            members,
+            np.empty((groups, size, 2 * size + 1)),
+            np.empty((size, size + 1)),
+            np.empty((rows * size, rows * size + 1)),
+            np.empty((4 + 3 * groups, rows * size)),
         )
+    state.weight[...] = log_weight(state.hyper, value, surrogate, prior)

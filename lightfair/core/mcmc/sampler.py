@@ -1,245 +1,222 @@
 """The sampler: Metropolis-within-Gibbs for the hierarchical calibration model.
 
-Chains have overdispersed starts, warm up and are then drawn from. Warm-up adapts step sizes and
-the surrogate; draws adapt nothing. A kept draw is the state after a sweep. Moves are those of
-`moves` in NumPy or their compiled counterparts (`compiled`), both with the same draws; the nested
-prior has its own (`nested_sampler`) and shares the schedule.
+Chains have overdispersed starts, warm up and are then drawn from. Warm-up adapts the step of the
+walk and the surrogate; draws adapt nothing. A kept draw is the state after a sweep. Moves are those
+of `moves` in NumPy or their compiled counterparts (`compiled`), both with the same draws.
 
-A sweep in NumPy costs about as much for 16 chains as for 4, since calls dominate their work. So
-fits that take NumPy a few seconds get 16 short chains, larger ones 4 long ones, compiled with numba
-(`jit`), which pass the check of R-hat with fewer draws where mixing is slow. The choice depends on
-the size of the work alone, so the same seed gives the same draws everywhere.
+Proposals of fits that would take NumPy a few seconds are compiled with numba (`jit`). The choice
+depends on the size of the work alone, so the same seed gives the same draws everywhere.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.groups import Parts
 from ..data.logit import Floats
-from ..model.likelihood import LabeledData, loglik
+from ..model.likelihood import LabeledData
 from ..model.scales import Scales
 from . import moves
-from .hierarchy import Nesting, nesting
-from .jit import WORTHWHILE, compiles
-from .moves import ROUNDS, Accepted, State, Step, make_noise, pack, unpack
-from .surrogate import (
-    Surrogate,
-    draw,
-    expand,
-    log_importance,
-    marginal,
-    refit,
-    translation_shape,
-    walk_shape,
-)
-
-if TYPE_CHECKING:
-    pass
+from .hierarchy import Hierarchy, nested, plain
+from .jit import compiles
+from .moves import LOCAL, make_noise, rounds, unpack
+from .surrogate import Surrogate, expand, refit, sigma_of, walk_shape
 
 BLOCK = 1_000_000  # numbers in the largest array of noise or proposals made at once
 
-MANY = (16, 80)  # chains, and sweeps of warm-up
+CHAINS = 4
 
-FEW = (4, 200)
+DRAWS, WARMUP = 3200, 800  # sweeps of all chains together, which share what they learn
 
-NESTED_RUN = (16, 120)  # for the nested prior, which has no compiled form
+TARGET = 0.3  # rate of acceptance of the walk
 
-DRAWS = 3200  # of all chains together
-
-TRUSTED = 5  # deviations of a curve, a typical number
-
-ADAPT_EVERY = 10  # sweeps of warm-up between adaptations of the step sizes
-
-TARGETS = (0.3, 0.3, 0.4)  # rates of acceptance: of psi, of mu with psi, of sigma
-
-REFITS = 4  # refits of the surrogate, spread evenly over the first 4/5 of warm-up
+REFITS = (0.1, 0.2, 0.4, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
 
 Progress = Callable[[int, int], None]
 
 
 class Draws(NamedTuple):
-    """Kept states: psi (data set, chain, draw, group, D); mu (.., draw, D); sigma (.., draw, S)."""
+    """Kept states.
+
+    psi: (data set, chain, draw, group, D); eta: (.., draw, P, D), the effects and mu; sigma: (..,
+    draw, S).
+    """
 
     psi: Floats
-    mu: Floats
+    eta: Floats
     sigma: Floats
+
+    @property
+    def mu(self) -> Floats:
+        """The common location, (.., draw, D)."""
+        return self.eta[..., -1, :]
 
 
 class Chains(NamedTuple):
-    """Current states of the chains, and everything needed to continue."""
+    """Current states of the chains, and everything needed to continue.
+
+    packed: float64 (data set, chain, state), see `moves.unpack`; step: (data set, G + S), of the
+    walks; accepted: (data set, 1 + G + S), rates of whole states and of the walks.
+    """
 
     packed: Floats
     data: LabeledData
-    scales: Scales
+    prior: Hierarchy
     surrogate: Surrogate
-    step: Step
-    accepted: Accepted
+    step: Floats
+    accepted: Floats
     rng: np.random.Generator
     jit: bool
 
     def block(self) -> int:
-        """Return a number of sweeps whose noise fits into `BLOCK` numbers; even, see `moves`."""
-        sets, count, _ = self.packed.shape
-        per_round = len(self.scales.own) * (2 * self.data.groups + 3)
-        return 2 * max(1, BLOCK // int(2 * sets * count * ROUNDS * per_round))
+        """Return a number of sweeps whose noise and proposals fit into `BLOCK` numbers."""
+        sets, count, width = self.packed.shape
+        return LOCAL * max(1, BLOCK // (sets * count * rounds(self.data.groups) * width * LOCAL))
 
-    def run(self, sweeps: int) -> tuple[Chains, Floats]:
-        """Run sweeps; return the chains and every state, (data set, chain, sweep, state)."""
+    def run(self, sweeps: int) -> tuple[Chains, Floats, Floats]:
+        """Run sweeps.
+
+        Returns
+        -------
+        The chains, every state (data set, chain, sweep, state), and the proposals of move 1 (data
+        set, chain, round, state).
+        """
         sets, count, _ = self.packed.shape
-        groups, scales = self.data.groups, self.scales
-        size = len(scales.own)
-        noise = make_noise(self.rng, (sets, count), sweeps, groups, scales)
-        shape = self.step.psi[..., None, None] * walk_shape(self.surrogate, scales)
-        walk = noise.walk[..., : size * groups].reshape(sets, count, -1, groups, size)
-        walk = (shape[:, None, None] @ walk[..., None]).reshape(sets, count, -1, size * groups)
-        across = self.step.translation[..., None] * translation_shape(self.surrogate, scales)
-        shift = (across[:, None, None] @ noise.translation[..., None])[..., 0]
-        shift[:, :, 1::2] = noise.translation[:, :, 1::2]  # a draw in every other sweep, not a walk
-        walk = np.concatenate([walk, noise.walk[..., size * groups :]], axis=-1)
-        noise = noise._replace(walk=walk, translation=shift)
-        form: Any = moves
+        groups, prior = self.data.groups, self.prior
+        noise = make_noise(self.rng, (sets, count), sweeps, groups, prior)
+        shape = self.step[:, :groups, None, None] * walk_shape(self.surrogate, prior)
+        cut = groups * shape.shape[-1]
+        walk = noise.walk[..., :cut].reshape(sets, count, -1, groups, shape.shape[-1], 1)
+        noise.walk[..., :cut] = (shape[:, None, None] @ walk).reshape(*walk.shape[:3], cut)
+        noise.walk[..., -len(prior.scales.sd) :] *= self.step[:, None, None, groups:]
+        form = self.form()
+        arguments = (noise, self.data, self.surrogate, prior)
+        proposed = form.propose(*arguments)
+        kept, counts = moves.sweeps(self.packed, proposed, *arguments, form.reweigh)
+        rates = counts / (count * noise.walk.shape[2])
+        rates[:, 0] = counts[:, 0] / (count * sweeps * noise.rounds)
+        return self._replace(packed=kept[:, :, -1].copy(), accepted=rates), kept, proposed
+
+    def form(self) -> Any:
+        """Return the module that proposes and weighs states."""
         if self.jit:
-            from . import compiled as form
-        arguments = (self.data, self.surrogate, scales)
-        candidates = form.propose(noise, *arguments)
-        kept, counts = form.sweeps(self.packed, candidates, noise, *arguments, self.step)
-        total, first = count * sweeps, count * ((sweeps + 1) // 2)
-        tries = (total * ROUNDS, total, first, first)
-        rates = Accepted(*(number / of for number, of in zip(counts, tries, strict=True)))
-        return self._replace(packed=kept[:, :, -1].copy(), accepted=rates), kept
+            from . import compiled
+
+            return compiled
+        return moves
 
     def refitted(self, history: list[Floats]) -> Chains:
-        """Refit the surrogate to the latter half of the states visited so far."""
-        states = np.concatenate(history, axis=2)
-        sets, _, length, width = states.shape
-        recent = states[:, :, length // 2 :].reshape(sets, -1, width)
-        groups, scales = self.data.groups, self.scales
-        visited = unpack(recent, groups, scales)
-        surrogate = refit(self.surrogate, visited.psi, visited.sigma, visited.loglik)
+        """Refit the surrogate to the latter half of the states proposed so far."""
+        groups, prior = self.data.groups, self.prior
+        needed = sum(part.shape[1] for part in history) // 2
+        while len(history) > 1 and sum(part.shape[1] for part in history[1:]) >= needed:
+            del history[0]
+        parts = [unpack(part, groups, prior) for part in history]
+        weight = [clipped(part.weight[..., 0] + part.excess.sum(axis=-1)) for part in parts]
+        psi, hyper, loglik, weights = (
+            np.concatenate(column, axis=1)
+            for column in zip(
+                *((p.psi, p.hyper, p.loglik, w) for p, w in zip(parts, weight, strict=True)),
+                strict=True,
+            )
+        )
+        surrogate = refit(self.surrogate, prior, psi, hyper, loglik, weights)
         packed = self.packed.copy()
-        now = unpack(packed, groups, scales)
-        value = marginal(now.sigma, surrogate, scales).value
-        now.importance[...] = log_importance(now.sigma, value, surrogate, scales)
+        self.form().reweigh(packed, self.data, surrogate, prior)
         return self._replace(packed=packed, surrogate=surrogate)
 
     def draws(self, parts: list[Floats]) -> Draws:
         """Name the kept states of several runs."""
-        state = unpack(np.concatenate(parts, axis=2), self.data.groups, self.scales)
-        return Draws(state.psi, state.mu, state.sigma)
+        state = unpack(np.concatenate(parts, axis=2), self.data.groups, self.prior)
+        return Draws(state.psi, state.eta, sigma_of(state.hyper, self.prior))
 
 
-def start_chains(data: LabeledData, scales: Scales, parts: Parts | None, **options: Any) -> Any:
-    """Start chains of the plain or the nested prior and warm them up.
-
-    parts: for each group its level of each attribute, for the nested prior; None for the plain one.
-    The rest as in `warm_up`.
-    """
-    return warm_up(data, scales if parts is None else nesting(scales, parts), **options)
+def clipped(log_weight: Floats) -> Floats:
+    """Return importance weights (data set, n), clipped at root n times their mean, at most 1."""
+    ratio = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
+    limit = ratio.mean(axis=1, keepdims=True) * np.sqrt(ratio.shape[1])
+    return np.asarray(np.minimum(ratio / limit, 1.0))
 
 
-def warm_up(
+def start_chains(
     data: LabeledData,
-    prior: Scales | Nesting,
+    scales: Scales,
+    parts: Parts | None = None,
     *,
     chains: int,
     warmup: int,
     rng: np.random.Generator,
     progress: Progress | None = None,
-) -> Any:
-    """Start chains and warm them up; only here do step sizes and the surrogate adapt.
+) -> Chains:
+    """Start chains and warm them up; only here do the step and the surrogate adapt.
 
     Parameters
     ----------
     data
         The labeled rows of one or more data sets.
-    prior
-        Of all data sets: the scales of the plain prior, or the nested one.
+    scales
+        Of the prior of all data sets.
+    parts
+        For each group its level of each attribute, for the nested prior; None for the plain one.
     chains, warmup
         Chains per data set, and sweeps of warm-up.
     rng
         Used by the chains from now on.
-
-    Returns
-    -------
-    Chains or NestedChains
     """
-    if isinstance(prior, Scales):
-        now: Any = _begin(data, prior, chains, rng)
-    else:
-        from .nested_sampler import begin
-
-        now = begin(data, prior, chains, rng)
-    return warmed(now, warmup, progress)
-
-
-def warmed(chains: Any, warmup: int, progress: Progress | None = None) -> Any:
-    """Run the sweeps of warm-up."""
-    refits = {warmup * (i + 1) // (REFITS + 1) for i in range(REFITS)}
-    history: list[Any] = []
+    prior = plain(scales, data.groups) if parts is None else nested(scales, parts)
+    surrogate = expand(data, prior)
+    sets, size = len(surrogate.linear), len(scales.own)
+    seconds = numpy_seconds(prior, sets, data.groups, len(data.base))
+    step, none = (
+        np.ones((sets, data.groups + len(scales.sd))),
+        np.zeros((sets, 1 + data.groups + len(scales.sd))),
+    )
+    noise = make_noise(rng, (sets, chains), 1, data.groups, prior)
+    packed = moves.propose(noise, data, surrogate, prior)[:, :, 0]
+    now = Chains(packed, data, prior, surrogate, step, none, rng, compiles(seconds))
+    marks = {int(part * warmup) for part in REFITS} - {0}
+    history: list[Floats] = []
     done = 0
-    for mark in sorted(refits | set(range(ADAPT_EVERY, warmup, ADAPT_EVERY)) | {warmup}):
-        if mark == done:
-            continue
-        chains, kept = chains.run(mark - done)
-        history.append(kept)
-        steps = map(adapt_step, chains.step, chains.accepted[1:4], TARGETS)
-        chains = chains._replace(step=type(chains.step)(*steps))
-        if mark in refits:
-            chains = chains.refitted(history)
+    for mark in sorted(marks | {warmup} - {0}):
+        size = now.block()
+        for first in range(done, mark, size):
+            now, _, proposed = now.run(min(size, mark - first))
+            history.append(proposed.reshape(sets, -1, proposed.shape[-1]))
+        change = np.exp(np.clip(2.0 * (now.accepted[:, 1:] - TARGET), -0.7, 0.7))
+        now = now._replace(step=now.step * change)
+        if mark in marks:
+            now = now.refitted(history)
         done = mark
         if progress is not None:
             progress(done, warmup)
-    return chains
+    return now
 
 
-def take_draws(chains: Any, draws: int, *, progress: Progress | None = None) -> tuple[Any, Any]:
+def take_draws(
+    chains: Chains, draws: int, *, progress: Progress | None = None
+) -> tuple[Chains, Draws]:
     """Continue for a number of draws; return the chains after them, and the draws.
 
     `chains` itself is not changed, except for its generator. `accepted` of the returned chains are
     the rates over all draws.
     """
-    parts: list[Any] = []
-    rates: list[list[Floats]] = []
+    parts: list[Floats] = []
+    rates = np.zeros_like(chains.accepted)
     size = chains.block()
     for first in range(0, draws, size):
         block = min(size, draws - first)
-        chains, kept = chains.run(block)
+        chains, kept, _ = chains.run(block)
         parts.append(kept)
-        rates.append([block / draws * rate for rate in chains.accepted])
+        rates += block / draws * chains.accepted
         if progress is not None:
             progress(first + block, draws)
-    total = (np.asarray(sum(rate)) for rate in zip(*rates, strict=True))
-    return chains._replace(accepted=type(chains.accepted)(*total)), chains.draws(parts)
+    return chains._replace(accepted=rates), chains.draws(parts)
 
 
-def _begin(data: LabeledData, scales: Scales, chains: int, rng: np.random.Generator) -> Chains:
-    """Draw overdispersed starts: from the surrogate, with 1.5 times its standard deviations."""
-    surrogate = expand(data, scales)
-    sets, groups, size = surrogate.linear.shape
-    count = len(scales.sd)
-    sigma = np.abs(rng.standard_normal((sets, chains, count))) * scales.sd
-    at = marginal(sigma, surrogate, scales)
-    for_mu = 1.5 * rng.standard_normal((sets, chains, size))
-    for_psi = 1.5 * rng.standard_normal((sets, chains, groups, size))
-    mu, psi = draw(at, sigma, scales, for_mu, for_psi)
-    importance = log_importance(sigma, at.value, surrogate, scales)
-    packed = pack(State(psi, mu, sigma, loglik(psi, data), importance))
-    step = Step(np.full((sets, groups), 1.0), np.full((sets, 1), 1.0), np.full((sets, count), 1.2))
-    nothing = Accepted(*(np.zeros((sets, n)) for n in (1, groups, 1, count)))
-    jit = compiles(numpy_seconds(sets, groups, len(data.base), size, chains))
-    return Chains(packed, data, scales, surrogate, step, nothing, rng, jit)
-
-
-def adapt_step(step: Floats, rate: Floats, target: float) -> Floats:
-    """Lengthen steps accepted more often than the target rate, shorten the others."""
-    return np.asarray(step * np.exp(np.clip(2.0 * (rate - target), -0.7, 0.7)))
-
-
-def numpy_seconds(sets: int, groups: int, nodes: int, coordinates: int, chains: int) -> float:
+def numpy_seconds(prior: Hierarchy, sets: int, groups: int, nodes: int) -> float:
     """Estimate the seconds that a whole fit takes in NumPy.
 
     Parameters
@@ -248,24 +225,12 @@ def numpy_seconds(sets: int, groups: int, nodes: int, coordinates: int, chains: 
         Data sets of the batch, groups in each.
     nodes
         Labeled nodes of all data sets.
-    coordinates
-        3 of the curve, and the deviations.
-    chains
-        In each data set.
     """
-    calls = 1.45 + 0.08 * coordinates  # milliseconds of a sweep
-    work = chains * (2.5e-3 * coordinates * groups * sets + 1.8e-4 * nodes)
-    return 1e-3 * (DRAWS / chains + usual_warmup(chains)) * (calls + work)
-
-
-def usual(groups: int, labeled: int, trust: bool) -> tuple[int, int]:
-    """Choose chains and sweeps of warm-up by the number of groups and labeled rows."""
-    nodes = min(labeled, 100 * groups)
-    coordinates = 3 + TRUSTED * trust
-    seconds = numpy_seconds(1, groups, nodes, coordinates, MANY[0])
-    return MANY if seconds < WORTHWHILE else FEW
+    rows, size = prior.ratio.shape
+    work = 0.15 * size * size * groups + 0.004 * (rows * size) ** 3 + 0.015 * nodes / sets
+    return 1e-6 * sets * rounds(groups) * (DRAWS + WARMUP) * work
 
 
 def usual_warmup(chains: int) -> int:
-    """Choose sweeps of warm-up by the number of chains, which share what they learn."""
-    return (MANY if chains >= MANY[0] else FEW)[1]
+    """Choose sweeps of warm-up of each chain."""
+    return min(max(WARMUP // chains, 50), WARMUP)

@@ -71,7 +71,7 @@ def log_odds(psi: Floats, design: Floats, base: Floats, cap: float = math.inf) -
     -------
     float64 (n, node)
     """
-    return _bounded(_coefficients(psi) @ design, base, cap)
+    return _bounded(natural(psi) @ design, base, cap)
 
 
 def gradient(psi: Floats, design: Floats) -> Floats:
@@ -110,7 +110,7 @@ def loglik(psi: Floats, data: LabeledData) -> Floats:
 
 def segment_log_odds(psi: Floats, data: LabeledData) -> Floats:
     """Return the log odds of every node: psi float64 (n, segment, 3 + J) -> (n, node)."""
-    factors = _coefficients(psi)
+    factors = natural(psi)
     if psi.shape[1] > FEW_SEGMENTS:
         odds = np.einsum("nkd,dk->nk", factors[:, data.segment], data.design)
     else:
@@ -126,7 +126,7 @@ def by_segment(values: Floats, data: LabeledData) -> Floats:
     return np.asarray(np.add.reduceat(values, data.start[:-1], axis=-1))
 
 
-def _coefficients(psi: Floats) -> Floats:
+def natural(psi: Floats) -> Floats:
     """Return a, b, c and the deviations, given log a, log b, c and the deviations."""
     values: Floats = psi.copy()
     np.exp(psi[..., :2], out=values[..., :2])

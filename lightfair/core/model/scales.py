@@ -50,18 +50,6 @@ class Scales(NamedTuple):
         """Standard deviations of mu around 0, (..., D), at sigma (..., S)."""
         return np.asarray(self.common * with_one(sigma)[..., self.common_of])
 
-    def squares(self, psi: Floats, mu: Floats) -> Floats:
-        """Sum squares in units of sigma: psi (..., group, D), mu (..., D) -> (..., S)."""
-        far = (psi - mu[..., None, :]) / self.own
-        middle = mu / self.common
-        own = (far * far).sum(axis=-2) @ one_hot(self.own_of, len(self.sd))
-        return np.asarray(own + (middle * middle) @ one_hot(self.common_of, len(self.sd)))
-
-    def counts(self, groups: int) -> Floats:
-        """Number of normals that have each sigma as their scale: float64 (S,)."""
-        own, common = (one_hot(of, len(self.sd)).sum(axis=0) for of in self[3:])
-        return np.asarray(groups * own + common)
-
 
 def curve_scales(prior: Prior) -> Scales:
     """Return the scales of the curve alone: log a, log b, c."""
