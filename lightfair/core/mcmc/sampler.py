@@ -74,7 +74,8 @@ class Chains(NamedTuple):
     def block(self) -> int:
         """Return a number of sweeps whose noise and proposals fit into `BLOCK` numbers."""
         sets, count, width = self.packed.shape
-        return LOCAL * max(1, BLOCK // (sets * count * rounds(self.data.groups) * width * LOCAL))
+        sweep = sets * count * width * rounds(self.data.groups)
+        return LOCAL * max(1, int(BLOCK / (sweep * LOCAL)))
 
     def run(self, sweeps: int) -> tuple[Chains, Floats, Floats]:
         """Run sweeps.
@@ -228,7 +229,7 @@ def numpy_seconds(prior: Hierarchy, sets: int, groups: int, nodes: int) -> float
     """
     rows, size = prior.ratio.shape
     work = 0.15 * size * size * groups + 0.004 * (rows * size) ** 3 + 0.015 * nodes / sets
-    return 1e-6 * sets * rounds(groups) * (DRAWS + WARMUP) * work
+    return float(1e-6 * sets * rounds(groups) * (DRAWS + WARMUP) * work)
 
 
 def usual_warmup(chains: int) -> int:

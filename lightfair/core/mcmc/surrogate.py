@@ -188,10 +188,10 @@ def _effects(weight: Floats, sds: Floats, prior: Hierarchy) -> Floats:
     scale = sds.reshape(rows * size, sets, n)
     flat *= scale[:, None]
     flat[:, :-1] *= scale
-    flat = flat.reshape(rows * size, rows * size + 1, -1)
-    diagonal(flat)[...] += 1.0
-    eliminate(flat)
-    return flat
+    system: Floats = flat.reshape(rows * size, rows * size + 1, -1)
+    diagonal(system)[...] += 1.0
+    eliminate(system)
+    return system
 
 
 def draw(
