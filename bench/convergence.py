@@ -1,23 +1,31 @@
-"""How many default runs meet the gate on convergence, without drawing on and with it.
+"""How many default runs meet the check of convergence, at every size.
 
-    python bench/convergence.py --data FOLDER
+    python bench/convergence.py [--seeds N] [--part NAME ...] [--labels N ...] [--out FOLDER]
 
-FOLDER holds files DATASET_ATTRIBUTE.csv.gz with columns label, ATTRIBUTE and score_MODEL (the
-format is written down in bench/paper/README.md). Every file, model and number of labels is one
-run of `assess` at its default settings; German scores are turned round (1 - score), as they give
-the chance of the other label.
+Six kinds of simulated scores, from 10 labels to a million:
+
+    calibrated   uniform in 0.2 to 0.8, the chance of a positive label
+    beta         beta(0.5, 0.5)
+    forest       shares of 20 trees
+    bayes        nine in ten beyond 0.01 or 0.99, overconfident, as of naive Bayes
+    eleven       11 distinct scores
+    narrow       within 0.49 to 0.51, and steeply related to the label
+
+in four parts: `two` groups with trust, `plain` (two groups, the paper's model without trust),
+`many` (6, 20 and 50 groups) and `nested` (3 x 2 groups with effects). A run meets the check where
+every reported number has R-hat of at most 1.01 and bulk and tail ESS of at least 400. The table has
+the shares of runs that do at the default draws, and with at most twice as many; those whose
+parameters do, too, which are not reported; and CPU seconds, of which compiling is no part.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 import os
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -25,62 +33,99 @@ import numpy as np
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
 
-from lightfair.core.data.rows import score_data  # noqa: E402
-from lightfair.core.pipeline import assess_data  # noqa: E402
-from lightfair.core.settings import Settings  # noqa: E402
-from lightfair.core.simulation import hide_labels  # noqa: E402
+import lightfair as lf  # noqa: E402
 
-MODELS = ("mlp", "lr", "rf", "gnb")
+LABELS = (10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000)
+ROWS = 20_000
+SOME = (30, 300, 3000, 100_000)  # labels of the parts with many groups
+PARTS: dict[str, list[dict[str, Any]]] = {
+    "two": [{"groups": 2}],
+    "plain": [{"groups": 2, "trust": False}],
+    "many": [{"groups": 6}, {"groups": 20}, {"groups": 50}],
+    "nested": [{"groups": 6, "hierarchical": "nested"}],
+}
+SCORES = ("calibrated", "beta", "forest", "bayes", "eleven", "narrow")
 
 
-def read(path: Path) -> dict[str, np.ndarray]:
-    with gzip.open(path, "rt", newline="") as lines:
-        rows = list(csv.DictReader(lines))
-    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+def simulated(kind: str, groups: int, labels: int, seed: int) -> dict[str, Any]:
+    """Rows of one kind of scores, whose groups differ a little."""
+    rng = np.random.default_rng([seed, SCORES.index(kind), groups, labels])
+    rows = max(ROWS, 2 * labels)
+    group = rng.integers(groups, size=rows)
+    if kind == "calibrated":
+        score = rng.uniform(0.2, 0.8, rows)
+    elif kind == "beta":
+        score = rng.beta(0.5, 0.5, rows)
+    elif kind == "forest":
+        score = rng.binomial(20, rng.beta(0.7, 0.7, rows)) / 20
+    elif kind == "bayes":
+        extreme = 1e-3 * rng.random(rows)
+        score = np.where(rng.random(rows) < 0.5, extreme, 1.0 - extreme)
+        score = np.where(rng.random(rows) < 0.1, rng.random(rows), score)
+    elif kind == "eleven":
+        score = rng.integers(0, 11, rows) / 10
+    else:
+        score = rng.uniform(0.49, 0.51, rows)
+    rate = {"bayes": 0.15 + 0.7 * score, "narrow": np.clip(0.5 + 40.0 * (score - 0.5), 0.02, 0.98)}
+    shifted = np.clip(rate.get(kind, score), 0.02, 0.98)
+    shifted = 1.0 / (1.0 + np.exp(-np.log(shifted / (1.0 - shifted)) - 0.3 * (group % 3)))
+    label = (rng.random(rows) < shifted).astype(float)
+    label[labels:] = np.nan
+    columns = {"first": group // 2, "second": group % 2} if groups == 6 else {"group": group}
+    return {"y_true": label, "y_score": score, "sensitive_features": columns}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/paper_scores"))
-    parser.add_argument("--labeled", type=int, nargs="+", default=[10, 100, 1000])
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
+    parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
+    parser.add_argument("--labels", type=int, nargs="+")
+    parser.add_argument("--out", type=Path, help="folder for CONVERGENCE.md")
     arguments = parser.parse_args()
-    files = sorted(arguments.data.glob("*.csv.gz"))
-    if not files:
-        print(f"no files *.csv.gz in {arguments.data}", file=sys.stderr)
-        return 2
-    runs = first = final = 0
-    began = time.process_time()
-    for path in files:
-        columns = read(path)
-        attribute = path.name.removesuffix(".csv.gz").rpartition("_")[2]
-        for model in MODELS:
-            score = columns[f"score_{model}"].astype(float)
-            if path.name.startswith("german"):
-                score = 1.0 - score
-            data = score_data(columns["label"], score, sensitive_features=columns[attribute])
-            for labeled in arguments.labeled:
-                if labeled >= len(score):
-                    continue
-                shown = hide_labels(data.label, labeled, np.random.default_rng(arguments.seed))
-                known = np.where(np.isnan(shown), -1, shown).astype(np.int8)
-                result = assess_data(replace(data, label=known), Settings(), rng=arguments.seed)
-                at_once = result.posterior.phi.shape[1] == result.settings.draws
-                runs += 1
-                first += result.gate.ok and at_once
-                final += result.gate.ok
-                note = "" if at_once else f"  after {result.posterior.phi.shape[1]} draws a chain"
-                print(
-                    f"{path.name.removesuffix('.csv.gz'):36s} {model:4s} {labeled:5d}  "
-                    f"R-hat {result.gate.rhat_max:.4f}  ESS bulk {result.gate.ess_bulk_min:5.0f} "
-                    f"tail {result.gate.ess_tail_min:5.0f}  "
-                    f"{'ok' if result.gate.ok else 'NOT CONVERGED'}{note}",
-                    flush=True,
-                )
-    print(
-        f"{runs} runs: {first} ({first / runs:.1%}) met the gate at the default draws, "
-        f"{final} ({final / runs:.1%}) with drawing on; {time.process_time() - began:.0f} s of CPU"
+    os.environ.setdefault("LIGHTFAIR_JIT", "1")
+    lines = [
+        "| part | scores | groups | labels | at the default draws | with twice as many "
+        "| parameters, too | largest R-hat | CPU seconds |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    lf.assess(**simulated("beta", 2, 30, 0), rng=0)  # compiles
+    totals = np.zeros(4, dtype=int)
+    for part in arguments.part:
+        for case in PARTS[part]:
+            options = {name: value for name, value in case.items() if name != "groups"}
+            for kind in arguments.scores:
+                for labels in arguments.labels or (LABELS if case["groups"] == 2 else SOME):
+                    counts, worst, seconds = np.zeros(4, dtype=int), 0.0, []
+                    for seed in range(arguments.seeds):
+                        rows = simulated(kind, case["groups"], labels, seed)
+                        began = time.process_time()
+                        result = lf.assess(**rows, rng=seed, **options)
+                        seconds.append(time.process_time() - began)
+                        drawn = result.posterior.phi.shape[1] / result.settings.draws
+                        gate = result.gate
+                        at_once = gate.ok and drawn == 1.0
+                        parameters = at_once and gate.parameters is None
+                        counts += [1, at_once, gate.ok and drawn <= 2.0, parameters]
+                        worst = max(worst, gate.rhat_max or 0.0)
+                    totals += counts
+                    lines.append(
+                        f"| {part} | {kind} | {case['groups']} | {labels:,} | "
+                        + " | ".join(f"{count} of {counts[0]}" for count in counts[1:])
+                        + f" | {worst:.4f} | {np.median(seconds):.2f} |"
+                    )
+                    print(lines[-1], flush=True)
+    shares = [f"{count / totals[0]:.1%}" for count in totals[1:]]
+    lines.append(
+        f"\n{totals[0]} runs: {shares[0]} met the check at the default draws, {shares[1]} with at "
+        f"most twice as many; parameters, too, in {shares[2]}."
     )
+    print(lines[-1])
+    if arguments.out is not None:
+        (arguments.out / "CONVERGENCE.md").write_text(
+            f"# Convergence\n\n`python bench/convergence.py {' '.join(sys.argv[1:])}`\n\n"
+            f"{__doc__.split('    python', 1)[0]}\n" + "\n".join(lines) + "\n"
+        )
     return 0
 
 

@@ -1,8 +1,9 @@
 """Fit: draw curves and metrics until the chains have converged.
 
 Table -> labeled data -> chains -> draws of the curves -> confusion counts -> theta. Drawing
-continues from the chains' last states while R-hat or an effective sample size of any parameter,
-metric or difference fails the convergence check, up to `MAX_DRAWS` times the draws requested.
+continues from the chains' last states while R-hat or an effective sample size of any metric or
+difference fails the convergence check, up to `MAX_DRAWS` times the draws requested. Parameters of
+the curves, which are not reported, are checked, too, but do not decide.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def draw_posterior(
     metrics = tuple(map(settings.metric, settings.metrics))
     parts: list[Posterior] = []
     drawn: list[Floats] = []
-    checked: list[Floats] = []
+    reported: list[Floats] = []
     taken, missing = 0, draws
     while missing:
         chains, block = take_draws(
@@ -116,11 +117,14 @@ def draw_posterior(
         ordered = [smooth[name] for name in settings.metrics]
         parts.append(part)
         drawn.append(counts.drawn)
-        checked.append(_quantities(part, ordered, levels, table, settings))
-        convergence = gate(diagnose(_filled(np.concatenate(checked, axis=1))))
+        reported.append(_reported(ordered, levels, table, settings))
+        convergence = gate(diagnose(_filled(np.concatenate(reported, axis=1))))
         taken += missing
         missing = 0 if convergence.ok else min(-(-taken // 2), MAX_DRAWS * draws - taken)
     posterior = _joined(parts)
+    convergence = convergence._replace(
+        parameters=gate(diagnose(_parameters(posterior, settings))).reason
+    )
     all_counts = np.concatenate(drawn, axis=1)
     by_bin: dict[str, Floats] = {}
     if slots is not None:
@@ -211,19 +215,27 @@ def _joined(parts: list[Posterior]) -> Posterior:
     return Posterior(regions=parts[0].regions, **draws)
 
 
-def _quantities(
-    posterior: Posterior,
-    metrics: list[Floats],
-    levels: dict[str, Floats],
-    table: ScoreTable,
-    settings: Settings,
+def _reported(
+    metrics: list[Floats], levels: dict[str, Floats], table: ScoreTable, settings: Settings
 ) -> Floats:
-    """Return everything whose convergence is checked: float64 (chain, draw, quantity).
+    """Return what is reported: float64 (chain, draw, quantity).
 
     metrics: float64 (chain, draw, group) each, at their expected counts: what the drawn labels of
     the target `sample` add is independent noise, and where few rows are left it makes a metric 0 in
-    most draws. levels: metrics of the levels of crossed attributes. Under the nested prior only the
-    sum of mu and effects is identified, so the scales of effects are checked in place of mu.
+    most draws. levels: metrics of the levels of crossed attributes.
+    """
+    checked = [*metrics, *levels.values()]
+    if settings.reference is not None:
+        base = table.groups.index(settings.reference)
+        checked += [np.delete(draws - draws[..., [base]], base, axis=-1) for draws in metrics]
+    return np.concatenate(checked, axis=-1)
+
+
+def _parameters(posterior: Posterior, settings: Settings) -> Floats:
+    """Return the free parameters: float64 (chain, draw, quantity).
+
+    Under the nested prior only the sum of mu and effects is identified, so the scales of effects
+    are checked in place of mu.
     """
     free, shape = active(settings.family), posterior.phi.shape[:2]
     scales = posterior.effect_sd
@@ -234,12 +246,6 @@ def _quantities(
         checked.append(posterior.sigma[..., 2])
     checked.append(posterior.deviations)
     checked += [scale for scale in (posterior.omega, posterior.tau) if scale is not None]
-    for draws in metrics:
-        checked.append(draws)
-        if settings.reference is not None:
-            base = table.groups.index(settings.reference)
-            checked.append(np.delete(draws - draws[..., [base]], base, axis=-1))
-    checked += levels.values()
     return np.concatenate([draws.reshape(*shape, -1) for draws in checked], axis=-1)
 
 

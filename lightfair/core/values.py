@@ -106,7 +106,7 @@ def diagnostics_values(result: Assessment) -> Values:
     gate, draws = result.gate, result.posterior.phi.shape[1]
     worst = {name: plain(getattr(gate, name)) for name in gate._fields[:3]}
     run = {"draws": draws, "extended": draws > result.settings.run[1]}
-    return {**worst, "ok": gate.ok, "reason": gate.reason, **run}
+    return {**worst, "ok": gate.ok, "reason": gate.reason, "parameters": gate.parameters, **run}
 
 
 def warning_values(notes: tuple[Note, ...]) -> list[dict[str, str]]:

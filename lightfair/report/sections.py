@@ -131,6 +131,8 @@ def diagnostics_line(gate: Gate, chains: int, draws: int) -> str:
     for label, value in (("bulk", gate.ess_bulk_min), ("tail", gate.ess_tail_min)):
         if value is not None:
             parts.append(f"smallest {label} ESS {value:,.0f}")
+    if gate.parameters is not None:
+        parts.append(f"parameters of the curves, which are not reported: {gate.parameters}")
     return f"{state}; {', '.join(parts)}"
 
 

@@ -305,7 +305,7 @@ def result_warnings(
     if not verdict.ok:
         message = (
             f"the chains have not converged after {shape[1]} draws each: {verdict.reason}; do not "
-            "use the numbers; more draws or labels may help"
+            "use the numbers; more draws help"
         )
         notes.append(Note("not_converged", message))
     return notes

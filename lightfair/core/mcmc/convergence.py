@@ -63,11 +63,12 @@ class Diagnosis(NamedTuple):
 
 
 class Gate(NamedTuple):
-    """Result of the convergence check of all quantities.
+    """Result of the convergence check of what is reported.
 
     The numbers are the worst of all quantities that are not constant; they are None if every
     quantity is constant (ok) or there are too few draws (not ok), and `reason` says which. `reason`
-    is None if the check passed with numbers.
+    is None if the check passed with numbers. `parameters` is the reason for which the parameters of
+    the curves, which are not reported, would fail; None if they would pass.
     """
 
     rhat_max: float | None
@@ -75,6 +76,7 @@ class Gate(NamedTuple):
     ess_tail_min: float | None
     ok: bool
     reason: str | None
+    parameters: str | None = None
 
 
 def diagnose(x: ArrayLike) -> Diagnosis:

@@ -223,7 +223,7 @@ def weigh(
                         x[i] = 0.0
                     _own(systems, g, spread[:size], middle, x)
                     for i in range(2):
-                        x[i] = min(max(x[i], -FARTHEST), FARTHEST)
+                        x[i] = math.log(1.0 + max(x[i], 0.0)) + min(max(x[i], -FARTHEST), 0.0)
         value[n] = total
         if fresh:
             for i in range(wide):

@@ -33,7 +33,9 @@ DRAWS, WARMUP = 3200, 800  # sweeps of all chains together, which share what the
 
 TARGET = 0.3  # rate of acceptance of the walk
 
-REFITS = (0.1, 0.2, 0.4, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
+REFITS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
+
+LEAST = 40  # effective states of a refit
 
 Progress = Callable[[int, int], None]
 
@@ -116,7 +118,7 @@ class Chains(NamedTuple):
         while len(history) > 1 and sum(part.shape[1] for part in history[1:]) >= needed:
             del history[0]
         parts = [unpack(part, groups, prior) for part in history]
-        weight = [clipped(part.weight[..., 0] + part.excess.sum(axis=-1)) for part in parts]
+        weight = [tempered(part.weight[..., 0] + part.excess.sum(axis=-1)) for part in parts]
         psi, hyper, loglik, weights = (
             np.concatenate(column, axis=1)
             for column in zip(
@@ -135,11 +137,23 @@ class Chains(NamedTuple):
         return Draws(state.psi, state.eta, sigma_of(state.hyper, self.prior))
 
 
-def clipped(log_weight: Floats) -> Floats:
-    """Return importance weights (data set, n), clipped at root n times their mean, at most 1."""
-    ratio = np.exp(log_weight - log_weight.max(axis=1, keepdims=True))
-    limit = ratio.mean(axis=1, keepdims=True) * np.sqrt(ratio.shape[1])
-    return np.asarray(np.minimum(ratio / limit, 1.0))
+def tempered(log_weight: Floats) -> Floats:
+    """Return importance weights (data set, n), at most 1, of which `LEAST` or more are effective.
+
+    Where the proposal is far from the posterior its power is lowered, so that the next one is on
+    the way there. Weights above root n times their mean are clipped.
+    """
+    log_weight = log_weight - log_weight.max(axis=1, keepdims=True)
+    power = np.ones((len(log_weight), 1))
+    while True:
+        ratio = np.exp(power * log_weight)
+        limit = ratio.mean(axis=1, keepdims=True) * np.sqrt(ratio.shape[1])
+        weight = np.minimum(ratio / limit, 1.0)
+        total = weight.sum(axis=1, keepdims=True)
+        few = total * total < LEAST * np.square(weight).sum(axis=1, keepdims=True)
+        if not (few & (power > 1e-3)).any():
+            return weight
+        power = np.where(few, 0.7 * power, power)
 
 
 def start_chains(

@@ -37,7 +37,7 @@ WIDER = 1.1  # its scale, in units of that of the draws
 
 PASSES = 2  # linearizations: at mu, then at the most probable psi
 
-FARTHEST = 1.0  # of log a and log b from mu, in the second linearization
+FARTHEST = 1.0  # of log a and log b below mu, in the second linearization
 
 
 class Surrogate(NamedTuple):
@@ -125,7 +125,8 @@ def integrated(
         system = _integrated(local, sigma, surrogate, prior, fixed=True)
         if last < PASSES - 1:
             _, far = draw(system, prior)
-            start = at + np.clip(far[:2], -FARTHEST, FARTHEST)
+            # where a and b are those of the mode, if they are larger: the data are most of it then
+            start = at + np.log1p(np.maximum(far[:2], 0.0)) + np.clip(far[:2], -FARTHEST, 0.0)
     return local, system
 
 
@@ -285,13 +286,20 @@ def walk_shape(surrogate: Surrogate, prior: Hierarchy) -> Floats:
     return np.asarray(spread[..., :, None] * np.swapaxes(np.linalg.inv(root), -1, -2))
 
 
+def most_probable(squares: Floats, prior: Hierarchy) -> Floats:
+    """Most probable sigma, of its logarithm, given the sum of squares that it scales."""
+    sd, rest = prior.scales.sd, prior.counts() - 1.0
+    return np.asarray(sd * np.sqrt(0.5 * (np.sqrt(rest**2 + 4.0 * squares / sd**2) - rest)))
+
+
 def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
     """Expand the log likelihood to second order at the joint mode, sigma at its prior median.
 
-    The log likelihood is concave in theta, so the curvature is positive semi-definite. The mode is
-    found by scoring, with steps of at most 1; if it has not converged after 50 the expansion is
-    slightly worse, and the refits repair it. hyper is proposed from about its prior, with mu_a and
-    mu_b around the mode.
+    sigma is larger where groups are so far apart, or so far from 0, that it must be. The log
+    likelihood is concave in theta, so the curvature is positive semi-definite. The mode is found by
+    scoring, with steps of at most 1; if it has not converged after 50 the expansion is slightly
+    worse, and the refits repair it. hyper is proposed around sigma, mu_a and mu_b of the mode, with
+    its prior spread.
     """
     groups = data.groups
     sets = (len(data.start) - 1) // groups
@@ -305,20 +313,23 @@ def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
         np.zeros((sets, 2)),
         np.ones((sets, 2)),
     )
-    sigma = sigma_of(centre, prior)[:, None]
+    sigma = median = sigma_of(centre, prior)[:, None]
     psi = np.zeros((sets, groups, size))
     for _ in range(50):
         curvature, linear = _expansion(psi, data)
         surrogate = surrogate._replace(curvature=curvature, linear=linear)
         start = np.moveaxis(psi[..., :2], -1, 0)[..., None]
         local = linearized(np.zeros((2, sets, 1, 1)), start)
-        _, mode = draw(_integrated(local, sigma, surrogate, prior, fixed=False), prior)
+        eta, mode = draw(_integrated(local, sigma, surrogate, prior, fixed=False), prior)
         move = np.moveaxis(mode[..., 0], 0, -1) - psi
         longest = np.abs(move).max(axis=-1, keepdims=True)
         psi = psi + move / np.maximum(longest, 1.0)
+        squares = prior.squares(psi[:, None], eta.transpose(2, 3, 0, 1))
+        sigma = np.maximum(median, most_probable(squares, prior))
         if longest.max() < 1e-4:
             break
     level = psi[..., :2].mean(axis=1)
+    centre = hyper_of(sigma, np.zeros((sets, 1, 2)), prior)[:, 0]
     return surrogate._replace(
         level=level, noise=np.broadcast_to(np.square(prior.scales.common[:2]), level.shape)
     )
