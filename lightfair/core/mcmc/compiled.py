@@ -70,6 +70,7 @@ def _weigh(
             state.excess[r],
             surrogate.curvature[r],
             surrogate.linear[r],
+            surrogate.level[r],
             nodes,
             cuts.start,
             cuts.owner[r * groups : (r + 1) * groups + 1],
@@ -82,7 +83,7 @@ def _weigh(
             members,
             np.empty((groups, size, 2 * size + 1)),
             np.empty((size, size + 1)),
-            np.empty((rows * size, rows * size + 1)),
-            np.empty((4 + 3 * groups, rows * size)),
+            np.empty((rows * size, rows * size + 2)),
+            np.empty((6 + 3 * groups, rows * size)),
         )
     state.weight[...] = log_weight(state.hyper, value, surrogate, prior)

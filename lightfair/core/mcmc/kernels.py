@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from .jit import jit
-from .surrogate import FARTHEST, PASSES
+from .surrogate import FARTHEST, LARGEST, PASSES
 
 
 @jit
@@ -83,16 +83,38 @@ def _back_solve(system, x, size):
 
 
 @jit
-def _own(systems, g, spread, middle, x):
-    """Solve for the psi of group g, given its middle (D,), from the noise in x, in place."""
-    size = spread.shape[0]
-    for i in range(size):
-        x[i] += systems[g, i, 2 * size]
+def _pull(system, middle, size, out):
+    """Compiled counterpart of `surrogate._conditional`: the pull on xi, given the middle."""
+    for k in range(size):
+        out[k] = system[k, 2 * size]
         for j in range(size):
-            x[i] -= systems[g, i, size + j] * middle[j]
-    _back_solve(systems[g], x, size)
-    for i in range(size):
-        x[i] = middle[i] + spread[i] * x[i]
+            out[k] -= system[k, size + j] * middle[j]
+
+
+@jit
+def _bent(xi, i, place, shift, factor, middle, spread):
+    """Compiled counterpart of `surrogate._bent` for log a (0) and log b (1)."""
+    true = math.exp(min(place[i] + middle[i] + spread[i] * xi, LARGEST))
+    return ((true - shift[i]) / factor[i] - middle[i]) / spread[i]
+
+
+@jit
+def _draw(system, bend, place, shift, factor, middle, spread, x, bent, out):
+    """Solve for psi - place of a group into out, given the pull and the noise on xi in x.
+
+    bend: whether log b and the others are given the true a and b.
+    """
+    size = out.shape[0]
+    for k in range(size - 1, -1, -1):
+        i = size - 1 - k
+        dot = x[k]
+        for j in range(k + 1, size):
+            dot -= system[k, j] * bent[j]
+        dot /= system[k, k]
+        out[i] = middle[i] + spread[i] * dot
+        bent[k] = dot
+        if bend and i < 2:
+            bent[k] = _bent(dot, i, place, shift, factor, middle, spread)
 
 
 @jit
@@ -118,6 +140,7 @@ def weigh(
     excess,
     curvature,
     linear,
+    level,
     nodes,
     start,
     owner,
@@ -138,13 +161,15 @@ def weigh(
     normal (n, P D + G D): noise of eta and psi; fresh: whether psi (n, G, D) and eta (n, P D) and
     the log likelihoods heights (n, G) are drawn, or those of a state. Filled in are value (n,), log
     marginal likelihood of hyper, and excess (n, G) of the log likelihood. curvature (G, D, D),
-    linear (G, D); nodes, start, owner, columns: `likelihood.Runs`; own, own_of (D,), ratio, of (P
-    D,): the prior; rows (G, K + 1): rows of eta of each group. Scratch: systems (G, D, 2 D + 1),
-    weight (D, D + 1), top (P D, P D + 1), scratch (4 + 3 G, P D).
+    linear (G, D), level (G, 2): the surrogate; nodes, start, owner, columns: `likelihood.Runs`;
+    own, own_of (D,), ratio, of (P D,): the prior; rows (G, K + 1): rows of eta of each group.
+    Scratch: systems (G, D, 2 D + 1), weight (D, D + 1), top (P D, P D + 2), scratch (6 + 3 G, P D).
     """
     groups, size = linear.shape
     wide = top.shape[0]
-    spread, sds, mode, middle = scratch[0], scratch[1], scratch[2], scratch[3]
+    spread, middle, far = scratch[0, :size], scratch[1, :size], scratch[2, :size]
+    x, y = scratch[3, :size], scratch[4, :size]
+    mode, sds = scratch[5], top[:, wide + 1]
     for n in range(sigma.shape[0]):
         for i in range(size):
             spread[i] = own[i] * sigma[n, own_of[i]] if own_of[i] >= 0 else own[i]
@@ -153,8 +178,8 @@ def weigh(
         sds[wide - size] = 0.0
         sds[wide - size + 1] = 0.0
         for g in range(groups):
-            scratch[4 + g, 0] = 0.0
-            scratch[4 + g, 1] = 0.0
+            for i in range(2):
+                scratch[6 + g, i] = level[g, i] - place[n, i]
         for step in range(PASSES):
             total = 0.0
             for i in range(wide):
@@ -162,31 +187,29 @@ def weigh(
                     top[i, j] = 0.0
             for g in range(groups):
                 system = systems[g]
-                factor = scratch[4 + groups + g]
-                shift = scratch[4 + 2 * groups + g]
+                factor = scratch[6 + groups + g]
+                shift = scratch[6 + 2 * groups + g]
                 for i in range(size):
                     factor[i] = 1.0
                     shift[i] = 0.0
                 for i in range(2):
-                    factor[i] = math.exp(place[n, i] + scratch[4 + g, i])
-                    shift[i] = factor[i] * (1.0 - scratch[4 + g, i])
+                    factor[i] = math.exp(place[n, i] + scratch[6 + g, i])
+                    shift[i] = factor[i] * (1.0 - scratch[6 + g, i])
                 for i in range(size):
                     bent = 0.0
                     for j in range(2):
                         bent += curvature[g, i, j] * shift[j]
                     total += shift[i] * (linear[g, i] - 0.5 * bent)
                     for j in range(size):
-                        system[i, size + j] = curvature[g, i, j] * factor[i] * factor[j]
-                    system[i, 2 * size] = (linear[g, i] - bent) * factor[i]
-                for i in range(size):
+                        weight[i, j] = curvature[g, i, j] * factor[i] * factor[j]
+                    weight[i, size] = (linear[g, i] - bent) * factor[i]
+                for k in range(size):  # in reverse
+                    i = size - 1 - k
                     for j in range(size + 1):
-                        weight[i, j] = system[i, size + j]
-                for i in range(size):
-                    for j in range(size, 2 * size + 1):
-                        system[i, j] *= spread[i]
-                    for j in range(i, size):
-                        system[i, j] = system[i, size + j] * spread[j]
-                    system[i, i] += 1.0
+                        system[k, size + j] = spread[i] * weight[i, j]
+                    for j in range(k, size):
+                        system[k, j] = system[k, 2 * size - 1 - j] * spread[size - 1 - j]
+                    system[k, k] += 1.0
                 total -= _eliminate(system, size, 2 * size + 1)
                 for i in range(size):
                     total += 0.5 * system[i, 2 * size] * system[i, 2 * size]
@@ -217,13 +240,14 @@ def weigh(
                 for i in range(wide):
                     mode[i] *= sds[i]
                 for g in range(groups):
-                    _middle(mode, rows, g, middle[:size])
-                    x = scratch[4 + g, :size]
-                    for i in range(size):
-                        x[i] = 0.0
-                    _own(systems, g, spread[:size], middle, x)
+                    _middle(mode, rows, g, middle)
+                    _pull(systems[g], middle, size, x)
+                    shift, factor = scratch[6 + 2 * groups + g], scratch[6 + groups + g]
+                    _draw(systems[g], False, place[n], shift, factor, middle, spread, x, y, far)
                     for i in range(2):
-                        x[i] = math.log(1.0 + max(x[i], 0.0)) + min(max(x[i], -FARTHEST), 0.0)
+                        move = far[i] - scratch[6 + g, i]
+                        down = min(max(move, -FARTHEST), 0.0)
+                        scratch[6 + g, i] += math.log(1.0 + max(move, 0.0)) + down
         value[n] = total
         if fresh:
             for i in range(wide):
@@ -232,31 +256,63 @@ def weigh(
             for i in range(wide):
                 mode[i] *= sds[i]
                 eta[n, i] = mode[i]
-            for g in range(groups):
-                _middle(mode, rows, g, middle[:size])
-                x = psi[n, g]
-                for i in range(size):
-                    x[i] = normal[n, wide + size * g + i]
-                _own(systems, g, spread[:size], middle, x)
             for i in range(2):
                 eta[n, wide - size + i] = place[n, i]
-                for g in range(groups):
-                    psi[n, g, i] += place[n, i]
-            for g in range(groups):
-                heights[n, g] = _loglik(psi[n], g, nodes, start, owner, columns, cap)
-        for g in range(groups):
-            theta = middle
-            for i in range(size):
-                theta[i] = psi[n, g, i]
+        else:
+            for i in range(wide):
+                mode[i] = eta[n, i]
             for i in range(2):
-                shift = scratch[4 + 2 * groups + g, i]
-                theta[i] = shift + scratch[4 + groups + g, i] * (psi[n, g, i] - place[n, i])
-            excess[n, g] = heights[n, g]
+                mode[wide - size + i] = 0.0
+        for g in range(groups):
+            system = systems[g]
+            shift, factor = scratch[6 + 2 * groups + g], scratch[6 + groups + g]
+            _middle(mode, rows, g, middle)
+            _pull(system, middle, size, x)
+            if fresh:
+                for k in range(size):
+                    far[k] = x[k] + normal[n, wide + size * g + k]
+                _draw(system, True, place[n], shift, factor, middle, spread, far, y, psi[n, g])
+                tame = True
+                for i in range(size):
+                    far[i] = psi[n, g, i]
+                    if i < 2:
+                        psi[n, g, i] += place[n, i]
+                    tame = tame and abs(psi[n, g, i]) < LARGEST
+            else:
+                tame = True
+                for i in range(size):
+                    far[i] = psi[n, g, i]
+                for i in range(2):
+                    far[i] -= place[n, i]
+            height = 0.0
+            for k in range(size):
+                i = size - 1 - k
+                xi = (far[i] - middle[i]) / spread[i]
+                y[k] = xi
+                height += 0.5 * (x[k] * x[k] + xi * xi)
+            for k in range(size):
+                noise = system[k, k] * y[k] - x[k]
+                for j in range(k + 1, size):
+                    if j >= size - 2:
+                        i = size - 1 - j
+                        bent = _bent(y[j], i, place[n], shift, factor, middle, spread)
+                        noise += system[k, j] * bent
+                    else:
+                        noise += system[k, j] * y[j]
+                height -= 0.5 * noise * noise
+            for i in range(size):
+                far[i] = shift[i] + factor[i] * middle[i]
             for i in range(size):
                 bent = 0.0
                 for j in range(size):
-                    bent += curvature[g, i, j] * theta[j]
-                excess[n, g] -= theta[i] * (linear[g, i] - 0.5 * bent)
+                    bent += curvature[g, i, j] * far[j]
+                height += far[i] * (linear[g, i] - 0.5 * bent)
+            if not tame:
+                for i in range(size):
+                    psi[n, g, i] = 0.0
+            if fresh:
+                heights[n, g] = _loglik(psi[n], g, nodes, start, owner, columns, cap)
+            excess[n, g] = heights[n, g] - height if tame else -math.inf
 
 
 @jit

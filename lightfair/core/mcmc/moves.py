@@ -30,14 +30,15 @@ from ..model.likelihood import LabeledData, loglik
 from .hierarchy import Hierarchy
 from .surrogate import (
     FREEDOM,
+    LARGEST,
     Surrogate,
     draw,
     hyper_of,
     integrated,
     log_proposal,
+    log_surrogate,
     place_of,
     propose_hyper,
-    quadratic,
     sigma_of,
 )
 
@@ -157,16 +158,19 @@ def _proposed(
     """Proposed states (data set, n, state)."""
     (rows, size), (sets, n, count) = prior.ratio.shape, hyper.shape
     place = place_of(hyper, prior)
-    local, at = integrated(sigma_of(hyper, prior), place, surrogate, prior)
+    at = integrated(sigma_of(hyper, prior), place, surrogate, prior)
     cut = count + rows * size
     for_psi = normal[..., cut:].reshape(sets, n, -1, size).transpose(3, 0, 2, 1)
     eta, far = draw(at, prior, normal[..., count:cut].transpose(2, 0, 1), for_psi)
     psi = np.ascontiguousarray(far.transpose(1, 3, 2, 0))
     psi[..., :2] += place[:, :, None]
+    excess = -log_surrogate(eta, far, at, surrogate, prior).transpose(0, 2, 1)
+    tame = (np.abs(psi) < LARGEST).all(axis=-1)
+    psi[~tame] = 0.0
+    heights = loglik(psi, data)
+    excess = np.where(tame, excess + heights, -np.inf)
     eta = eta.transpose(2, 3, 0, 1).copy()
     eta[:, :, -1, :2] = place
-    heights = loglik(psi, data)
-    excess = heights - quadratic(far, local, surrogate).transpose(0, 2, 1)
     weight = log_weight(hyper, at.value, surrogate, prior)
     return pack(State(psi, eta, hyper, heights, excess, weight))
 
@@ -181,10 +185,13 @@ def reweigh(packed: Floats, data: LabeledData, surrogate: Surrogate, prior: Hier
     """Fill in what a state has of its surrogate, in place: (data set, n, state)."""
     now = unpack(packed, data.groups, prior)
     place = place_of(now.hyper, prior)
-    local, at = integrated(sigma_of(now.hyper, prior), place, surrogate, prior)
+    at = integrated(sigma_of(now.hyper, prior), place, surrogate, prior)
     far = now.psi.transpose(3, 0, 2, 1).copy()
-    far[:2] -= local.place
-    now.excess[...] = now.loglik - quadratic(far, local, surrogate).transpose(0, 2, 1)
+    far[:2] -= at.local.place
+    eta = now.eta.transpose(2, 3, 0, 1).copy()
+    eta[-1, :2] = 0.0
+    surrogate_height = log_surrogate(eta, far, at, surrogate, prior)
+    now.excess[...] = now.loglik - surrogate_height.transpose(0, 2, 1)
     now.weight[...] = log_weight(now.hyper, at.value, surrogate, prior)
 
 

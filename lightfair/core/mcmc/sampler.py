@@ -10,6 +10,7 @@ depends on the size of the work alone, so the same seed gives the same draws eve
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -36,6 +37,10 @@ TARGET = 0.3  # rate of acceptance of the walk
 REFITS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
 
 LEAST = 40  # effective states of a refit
+
+LOST = 5.0  # log likelihood that a chain may lack in warm-up, for each coordinate
+
+EXTRA, POOR = 8, 0.15  # stages of half a warm-up more, while fewer whole states are accepted
 
 Progress = Callable[[int, int], None]
 
@@ -111,8 +116,12 @@ class Chains(NamedTuple):
             return compiled
         return moves
 
-    def refitted(self, history: list[Floats]) -> Chains:
-        """Refit the surrogate to the latter half of the states proposed so far."""
+    def refitted(self, history: list[Floats], again: bool) -> Chains:
+        """Refit the surrogate to the latter half of the states proposed so far.
+
+        Where data and prior are in conflict, a chain that is lost, or every one, starts `again` at
+        one of them.
+        """
         groups, prior = self.data.groups, self.prior
         needed = sum(part.shape[1] for part in history) // 2
         while len(history) > 1 and sum(part.shape[1] for part in history[1:]) >= needed:
@@ -126,8 +135,16 @@ class Chains(NamedTuple):
                 strict=True,
             )
         )
-        surrogate = refit(self.surrogate, prior, psi, hyper, loglik, weights)
+        surrogate = refit(self.surrogate, prior, self.data, psi, hyper, loglik, weights)
         packed = self.packed.copy()
+        share = weights / weights.sum(axis=1, keepdims=True)
+        usual = (share[..., None] * loglik).sum(axis=(1, 2))
+        now = unpack(packed, groups, prior).loglik.sum(axis=-1)
+        lost = again | ~(now > usual[:, None] - LOST * psi[0, 0].size)
+        chance = self.rng.random(now.shape)
+        for r, k in np.argwhere(lost):
+            at = min(int(np.searchsorted(share[r].cumsum(), chance[r, k])), share.shape[1] - 1)
+            packed[r, k] = np.concatenate([part[r] for part in history])[at]
         self.form().reweigh(packed, self.data, surrogate, prior)
         return self._replace(packed=packed, surrogate=surrogate)
 
@@ -143,6 +160,7 @@ def tempered(log_weight: Floats) -> Floats:
     Where the proposal is far from the posterior its power is lowered, so that the next one is on
     the way there. Weights above root n times their mean are clipped.
     """
+    log_weight = np.nan_to_num(log_weight, nan=-1e300, neginf=-1e300)
     log_weight = log_weight - log_weight.max(axis=1, keepdims=True)
     power = np.ones((len(log_weight), 1))
     while True:
@@ -152,7 +170,7 @@ def tempered(log_weight: Floats) -> Floats:
         total = weight.sum(axis=1, keepdims=True)
         few = total * total < LEAST * np.square(weight).sum(axis=1, keepdims=True)
         if not (few & (power > 1e-3)).any():
-            return weight
+            return np.asarray(weight)
         power = np.where(few, 0.7 * power, power)
 
 
@@ -177,7 +195,8 @@ def start_chains(
     parts
         For each group its level of each attribute, for the nested prior; None for the plain one.
     chains, warmup
-        Chains per data set, and sweeps of warm-up.
+        Chains per data set, and sweeps of warm-up; up to five times as many where data and prior
+        are in such a conflict that the surrogate is still poor.
     rng
         Used by the chains from now on.
     """
@@ -192,21 +211,22 @@ def start_chains(
     noise = make_noise(rng, (sets, chains), 1, data.groups, prior)
     packed = moves.propose(noise, data, surrogate, prior)[:, :, 0]
     now = Chains(packed, data, prior, surrogate, step, none, rng, compiles(seconds))
-    marks = {int(part * warmup) for part in REFITS} - {0}
     history: list[Floats] = []
-    done = 0
-    for mark in sorted(marks | {warmup} - {0}):
+    stages = [int(part * warmup) for part in (*REFITS, 1.0)]
+    stages += [warmup + warmup * (i + 1) // 2 for i in range(EXTRA)]
+    for done, mark in itertools.pairwise([0, *stages]):
+        if mark == done or (mark > warmup and now.accepted[:, 0].mean() > POOR):
+            continue
         size = now.block()
         for first in range(done, mark, size):
             now, _, proposed = now.run(min(size, mark - first))
             history.append(proposed.reshape(sets, -1, proposed.shape[-1]))
         change = np.exp(np.clip(2.0 * (now.accepted[:, 1:] - TARGET), -0.7, 0.7))
         now = now._replace(step=now.step * change)
-        if mark in marks:
-            now = now.refitted(history)
-        done = mark
+        if mark != warmup:
+            now = now.refitted(history, again=mark > warmup)
         if progress is not None:
-            progress(done, warmup)
+            progress(min(mark, warmup), warmup)
     return now
 
 

@@ -35,9 +35,12 @@ FREEDOM = 12.0  # degrees of freedom of the proposal of hyper
 
 WIDER = 1.1  # its scale, in units of that of the draws
 
-PASSES = 2  # linearizations: at mu, then at the most probable psi
+PASSES = 2  # linearizations: at the usual psi, then at the most probable one given hyper
 
-FARTHEST = 1.0  # of log a and log b below mu, in the second linearization
+FARTHEST = 1.0  # of log a and log b below the usual ones, in the second linearization
+
+
+LARGEST = 50.0  # coordinates of a proposal that can be accepted
 
 
 class Surrogate(NamedTuple):
@@ -46,8 +49,8 @@ class Surrogate(NamedTuple):
     curvature: float64 (data set, group, D, D), positive semi-definite, and linear: (data set,
     group, D), so that a group's log likelihood is about theta . linear - theta . curvature . theta
     / 2; centre (data set, V) and root (data set, V, V), of the t distribution of (x, y), centre +
-    root t, where y is mu_a and mu_b in the units of `_focus`; level, noise: (data set, 2), mean of
-    log a and log b over the groups, and its variance.
+    root t, where y is mu_a and mu_b in the units of `_focus`; level: (data set, group, 2), the
+    usual log a and log b; noise: (data set, 2), variance of their mean over the groups.
     """
 
     curvature: Floats
@@ -74,10 +77,12 @@ class Integrated(NamedTuple):
 
     value: (data set, n), log marginal likelihood of hyper. The rest is what `draw` needs: half, [L'
     | L^-1 S [H | h]] of each group, L the Cholesky factor of I + S H S, (D, 2 D + 1, data set,
-    group, n); top, the same of eta in units of its prior, (P D, P D + 1, data set * n); sds of eta
-    (P D, data set, n) and spread of psi (D, data set, 1, n).
+    group, n), where rows, and columns of L', are the coordinates in reverse; top, the same of eta
+    in units of its prior, (P D, P D + 1, data set * n); sds of eta (P D, data set, n) and spread of
+    psi (D, data set, 1, n).
     """
 
+    local: Local
     value: Floats
     half: Floats
     top: Floats
@@ -106,9 +111,7 @@ def hyper_of(sigma: Floats, place: Floats, prior: Hierarchy) -> Floats:
     return np.concatenate([x, place / prior.scales.common[:2]], axis=-1)
 
 
-def integrated(
-    sigma: Floats, place: Floats, surrogate: Surrogate, prior: Hierarchy
-) -> tuple[Local, Integrated]:
+def integrated(sigma: Floats, place: Floats, surrogate: Surrogate, prior: Hierarchy) -> Integrated:
     """Linearize the surrogate given hyper and integrate eta and psi out of it.
 
     Parameters
@@ -116,18 +119,17 @@ def integrated(
     sigma, place
         float64 (data set, n, S), above 0, and (data set, n, 2).
     """
-    sets, n, _ = sigma.shape
-    groups = surrogate.linear.shape[1]
     at = place.transpose(2, 0, 1)[:, :, None]
-    start = np.broadcast_to(at, (2, sets, groups, n))
-    for last in range(PASSES):
+    start = np.moveaxis(surrogate.level, -1, 0)[..., None]
+    for step in range(PASSES):
         local = linearized(at, start)
         system = _integrated(local, sigma, surrogate, prior, fixed=True)
-        if last < PASSES - 1:
+        if step < PASSES - 1:
             _, far = draw(system, prior)
+            move = at + far[:2] - start
             # where a and b are those of the mode, if they are larger: the data are most of it then
-            start = at + np.log1p(np.maximum(far[:2], 0.0)) + np.clip(far[:2], -FARTHEST, 0.0)
-    return local, system
+            start = start + np.log1p(np.maximum(move, 0.0)) + np.clip(move, -FARTHEST, 0.0)
+    return system
 
 
 def linearized(place: Floats, start: Floats) -> Local:
@@ -154,8 +156,8 @@ def _integrated(
     bend[:, :2] *= factor
     spread = np.moveaxis(prior.scales.spread(sigma), -1, 0)[:, :, None]
     half = np.empty((size, 2 * size + 1, sets, groups, n))
-    np.multiply(spread[:, None], bend, out=half[:, size:])
-    np.multiply(half[:, size : 2 * size], spread, out=half[:, :size])
+    np.multiply(spread[::-1, None], bend[::-1], out=half[:, size:])
+    np.multiply(half[:, size : 2 * size], spread, out=half[:, size - 1 :: -1])
     flat = half.reshape(size, 2 * size + 1, -1)
     diagonal(flat)[...] += 1.0
     eliminate(flat)
@@ -169,7 +171,7 @@ def _integrated(
     pull = top[:, -1]
     total = (value.reshape(sets, groups, n) + constant).sum(axis=1)
     total += (0.5 * (pull * pull).sum(axis=0) - log_diagonal(top)).reshape(sets, n)
-    return Integrated(total, half, top, sds.reshape(-1, sets, n), spread)
+    return Integrated(local, total, half, top, sds.reshape(-1, sets, n), spread)
 
 
 def _effects(weight: Floats, sds: Floats, prior: Hierarchy) -> Floats:
@@ -198,7 +200,7 @@ def _effects(weight: Floats, sds: Floats, prior: Hierarchy) -> Floats:
 def draw(
     at: Integrated, prior: Hierarchy, for_eta: Floats | None = None, for_psi: Floats | None = None
 ) -> tuple[Floats, Floats]:
-    """Draw eta, then psi given eta, both without mu_a and mu_b; without noise their mode.
+    """Draw eta, then psi given eta, both without mu_a and mu_b; without noise the linearized mode.
 
     Parameters
     ----------
@@ -216,24 +218,71 @@ def draw(
     back_solve(at.top, eta)
     eta = eta.reshape(at.sds.shape) * at.sds
     eta = eta.reshape(rows, size, *at.sds.shape[1:])
-    centre = np.einsum("gp,pdrn->drgn", prior.design, eta) if rows > 1 else eta[0][:, :, None]
-    xi = at.half[:, 2 * size].copy()
+    centre, pull = _conditional(eta, at, prior)
     if for_psi is not None:
-        xi += for_psi
-    xi -= np.einsum(
-        "ijrgn,jrgn->irgn", at.half[:, size : 2 * size], np.broadcast_to(centre, xi.shape)
-    )
-    back_solve(at.half.reshape(size, 2 * size + 1, -1), xi.reshape(size, -1))
-    return eta, centre + at.spread * xi
+        pull += for_psi
+    xi, bent = np.empty_like(pull), np.empty_like(pull)
+    for k in range(size - 1, -1, -1):
+        xi[k] = pull[k] - (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
+        xi[k] /= at.half[k, k]
+        bent[k] = xi[k] if for_psi is None else _bent(xi[k], size - 1 - k, centre, at)
+    return eta, centre + at.spread * xi[::-1]
 
 
-def quadratic(far: Floats, local: Local, surrogate: Surrogate) -> Floats:
-    """Return the surrogate log likelihood (data set, group, n) at psi - place, (D, ..)."""
-    theta = far.copy()
-    theta[:2] = local.shift + local.factor * far[:2]
-    bent = np.swapaxes(surrogate.curvature, 2, 3) @ theta.transpose(1, 2, 0, 3)
-    pull = surrogate.linear[..., None] - 0.5 * bent
-    return np.asarray((theta.transpose(1, 2, 0, 3) * pull).sum(axis=2))
+def _conditional(eta: Floats, at: Integrated, prior: Hierarchy) -> tuple[Floats, Floats]:
+    """Middle of psi - place given eta, (D, data set, group or 1, n), and the pull on xi there."""
+    size = len(eta[0])
+    centre = np.einsum("gp,pdrn->drgn", prior.design, eta) if len(eta) > 1 else eta[0][:, :, None]
+    wide = np.broadcast_to(centre, at.half[:, 0].shape)
+    bent = np.einsum("ijrgn,jrgn->irgn", at.half[:, size : 2 * size], wide)
+    return centre, at.half[:, 2 * size] - bent
+
+
+def _bent(xi: Floats, coordinate: int, centre: Floats, at: Integrated) -> Floats:
+    """What xi of a coordinate would be in the linearization, were a or b what it truly is."""
+    if coordinate > 1:
+        return xi
+    local, spread = at.local, at.spread[coordinate]
+    true = np.exp(np.minimum(local.place[coordinate] + centre[coordinate] + spread * xi, LARGEST))
+    far = (true - local.shift[coordinate]) / local.factor[coordinate]
+    return np.asarray((far - centre[coordinate]) / spread)
+
+
+def log_surrogate(
+    eta: Floats, far: Floats, at: Integrated, surrogate: Surrogate, prior: Hierarchy
+) -> Floats:
+    """Return the log likelihood (data set, group, n) of which `draw` is from the posterior.
+
+    Only log a is drawn as linearized: log b is drawn given the true a, and the other coordinates
+    given the true a and b, in which the likelihood is quadratic. So they fit, however far from the
+    mode a and b are.
+
+    Parameters
+    ----------
+    eta, far
+        As from `draw`, far = psi - place.
+    """
+    size = len(far)
+    centre, pull = _conditional(eta, at, prior)
+    xi = ((far - centre) / at.spread)[::-1]
+    bent = xi.copy()
+    for k in (size - 1, size - 2):
+        bent[k] = _bent(xi[k], size - 1 - k, centre, at)
+    squares = (pull * pull + xi * xi).sum(axis=0)
+    for k in range(size):
+        noise = at.half[k, k] * xi[k] - pull[k]
+        noise += (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
+        squares -= noise * noise
+    theta = np.array(np.broadcast_to(centre, far.shape))
+    theta[:2] = at.local.shift + at.local.factor * theta[:2]
+    return np.asarray(0.5 * squares + quadratic(theta, surrogate))
+
+
+def quadratic(theta: Floats, surrogate: Surrogate) -> Floats:
+    """Return the quadratic log likelihood (data set, group, n) at theta (D, ..)."""
+    points = theta.transpose(1, 2, 0, 3)
+    bent = np.swapaxes(surrogate.curvature, 2, 3) @ points
+    return np.asarray((points * (surrogate.linear[..., None] - 0.5 * bent)).sum(axis=2))
 
 
 def propose_hyper(t: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
@@ -269,7 +318,8 @@ def _focus(hyper: Floats, surrogate: Surrogate, prior: Hierarchy) -> tuple[Float
     effects = np.square(prior.sds(sigma)[..., :-1, :2] * prior.design.mean(axis=0)[:-1, None])
     sd = prior.scales.common[:2]
     variance = (spread + effects.sum(axis=-2) + surrogate.noise[:, None]) / (sd * sd)
-    return surrogate.level[:, None] / sd / (1.0 + variance), np.sqrt(variance / (1.0 + variance))
+    level = surrogate.level.mean(axis=1)[:, None]
+    return level / sd / (1.0 + variance), np.sqrt(variance / (1.0 + variance))
 
 
 def walk_shape(surrogate: Surrogate, prior: Hierarchy) -> Floats:
@@ -278,8 +328,8 @@ def walk_shape(surrogate: Surrogate, prior: Hierarchy) -> Floats:
     A root of the inverse precision of psi given eta.
     """
     spread = prior.scales.spread(sigma_of(surrogate.centre, prior))[:, None]
-    factor = np.ones((len(spread), 1, spread.shape[-1]))
-    factor[..., :2] = np.exp(surrogate.level)[:, None]
+    factor = np.ones(surrogate.linear.shape)
+    factor[..., :2] = np.exp(surrogate.level)
     rise = spread * factor
     scaled = rise[..., :, None] * surrogate.curvature * rise[..., None, :]
     root = np.linalg.cholesky(scaled + np.eye(spread.shape[-1]))
@@ -310,7 +360,7 @@ def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
         np.zeros((sets, groups, size)),
         centre,
         np.broadcast_to(np.eye(count), (sets, count, count)),
-        np.zeros((sets, 2)),
+        np.zeros((sets, groups, 2)),
         np.ones((sets, 2)),
     )
     sigma = median = sigma_of(centre, prior)[:, None]
@@ -328,10 +378,10 @@ def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
         sigma = np.maximum(median, most_probable(squares, prior))
         if longest.max() < 1e-4:
             break
-    level = psi[..., :2].mean(axis=1)
+    level = psi[..., :2]
     centre = hyper_of(sigma, np.zeros((sets, 1, 2)), prior)[:, 0]
     return surrogate._replace(
-        level=level, noise=np.broadcast_to(np.square(prior.scales.common[:2]), level.shape)
+        level=level, noise=np.broadcast_to(np.square(prior.scales.common[:2]), (sets, 2))
     )
 
 
@@ -350,6 +400,7 @@ def _expansion(psi: Floats, data: LabeledData) -> tuple[Floats, Floats]:
 def refit(
     surrogate: Surrogate,
     prior: Hierarchy,
+    data: LabeledData,
     psi: Floats,
     hyper: Floats,
     loglik: Floats,
@@ -360,8 +411,8 @@ def refit(
     Parameters
     ----------
     surrogate
-        Kept where there are too few states for a fit, or where a fit to half of the states is not
-        better on the other half.
+        Its quadratics are kept where neither a new expansion, at the mean of theta, nor a fit is
+        better for these states.
     psi, hyper, loglik
         float64 (data set, n, group, D), (data set, n, V) and (data set, n, group): proposed states
         and their log likelihoods.
@@ -371,41 +422,44 @@ def refit(
     Notes
     -----
     Least squares minimises the variance of the log acceptance ratio. Negative curvature is set to
-    0, so that the surrogate posterior is proper at every sigma. With fewer states than `ENOUGH`
-    times the coefficients (9 with 3 coordinates, 54 with 9) a fit is worse than none. The
-    covariance of hyper is shrunk to the one before, by the effective number of states.
+    0, so that the surrogate posterior is proper at every sigma. A fit needs an effective number of
+    states of `ENOUGH` times its coefficients (9 with 3 coordinates, 54 with 9). The covariance of
+    hyper is shrunk to the one before, by that number.
     """
     size = psi.shape[-1]
     total = weight.sum(axis=1)
     count = total * total / np.square(weight).sum(axis=1)
     share = (weight / total[:, None])[..., None]
-    level = psi[..., :2].mean(axis=2)
-    middle = (share * level).sum(axis=1)
-    noise = (share * np.square(level - middle[:, None])).sum(axis=1)
-    surrogate = surrogate._replace(level=middle, noise=np.maximum(noise, 1e-12))
+    level = (share[..., None] * psi[..., :2]).sum(axis=1)
+    away = psi[..., :2].mean(axis=2) - level.mean(axis=1)[:, None]
+    noise = (share * away * away).sum(axis=1)
+    trust = count / (count + hyper.shape[-1])
+    noise = trust[:, None] * noise + (1.0 - trust[:, None]) * surrogate.noise
+    surrogate = surrogate._replace(level=level, noise=noise)
     focused, _ = _focused(hyper, surrogate, prior)
     centre = (share * focused).sum(axis=1)
     far = focused - centre[:, None]
-    trust = (count / (count + hyper.shape[-1]))[:, None, None]
+    trust = trust[:, None, None]
     before = surrogate.root @ np.swapaxes(surrogate.root, 1, 2)
     covariance = WIDER**2 * np.swapaxes(share * far, 1, 2) @ far
     covariance = trust * covariance + (1.0 - trust) * before
     surrogate = surrogate._replace(centre=centre, root=np.linalg.cholesky(covariance))
     theta, height = np.swapaxes(natural(psi), 1, 2), np.swapaxes(loglik, 1, 2)
-    half = slice(None, None, 2), slice(1, None, 2)
-    fits = [
-        _fitted(theta[:, :, part], height[:, :, part], weight[:, part])
-        for part in (half[0], slice(None))
-    ]
-    rest = theta[:, :, half[1]], height[:, :, half[1]], weight[:, half[1]]
-    old = surrogate.curvature, surrogate.linear
-    better = _off(fits[0], *rest) < _off(old, *rest)
-    better &= (count > ENOUGH * size * (size + 3) / 2)[:, None]
-    curvature, linear = fits[1]
-    return surrogate._replace(
-        curvature=np.where(better[..., None, None], curvature, old[0]),
-        linear=np.where(better[..., None], linear, old[1]),
-    )
+    best = surrogate.curvature, surrogate.linear
+    least = _off(best, theta, height, weight)
+    enough = (count > ENOUGH * size * (size + 3) / 2)[:, None]
+    middle = (share[..., None] * natural(psi)).sum(axis=1)
+    middle[..., :2] = np.log(middle[..., :2])
+    for fit, allowed in (
+        (_expansion(middle, data), True),
+        (_fitted(theta, height, weight), enough),
+    ):
+        off = _off(fit, theta, height, weight)
+        better = allowed & (off < least)
+        curvature = np.where(better[..., None, None], fit[0], best[0])
+        best = curvature, np.where(better[..., None], fit[1], best[1])
+        least = np.where(better, off, least)
+    return surrogate._replace(curvature=best[0], linear=best[1])
 
 
 def _off(fit: tuple[Floats, Floats], theta: Floats, height: Floats, weight: Floats) -> Floats:
