@@ -43,7 +43,7 @@ from lightfair.core.data.logit import Floats  # noqa: E402
 from lightfair.core.data.rows import ScoreData, score_data  # noqa: E402
 from lightfair.core.data.table import ScoreTable, score_table  # noqa: E402
 from lightfair.core.mcmc.convergence import diagnose  # noqa: E402
-from lightfair.core.mcmc.sampler import Draws, take_draws, warm_up  # noqa: E402
+from lightfair.core.mcmc.sampler import Draws, start_chains, take_draws  # noqa: E402
 from lightfair.core.metrics.definitions import theta  # noqa: E402
 from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
 from lightfair.core.model.curve import FAMILIES, active, tie  # noqa: E402
@@ -249,7 +249,7 @@ def _batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics,
         for label in truth.label.astype(np.int8)
     ]
     labels = labeled_data(tables, family=case.family, regions=where)
-    chains = warm_up(
+    chains = start_chains(
         labels, scales, chains=settings.chains, warmup=settings.warmup, rng=rng.spawn(1)[0]
     )
     a_chain = -(-DRAWS // settings.chains)
@@ -258,7 +258,7 @@ def _batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics,
     # thin, and put the chains of a data set one after the other
     psi, mu, sigma = (
         values[:, :, THIN - 1 :: THIN].reshape(sets, -1, *values.shape[3:])[:, :DRAWS]
-        for values in drawn
+        for values in (drawn.psi, drawn.mu, drawn.sigma)
     )
     counts = _counts(psi, tables, case.family, where, rng)
     names = ["log a", "log b", "c", *(f"{name} {j}" for j, name in enumerate(where.names))]
@@ -293,7 +293,7 @@ def _complete(data: ScoreData, label: np.ndarray) -> Floats:
 
 def _smallest_ess(drawn: Draws, scales: Scales, family: str) -> Floats:
     """Bulk ESS of all sweeps, the smallest of the parameters that are ranked, (set,)."""
-    psi, mu, sigma = drawn
+    psi, mu, sigma = drawn.psi, drawn.mu, drawn.sigma
     used = _used(family, psi.shape[-1])
     moved = free(scales, used)
     values = [psi[:, :, :, 0][..., used], mu[..., used], sigma[..., moved]]

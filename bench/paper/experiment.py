@@ -24,7 +24,7 @@ from scores import Case, privileged, rows
 from lightfair.core.data.logit import Floats
 from lightfair.core.data.rows import ScoreData
 from lightfair.core.data.table import ScoreTable, score_table
-from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.mcmc.sampler import start_chains, take_draws
 from lightfair.core.metrics.definitions import successes_failures, theta
 from lightfair.core.metrics.imputation import confusion_counts
 from lightfair.core.model.curve import tie
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
 
 class Streams:
-    """A generator for each data set of a batch, behind the three calls that the sampler makes."""
+    """A generator for each data set of a batch, behind the calls that the sampler makes."""
 
     def __init__(self, generators: list[np.random.Generator]) -> None:
         self.generators = generators
@@ -78,6 +78,9 @@ class Streams:
 
     def standard_exponential(self, size: tuple[int, ...]) -> Floats:
         return np.stack([g.standard_exponential(size[1:]) for g in self.generators])
+
+    def chisquare(self, df: float, size: tuple[int, ...]) -> Floats:
+        return np.stack([g.chisquare(df, size[1:]) for g in self.generators])
 
     def random(self, size: tuple[int, ...]) -> Floats:
         return np.stack([g.random(size[1:]) for g in self.generators])
@@ -210,7 +213,7 @@ def fit(
     names = ["fit"] if hierarchical else [f"fit {g}" for g in range(groups)]
     by_name = [run_streams(configuration, runs, name) for name in names]
     streams = [stream for of_run in zip(*by_name, strict=True) for stream in of_run]
-    chains = warm_up(
+    chains = start_chains(
         labeled_data(tables, family=family, hierarchical=hierarchical, regions=where),
         trusted_scales(prior.scaled(configuration.alpha), trust, where),
         chains=CHAINS,

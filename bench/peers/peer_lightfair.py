@@ -43,7 +43,7 @@ def _assess(case: Case) -> Fit:
 def _sampler(case: Case, settings: Settings) -> Fit:
     """What the other programs do: sample from rows at hand; and the metrics step."""
     import lightfair as lf
-    from lightfair.core.mcmc.sampler import take_draws, warm_up
+    from lightfair.core.mcmc.sampler import start_chains, take_draws
     from lightfair.core.metrics.definitions import theta
     from lightfair.core.metrics.imputation import confusion_counts
     from lightfair.core.model.likelihood import labeled_data
@@ -53,7 +53,7 @@ def _sampler(case: Case, settings: Settings) -> Fit:
     table = lf.score_table(data)
 
     def fit(seed: int) -> Draws:
-        chains = warm_up(
+        chains = start_chains(
             labeled_data([table], family="beta"),
             curve_scales(lf.Prior()),
             chains=settings.chains,

@@ -202,11 +202,11 @@ def start_chains(
     """
     prior = plain(scales, data.groups) if parts is None else nested(scales, parts)
     surrogate = expand(data, prior)
-    sets, size = len(surrogate.linear), len(scales.own)
+    sets, size = len(surrogate.linear), len(prior.scales.own)
     seconds = numpy_seconds(prior, sets, data.groups, len(data.base))
     step, none = (
-        np.ones((sets, data.groups + len(scales.sd))),
-        np.zeros((sets, 1 + data.groups + len(scales.sd))),
+        np.ones((sets, data.groups + len(prior.scales.sd))),
+        np.zeros((sets, 1 + data.groups + len(prior.scales.sd))),
     )
     noise = make_noise(rng, (sets, chains), 1, data.groups, prior)
     packed = moves.propose(noise, data, surrogate, prior)[:, :, 0]
