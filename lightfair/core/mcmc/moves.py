@@ -42,7 +42,10 @@ from .surrogate import (
     sigma_of,
 )
 
-ROUNDS = (2, 4)  # proposals of a whole new state in a sweep, of few and of many groups
+ROUNDS = (
+    2,
+    4,
+)  # proposals of a whole new state in a sweep, of few groups; of many, or with effects
 
 FEW = 8  # groups
 
@@ -92,9 +95,9 @@ class Noise(NamedTuple):
         return np.asarray(t.reshape(sets, -1, count))
 
 
-def rounds(groups: int) -> int:
+def rounds(prior: Hierarchy) -> int:
     """Return the number of proposals of a whole new state in a sweep."""
-    return ROUNDS[groups > FEW]
+    return ROUNDS[len(prior.design) > FEW or len(prior.blocks) > 0]
 
 
 def shapes(groups: int, prior: Hierarchy) -> tuple[tuple[int, ...], ...]:
@@ -124,7 +127,7 @@ def make_noise(
     rng: np.random.Generator, shape: tuple[int, int], sweeps: int, groups: int, prior: Hierarchy
 ) -> Noise:
     """Draw the noise of a number of sweeps; `shape` is (data sets, chains)."""
-    each = rounds(groups)
+    each = rounds(prior)
     wide = (*shape, sweeps * each)
     (rows, size), count = prior.ratio.shape, len(prior.scales.sd) + 2
     return Noise(

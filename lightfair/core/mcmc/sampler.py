@@ -81,7 +81,7 @@ class Chains(NamedTuple):
     def block(self) -> int:
         """Return a number of sweeps whose noise and proposals fit into `BLOCK` numbers."""
         sets, count, width = self.packed.shape
-        sweep = sets * count * width * rounds(self.data.groups)
+        sweep = sets * count * width * rounds(self.prior)
         return LOCAL * max(1, int(BLOCK / (sweep * LOCAL)))
 
     def run(self, sweeps: int) -> tuple[Chains, Floats, Floats]:
@@ -263,7 +263,7 @@ def numpy_seconds(prior: Hierarchy, sets: int, groups: int, nodes: int) -> float
     """
     rows, size = prior.ratio.shape
     work = 0.15 * size * size * groups + 0.004 * (rows * size) ** 3 + 0.015 * nodes / sets
-    return float(1e-6 * sets * rounds(groups) * (DRAWS + WARMUP) * work)
+    return float(1e-6 * sets * rounds(prior) * (DRAWS + WARMUP) * work)
 
 
 def usual_warmup(chains: int) -> int:
