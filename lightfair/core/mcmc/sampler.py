@@ -34,7 +34,7 @@ DRAWS, WARMUP = 3200, 800  # sweeps of all chains together, which share what the
 
 TARGET = 0.3  # rate of acceptance of the walk
 
-REFITS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.45, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
+REFITS = (0.05, 0.1, 0.2, 0.35, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
 
 LEAST = 40  # effective states of a refit
 
