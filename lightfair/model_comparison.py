@@ -455,7 +455,7 @@ def compare_data(
             sums = np.broadcast_to(fixed, counts.shape) if known else counts
             drawn[f"{name} of model {model}"] = by_group[model][name] = theta(metric, sums)
             overall[model][name] = theta(metric, sums.sum(axis=2))
-    shape = cells.posterior.phi.shape[:2]
+    shape = cells.shape
     cuts: Any = {model: one.threshold for model, one in tables.items()}
     fitted = {name: getattr(cells.settings, name) for name in FITTED}
     result = ModelComparison(

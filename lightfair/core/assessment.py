@@ -23,7 +23,7 @@ from .data.table import ScoreTable
 from .diagnostics.predictive import Misfit
 from .fit import count_theta
 from .mcmc.convergence import Gate
-from .mcmc.posterior import Posterior
+from .mcmc.posterior import Posterior, identity
 from .metrics.definitions import Metric
 from .metrics.estimate import Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import Imputed, impute_group, score_slots
@@ -40,7 +40,8 @@ class Assessment:
     ----------
     settings : Settings
     table : ScoreTable
-    posterior : Posterior
+    curves : Posterior or None
+        Draws of the calibration curves; None where every number is known without them.
     theta : dict of str to float64 array, shape (chain, draw, group)
         Draws of each metric.
     labels : dict of str to LabelsOnly
@@ -77,7 +78,7 @@ class Assessment:
 
     settings: Settings
     table: ScoreTable
-    posterior: Posterior
+    curves: Posterior | None
     theta: dict[str, Floats]
     labels: dict[str, LabelsOnly]
     prediction_powered: dict[str, PredictionPowered]
@@ -88,6 +89,27 @@ class Assessment:
     label_seed: int
     fine: ScoreTable
     truth: dict[str, Floats] | None = field(default=None)
+
+    @property
+    def posterior(self) -> Posterior:
+        """Draws of the calibration curves.
+
+        Raises
+        ------
+        ValueError
+            If every number is known without them, and none were fitted.
+        """
+        if self.curves is None:
+            raise ValueError(
+                "no curves were fitted: every number is known from the rows themselves; "
+                "target='population' estimates those of rows like these"
+            )
+        return self.curves
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Numbers of chains and of draws of each; 1 and 1 where every number is known."""
+        return self.counts.shape[:2]
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -150,11 +172,12 @@ class Assessment:
         (True, True)
         """
         at = self._index(group)
+        curves = identity(self.groups) if self.curves is None else self.curves
         return impute_group(
-            self.posterior.psi,
+            curves.psi,
             at,
             score_slots(self.fine)[at],
-            self.posterior.regions,
+            curves.regions,
             target=self.settings.target,
             seed=self.label_seed,
             cap=self.settings.cap,

@@ -20,7 +20,7 @@ from .data.logit import Floats
 from .data.table import ScoreTable
 from .mcmc.convergence import Gate, diagnose, gate
 from .mcmc.hierarchy import named_effects
-from .mcmc.posterior import Posterior
+from .mcmc.posterior import Posterior, identity
 from .mcmc.sampler import Chains, Draws, start_chains, take_draws
 from .metrics.definitions import Metric, free_of_labels, theta
 from .metrics.imputation import confusion, confusion_counts, impute_group, slot_theta
@@ -42,9 +42,10 @@ class Drawn(NamedTuple):
 
     theta: draws of each metric, float64 (chain, draw, group); counts: float64 (chain, draw, group,
     predicted, label), the confusion counts behind theta; gate: result of the convergence check.
+    Where nothing is to be estimated there is no posterior, and one draw of one chain.
     """
 
-    posterior: Posterior
+    posterior: Posterior | None
     theta: dict[str, Floats]
     counts: Floats
     gate: Gate
@@ -73,6 +74,8 @@ def draw_posterior(
         Score bins of each group, where labels are imputed by score bin: for metrics of scores or
         several thresholds. `label_seed` is the seed of that imputation.
     """
+    if nothing_to_estimate(table, settings):
+        return _known(table, settings, slots, label_seed)
     where = no_regions() if settings.trust is None else regions(table)
     data = labeled_data(
         [table],
@@ -132,6 +135,30 @@ def draw_posterior(
     values = _count_theta(all_counts, table, settings) | by_bin
     in_order = {name: values[name] for name in settings.metrics}
     return Drawn(posterior, in_order, all_counts, convergence)
+
+
+def nothing_to_estimate(table: ScoreTable, settings: Settings) -> bool:
+    """Return whether every metric is known from the rows themselves."""
+    if settings.target == "population":
+        return False
+    free = set(settings.metrics) <= set(settings.label_free) and settings.thresholds is None
+    return free or table.labeled == table.rows
+
+
+def _known(
+    table: ScoreTable, settings: Settings, slots: tuple[Slots, ...] | None, seed: int
+) -> Drawn:
+    """Compute metrics for which no curves are needed: one draw, which is the truth."""
+    any_curves = identity(table.groups)
+    counts = confusion_counts(
+        any_curves.psi, table, target="expected", rng=np.random.default_rng(seed)
+    ).expected
+    by_bin: dict[str, Floats] = {}
+    if slots is not None:
+        by_bin, counts = _bin_theta(any_curves, slots, settings, "expected", seed)
+    values = _count_theta(counts, table, settings) | by_bin
+    gate = Gate(None, None, None, True, "nothing was estimated: R-hat and ESS are undefined")
+    return Drawn(None, {name: values[name] for name in settings.metrics}, counts, gate)
 
 
 def count_theta(counts: Floats, table: ScoreTable, settings: Settings, metric: Metric) -> Floats:

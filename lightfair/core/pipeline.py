@@ -249,10 +249,11 @@ def assess_table(
         for metric in metrics
     }
     misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
+    shape = counts.shape[:2]
     return Assessment(
         settings=settings,
         table=table,
-        posterior=posterior,
+        curves=posterior,
         theta=theta_draws,
         labels=labels,
         prediction_powered=powered,
@@ -261,11 +262,11 @@ def assess_table(
         warnings=(
             *table.notes,
             *data_warnings(table),
-            *coarse_interval(settings.prob, posterior.phi.shape[:2]),
+            *coarse_interval(settings.prob, shape),
             *misfit_notes(misfit, table.groups),
             *disagreements(theta_draws, powered, settings.reference, table.groups),
             *few_labels(metrics, theta_draws, table),
-            *result_warnings(theta_draws, table.groups, verdict, posterior.phi.shape[:2]),
+            *result_warnings(theta_draws, table.groups, verdict, shape),
         ),
         counts=counts,
         label_seed=label_seed,

@@ -103,7 +103,7 @@ def counts_of(result: Assessment) -> list[dict[str, int]]:
 
 def diagnostics_values(result: Assessment) -> Values:
     """Return the result of the convergence check."""
-    gate, draws = result.gate, result.posterior.phi.shape[1]
+    gate, draws = result.gate, result.shape[1]
     worst = {name: plain(getattr(gate, name)) for name in gate._fields[:3]}
     run = {"draws": draws, "extended": draws > result.settings.run[1]}
     return {**worst, "ok": gate.ok, "reason": gate.reason, "parameters": gate.parameters, **run}
@@ -266,7 +266,7 @@ def marginal_values(result: Assessment, metric: str) -> list[Values]:
 
 def _calibration(result: Assessment) -> Values:
     """Return the scales of the deviations, and labels against predictions by region."""
-    check, posterior = result.misfit, result.posterior
+    check, posterior = result.misfit, result.curves
     regions = [
         {
             "group": result.groups[check.group[index]],
@@ -282,9 +282,10 @@ def _calibration(result: Assessment) -> Values:
         }
         for index in range(len(check.group))
     ]
-    if posterior.omega is None or posterior.tau is None:
+    if posterior is None or posterior.omega is None or posterior.tau is None:
         nothing = dict.fromkeys(("omega", "tau", "worth"))
-        return {**nothing, "reason": "trust is off", "regions": regions}
+        reason = "nothing was estimated" if posterior is None else "trust is off"
+        return {**nothing, "reason": reason, "regions": regions}
     labels = worth(posterior.omega, posterior.tau, typical_rate(check), posterior.regions)
     values: Values = {"omega": posterior.omega, "tau": posterior.tau, "worth": labels}
     for name, draws in values.items():

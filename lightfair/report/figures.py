@@ -78,6 +78,8 @@ def of_assessment(result: Assessment) -> Pictures:
     if result.settings.thresholds is not None:
         pictures["thresholds"] = [_thresholds(result, name) for name in counted_metrics(result)]
     rows = np.array([count["rows"] for count in counts_of(result)])
+    if result.curves is None:
+        return pictures
     chosen = [result.groups[i] for i in np.sort(np.argsort(-rows, kind="stable")[:CALIBRATED])]
     text = "share of positive labels by score; line: model, marks: labeled rows."
     pictures["diagnostics"] = [

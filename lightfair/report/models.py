@@ -37,8 +37,7 @@ def document(
 ) -> Document:
     """Return the report; `full` and `command` as in `report.assessment`."""
     names = result.settings.metrics
-    draws = result.cells.posterior.phi.shape[1]
-    line = Paragraph(diagnostics_line(result.cells.gate, result.settings.run[0], draws))
+    line = Paragraph(diagnostics_line(result.cells.gate, result.cells.shape))
     sections = [
         _rows(result),
         *(_metric(result, name) for name in names),

@@ -34,6 +34,12 @@ CRITICAL = (
 )
 
 
+KNOWN = (
+    "every number is known from the rows themselves: nothing was estimated; "
+    'target="population" estimates the metrics of rows like these'
+)
+
+
 def capitalized(sections: list[Section], metrics: Sequence[str] = ()) -> tuple[Section, ...]:
     """Return sections with capitalized titles, except for titles that are names of metrics."""
     return tuple(
@@ -110,10 +116,9 @@ def rows_table(title: str, counts: dict[str, dict[str, Any]]) -> Table:
 
 def diagnostics_section(result: Assessment) -> Section:
     """Return whether the chains have converged, and how far labels and curve may differ."""
-    posterior, settings = result.posterior, result.settings
-    line = diagnostics_line(result.gate, settings.run[0], posterior.phi.shape[1])
-    blocks = [Paragraph(line)]
-    if posterior.omega is not None and result.table.labeled:
+    posterior, settings = result.curves, result.settings
+    blocks = [Paragraph(diagnostics_line(result.gate, result.shape))]
+    if posterior is not None and posterior.omega is not None and result.table.labeled:
         rate = typical_rate(result.misfit)
         text = worth_sentence(
             posterior.omega, posterior.tau, posterior.regions, rate, settings.prob
@@ -122,8 +127,11 @@ def diagnostics_section(result: Assessment) -> Section:
     return Section("diagnostics", "diagnostics", tuple(blocks))
 
 
-def diagnostics_line(gate: Gate, chains: int, draws: int) -> str:
+def diagnostics_line(gate: Gate, shape: tuple[int, ...]) -> str:
     """Return the result of the convergence check in one line."""
+    chains, draws = shape
+    if draws == 1:
+        return KNOWN
     state = "converged" if gate.ok else "NOT CONVERGED"
     parts = [f"{counted(chains, 'chain')} of {draws:,} draws"]
     if gate.rhat_max is not None:

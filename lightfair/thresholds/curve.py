@@ -171,7 +171,7 @@ def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
     """Return the curve of an assessment at some thresholds; see `Assessment.thresholds`."""
     bins = score_slots(result.fine)
     cuts = resolve(values, result.fine, bins)
-    chains = result.posterior.phi.shape[:2]
+    chains = result.shape
     parts = np.zeros((*chains, len(cuts) + 1, len(bins), 2))
     for index, own in enumerate(bins):
         ranks, _ = placed(own, cuts, result.fine, index)

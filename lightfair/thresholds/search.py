@@ -289,7 +289,7 @@ def find_threshold(
         names = [result.groups[index_of(one, result.groups)] for one in several]
     if base in names:
         raise ValueError(f"group must differ from the reference, {base}")
-    bins, chains = score_slots(result.fine), result.posterior.phi.shape[:2]
+    bins, chains = score_slots(result.fine), result.shape
     wanted, own = None, result.table.threshold
     if base is None:
         goal, own = np.full(chains, target), None
@@ -319,7 +319,7 @@ def _search(
 ) -> GroupThreshold:
     """Search the thresholds of one group; `goal` float64 (n,) is the target by draw."""
     at = result.groups.index(name)
-    chains = result.posterior.phi.shape[:2]
+    chains = result.shape
     known = result.by_group(of).known
     exact = bool(known[at] and (base is None or known[result.groups.index(base)]))
     parts = parts_of(bins[at], result.fine, at)

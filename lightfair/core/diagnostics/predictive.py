@@ -106,7 +106,7 @@ class Misfit:
 
 
 def misfit_check(
-    posterior: Posterior,
+    posterior: Posterior | None,
     table: ScoreTable,
     rng: int | np.random.Generator | None = None,
     *,
@@ -118,7 +118,8 @@ def misfit_check(
     Parameters
     ----------
     posterior
-        Of the table. Without trust its regions are those that trust would use.
+        Of the table. Without trust its regions are those that trust would use. Without a posterior
+        there is nothing to check, and no entry.
     table
         Of all rows.
     rng
@@ -128,6 +129,10 @@ def misfit_check(
     prob
         Credible level of the intervals of y_rep, in (0, 1).
     """
+    if posterior is None:
+        none, whole, flags = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        scores, counts, shares = (none, none, none), (whole, whole), (none, none, none, none)
+        return Misfit(whole, whole, whole, flags, *scores, *counts, *shares, False)
     rng = np.random.default_rng(rng)
     trusted = posterior.omega is not None
     where = posterior.regions

@@ -364,7 +364,7 @@ def _compare(draws: Floats, mean: float, se: float, df: float) -> tuple[float, f
 def coarse_interval(prob: float, shape: tuple[int, ...]) -> list[Note]:
     """Warn if an end of the interval depends on fewer than 10 draws."""
     draws = shape[0] * shape[1]
-    if 0.5 * (1.0 - prob) * draws >= 10.0:
+    if draws == 1 or 0.5 * (1.0 - prob) * draws >= 10.0:
         return []
     message = f"the ends of a {100 * prob:.10g} % interval depend on fewer than 10 of {draws:,}"
     return [Note("coarse_interval", f"{message} draws; use more draws")]
