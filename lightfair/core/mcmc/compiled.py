@@ -53,6 +53,7 @@ def _weigh(
     (rows, size), groups, count = prior.ratio.shape, data.groups, len(prior.scales.sd)
     sets, n = state.hyper.shape[:2]
     sigma, place = sigma_of(state.hyper, prior), place_of(state.hyper, prior)
+    plain = np.ascontiguousarray  # one layout of each argument, so that all is compiled once
     nodes, cuts = np.stack([*data.design[:2], data.positive, data.total]), runs(data)
     own_of, of = (np.where(x == count, -1, x) for x in (prior.scales.own_of, prior.of.ravel()))
     members = np.nonzero(prior.design)[1].reshape(groups, -1)
@@ -61,16 +62,16 @@ def _weigh(
         kernels.weigh(
             sigma[r],
             place[r],
-            np.empty((n, 0)) if normal is None else normal[r],
+            plain(np.empty((n, 0)) if normal is None else normal[r]),
             normal is not None,
             state.psi[r],
             state.eta[r].reshape(n, -1),
             value[r],
             state.loglik[r],
             state.excess[r],
-            surrogate.curvature[r],
-            surrogate.linear[r],
-            surrogate.level[r],
+            plain(surrogate.curvature[r]),
+            plain(surrogate.linear[r]),
+            plain(surrogate.level[r]),
             nodes,
             cuts.start,
             cuts.owner[r * groups : (r + 1) * groups + 1],
@@ -80,7 +81,7 @@ def _weigh(
             own_of,
             prior.ratio.ravel(),
             of,
-            members,
+            plain(members),
             np.empty((groups, size, 2 * size + 1)),
             np.empty((size, size + 1)),
             np.empty((rows * size, rows * size + 2)),

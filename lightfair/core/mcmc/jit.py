@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-WORTHWHILE = 3.0  # seconds of NumPy; a fit of 2 groups takes less, one of 20 with trust more
+WORTHWHILE = 1.5  # seconds of NumPy; a fit of 2 groups takes less, one of 20 with trust more
 
 
 def compiles(seconds: float) -> bool:

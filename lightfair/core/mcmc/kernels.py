@@ -32,7 +32,7 @@ def _loglik(psi, g, nodes, start, owner, columns, cap):
     value = 0.0
     product = 1.0  # of 1 + exp(-|odds|) over single rows: one logarithm for many of them
     for p in range(owner[g], owner[g + 1]):
-        constant = _constant(psi[g], 0, columns, p)
+        constant = _constant(psi[g], 0 * g, columns, p)  # no literal: compiled once
         for i in range(start[p], start[p + 1]):
             odds = min(constant + a * nodes[0, i] + b * nodes[1, i], cap)
             far = abs(odds)
@@ -243,7 +243,18 @@ def weigh(
                     _middle(mode, rows, g, middle)
                     _pull(systems[g], middle, size, x)
                     shift, factor = scratch[6 + 2 * groups + g], scratch[6 + groups + g]
-                    _draw(systems[g], False, place[n], shift, factor, middle, spread, x, y, far)
+                    _draw(
+                        systems[g],
+                        step > PASSES,
+                        place[n],
+                        shift,
+                        factor,
+                        middle,
+                        spread,
+                        x,
+                        y,
+                        far,
+                    )
                     for i in range(2):
                         move = far[i] - scratch[6 + g, i]
                         down = min(max(move, -FARTHEST), 0.0)
@@ -271,7 +282,7 @@ def weigh(
             if fresh:
                 for k in range(size):
                     far[k] = x[k] + normal[n, wide + size * g + k]
-                _draw(system, True, place[n], shift, factor, middle, spread, far, y, psi[n, g])
+                _draw(system, fresh, place[n], shift, factor, middle, spread, far, y, psi[n, g])
                 tame = True
                 for i in range(size):
                     far[i] = psi[n, g, i]
