@@ -199,7 +199,7 @@ class Assessment(core.Assessment, Result):
         --------
         >>> data = result.to_arviz(as_dict=True)
         >>> data["posterior"]["tpr"].shape, data["dims"]["tpr"], data["coords"]["group"]
-        ((16, 200, 2), ['group'], ['A', 'B'])
+        ((4, 800, 2), ['group'], ['A', 'B'])
         """
         from .interop.arviz import to_arviz
 

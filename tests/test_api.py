@@ -72,7 +72,8 @@ def test_all_say_how_they_were_made(found):
     values = found.to_dict()
     assert {"version", "settings", "data", "diagnostics", "warnings"} <= {*values}
     assert values["settings"]["seed"] == 1 and values["data"]["labeled"] == 60
-    names = {"rhat_max", "ess_bulk_min", "ess_tail_min", "ok", "reason", "draws", "extended"}
+    names = {"rhat_max", "ess_bulk_min", "ess_tail_min", "ok", "reason", "parameters"}
+    names |= {"draws", "extended"}
     assert {*values["diagnostics"]} == names
     assert [note["code"] for note in values["warnings"]] == [note.code for note in found.warnings]
 

@@ -100,7 +100,13 @@ def test_F03_an_absolute_gap_is_no_finding():
     score = rng.beta(1.2, 1.4, 1500)
     label = np.where(rng.random(1500) < 0.1, rng.random(1500) < score, np.nan)
     group = rng.choice([*"abc"], 1500)
-    got = lf.assess(label, score, sensitive_features=group, metrics="tpr", **{**QUICK, "draws": 50})
+    got = lf.assess(
+        label,
+        score,
+        sensitive_features=group,
+        metrics="tpr",
+        **{**QUICK, "draws": 200, "warmup": 100},
+    )
     gap = got.to_dict()["metrics"]["tpr"]["largest_gap"]
     assert gap["interval"][0] > 0.0
     assert 0.0 < gap["prob_within"] < 1.0
@@ -549,7 +555,7 @@ def test_S13_S17_S18_what_has_not_converged_is_one_message(rows, chains, options
     diagnostics = got.to_dict()["diagnostics"]
     assert diagnostics["ok"] is False and diagnostics["reason"]
     if chains > 1:
-        assert "more draws or labels may help" in message(got, "not_converged")
+        assert "more draws help" in message(got, "not_converged")
 
 
 def test_S16_a_quantity_without_spread_passes_the_diagnostics(rows):

@@ -114,10 +114,10 @@ def test_a_copy_of_the_core_works_where_nothing_can_be_written(tmp_path, child_e
     code = COPY
     if jit == "1":
         code = f"{NO_CACHE}\n{code}\nfrom host.fairness.mcmc import kernels"
-        code += "\nassert kernels.sweeps.signatures, 'not compiled'"
-        code += "\nassert not sum(kernels.sweeps.stats.cache_hits.values())"
+        code += "\nassert kernels.weigh.signatures, 'not compiled'"
+        code += "\nassert not sum(kernels.weigh.stats.cache_hits.values())"
     try:
-        assert run(code, env, "-B", cwd=tmp_path).startswith("(16, ")
+        assert run(code, env, "-B", cwd=tmp_path).startswith("(4, ")
     finally:
         for folder in reversed(folders):
             folder.chmod(0o755)

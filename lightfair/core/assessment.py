@@ -107,6 +107,11 @@ class Assessment:
         return self.curves
 
     @property
+    def imputing(self) -> Posterior:
+        """The posterior, or where none was needed curves that take scores for chances."""
+        return identity(self.groups) if self.curves is None else self.curves
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Numbers of chains and of draws of each; 1 and 1 where every number is known."""
         return self.counts.shape[:2]
@@ -122,7 +127,7 @@ class Assessment:
         Examples
         --------
         >>> result.draws("tpr").shape
-        (16, 200, 2)
+        (4, 800, 2)
         """
         if metric not in self.theta:
             raise ValueError(
@@ -154,7 +159,7 @@ class Assessment:
         >>> print(f"{delta.mean:.2f} {delta.prob_greater(0):.2f} {delta.prob_within(0.05):.2f}")
         0.11 0.99 0.12
         >>> delta.draws.shape
-        (16, 200)
+        (4, 800)
         """
         return self._assessed(metric).difference(self._index(group), self._index(reference))
 
@@ -172,12 +177,11 @@ class Assessment:
         (True, True)
         """
         at = self._index(group)
-        curves = identity(self.groups) if self.curves is None else self.curves
         return impute_group(
-            curves.psi,
+            self.imputing.psi,
             at,
             score_slots(self.fine)[at],
-            curves.regions,
+            self.imputing.regions,
             target=self.settings.target,
             seed=self.label_seed,
             cap=self.settings.cap,
@@ -239,7 +243,7 @@ class Assessment:
         --------
         >>> by = result.by_group("ppv")
         >>> by.draws.shape, by.groups, by.known.tolist()
-        ((16, 200, 2), ('A', 'B'), [False, False])
+        ((4, 800, 2), ('A', 'B'), [False, False])
         """
         of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
         if of.of == "counts" and of.name not in self.theta:

@@ -335,7 +335,7 @@ def _bins_of(result: Assessment, bins: Bins, data: ScoreData, rows: Ints) -> Int
     stratum = (group[data.group[rows]] * 2 + data.predicted[rows]) * 3
     logit = logit_of(data.score[rows], table.clip)
     cell = cell_of(logit)
-    region = region_of(table, result.posterior.regions, stratum, logit, cell)
+    region = region_of(table, result.imputing.regions, stratum, logit, cell)
     known = bin_keys(*bins[:4])
     keys = bin_keys(stratum // 6, stratum // 3 % 2, region, cell // BIN_CELLS)
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)

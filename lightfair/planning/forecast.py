@@ -107,9 +107,9 @@ def preposterior(
         Groups with uncertain curves; labels of others add no information. Default: all.
     """
     uncertain = range(len(result.groups)) if groups is None else sorted(groups)
-    regions, cap = result.posterior.regions, result.settings.cap
+    regions, cap = result.imputing.regions, result.settings.cap
     bins = score_bins(result.table, regions)
-    psi = result.posterior.psi.reshape(-1, *result.posterior.psi.shape[2:])
+    psi = result.imputing.psi.reshape(-1, *result.imputing.psi.shape[2:])
     root = _covariance_root(psi[:, list(uncertain)])
     if truths is None:
         most = MAX_SIZE // max(1, len(bins.rows) * root.shape[2])
@@ -269,7 +269,8 @@ def log_odds(psi: Floats, bins: Bins, regions: Regions) -> Floats:
 
 def _covariance_root(psi: Floats) -> Floats:
     """A root of the covariance of psi (draw, G, 3 + J): float64 (G, 3 + J, r)."""
-    value, axes = np.linalg.eigh(np.atleast_2d(np.cov(psi.reshape(len(psi), -1), rowvar=False)))
+    flat = psi.reshape(len(psi), -1)
+    value, axes = np.linalg.eigh(np.atleast_2d(np.cov(flat, rowvar=False, bias=len(flat) == 1)))
     used = value > CUTOFF * max(float(value[-1]), 0.0)
     return np.asarray((axes[:, used] * np.sqrt(value[used])).reshape(*psi.shape[1:], -1))
 

@@ -58,7 +58,7 @@ def refitted_widths(
     settings, of = result.settings, count_metric(result, metric)
     tables = future_tables(result, numbers, truths, rng)
     psi, jit = fit_tables(result, tables, rng)
-    options: Any = {"cap": settings.cap, "regions": result.posterior.regions, "jit": jit}
+    options: Any = {"cap": settings.cap, "regions": result.imputing.regions, "jit": jit}
     widths = np.full((len(tables), len(contrasts.pairs)), np.nan)
     for i, (curves, table) in enumerate(zip(psi, tables, strict=True)):
         counts = confusion_counts(curves, table, target=settings.target, rng=rng, **options)
@@ -72,9 +72,9 @@ def future_tables(
     result: Assessment, numbers: list[int], truths: Ints, rng: np.random.Generator
 ) -> list[ScoreTable]:
     """Return tables with simulated labels: truth by truth, and number by number in each."""
-    parts = unlabeled_parts(result.table, result.posterior.regions)
-    psi = result.posterior.psi.reshape(-1, *result.posterior.psi.shape[2:])[truths]
-    odds = np.minimum(log_odds(psi, parts, result.posterior.regions), result.settings.cap)
+    parts = unlabeled_parts(result.table, result.imputing.regions)
+    psi = result.imputing.psi.reshape(-1, *result.imputing.psi.shape[2:])[truths]
+    odds = np.minimum(log_odds(psi, parts, result.imputing.regions), result.settings.cap)
     tables = []
     for rate in sigmoid(odds):
         left = np.rint(parts.rows).astype(np.int64)
@@ -146,7 +146,7 @@ def fit_tables(
     result: Assessment, tables: list[ScoreTable], rng: np.random.Generator
 ) -> tuple[Floats, bool]:
     """Draw all curves, float64 (table, chain, draw, group, 3 + J); also whether compiled."""
-    settings, regions = result.settings, result.posterior.regions
+    settings, regions = result.settings, result.imputing.regions
     data = labeled_data(
         tables,
         family=settings.family,

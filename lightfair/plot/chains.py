@@ -60,7 +60,7 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     >>> ax = lf.plot.trace(result, "tpr[B]", ax=Figure().add_subplot())
     >>> len(ax.lines) - 2  # chains; the others are means
-    16
+    4
     """
     name, draws = choose_parameter(result, parameter)
     ax = canvas.axes_for(ax, "y")

@@ -104,7 +104,7 @@ class ThresholdCurve:
         Examples
         --------
         >>> curve.draws("tpr").shape
-        (16, 200, 2, 2)
+        (4, 800, 2, 2)
         """
         return self._draws(metric, slice(None))
 

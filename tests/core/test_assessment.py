@@ -290,7 +290,7 @@ def test_convergence_of_differences_and_levels_is_checked(rows, monkeypatch):
     monkeypatch.setattr(fit, "diagnose", lambda draws: seen.append(draws) or diagnose(draws))
     age = np.where(np.arange(400) % 3 == 0, "old", "young")
     result = ask(rows, group={"sex": rows.group, "age": age}, metrics="tpr", target="expected")
-    checked = seen[-1].reshape(-1, seen[-1].shape[-1])
+    checked = seen[-2].reshape(-1, seen[-2].shape[-1])  # the last are parameters
     tpr = result.draws("tpr").reshape(-1, 4)
     base = result.groups.index(result.settings.reference)
     wanted = [tpr[:, at] - tpr[:, base] for at in range(4) if at != base]

@@ -47,8 +47,9 @@ def test_a_sentence_has_direction_probability_and_size(rows, result):
     delta = result.difference("tpr", "B", "A")
     chance = max(delta.prob_greater(0), (delta.draws < 0).mean())
     word = "higher" if delta.prob_greater(0) >= 0.5 else "lower"
-    size = f"{number(delta.mean)} [{', '.join(map(number, delta.interval(0.95)))}]."
-    text = sentence(result, "tpr", "B", "A")
+    size = f"{number(delta.mean)} [{', '.join(map(number, delta.interval(0.8)))}]."
+    narrow = replace(result, settings=replace(result.settings, prob=0.8))
+    text = sentence(narrow, "tpr", "B", "A")
     assert text.startswith(f"tpr is {word} for B than for A with probability {chance:.3f}")
     assert text.endswith(size)
     wide = replace(result, settings=replace(result.settings, prob=0.999999))

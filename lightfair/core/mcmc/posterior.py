@@ -42,7 +42,7 @@ class Posterior:
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     >>> curves = result.posterior
     >>> curves.phi.shape, curves.mu.shape, curves.omega.shape
-    ((16, 200, 2, 3), (16, 200, 3), (16, 200))
+    ((4, 800, 2, 3), (4, 800, 3), (4, 800))
     >>> log_a, log_b, c = curves.phi[:, :, 0].mean(axis=(0, 1))  # the curve of group A
     >>> print(lf.calibrate(0.5, *np.exp([log_a, log_b]), c).round(1))
     0.7

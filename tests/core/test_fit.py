@@ -1,0 +1,60 @@
+"""Draws of a fit: what is checked for convergence, and what needs no draws."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from asking import QUICK, assess_rows
+
+import lightfair.core as lf
+
+KNOWN = ["sample", "expected"]
+
+
+@pytest.mark.parametrize("target", KNOWN)
+def test_nothing_is_drawn_where_all_rows_are_labeled(rows, target):
+    options = {"metrics": ["tpr", "auc", "selection_rate"], "target": target}
+    result = assess_rows(rows, y_true=rows.y_all, **QUICK, **options)
+    assert result.shape == (1, 1) and result.curves is None
+    assert result.gate.ok and result.gate.rhat_max is None
+    for group in result.groups:
+        mine = rows.group == group
+        hits = (rows.y_score >= 0.5)[mine & (rows.y_all == 1)]
+        estimate = result.metric("tpr", group)
+        assert estimate.exact and estimate.mean == pytest.approx(hits.mean(), abs=1e-12)
+    gap = result.difference("tpr", "B", "A")
+    assert gap.interval() == (gap.mean, gap.mean) and gap.sd == 0.0
+    with pytest.raises(ValueError, match="no curves were fitted: every number is known"):
+        _ = result.posterior
+
+
+def test_nothing_is_drawn_for_metrics_that_need_no_labels(rows):
+    result = assess_rows(rows, metrics=["selection_rate", "average_score"], **QUICK)
+    assert result.curves is None
+    scores = rows.y_score[rows.group == "B"]
+    assert result.metric("selection_rate", "B").mean == pytest.approx((scores >= 0.5).mean())
+    assert result.metric("average_score", "B").mean == pytest.approx(scores.mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"target": "population"}, {"metrics": ["tpr"]}])
+def test_what_is_not_known_is_drawn(rows, options):
+    label = rows.y_all if "target" in options else rows.y_true
+    result = assess_rows(
+        rows, y_true=label, **{"metrics": ["tpr", "selection_rate"], **options, **QUICK}
+    )
+    assert result.shape == (QUICK["chains"], result.posterior.phi.shape[1])
+
+
+def test_parameters_do_not_decide_the_check(rows):
+    """A few draws: what is reported and the parameters fail for reasons of their own."""
+    result = assess_rows(rows, metrics=["tpr"], **{**QUICK, "draws": 4})
+    reported = f"of {2 + 1} quantities"
+    assert reported in result.gate.reason and reported not in result.gate.parameters
+
+
+def test_a_known_table_is_not_sampled_when_it_is_large():
+    rng = np.random.default_rng(0)
+    score, group = rng.random(4000), rng.integers(100, size=4000)
+    label = (rng.random(4000) < score).astype(int)
+    result = lf.assess(label, score, sensitive_features=group, metrics=["accuracy"])
+    assert result.shape == (1, 1) and len(result.groups) == 100
