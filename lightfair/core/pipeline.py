@@ -121,10 +121,10 @@ def assess(
     labels_only_prior : (float, float)
         Beta prior of the labels-only estimate.
     chains, draws, warmup : int, optional
-        Chains, kept draws of each, and sweeps of warm-up. Default: 16 chains of 200 draws after 80
-        sweeps for a small fit, else 4 of 800 after 200; 3,200 draws in all for any other
-        number of chains. The nested prior has 16 chains, and 120 sweeps of warm-up. If the
-        convergence check fails, drawing continues up to 8 times `draws`.
+        Chains, kept draws of each, and sweeps of warm-up. Default: 4 chains of 800 draws after 200
+        sweeps; 3,200 draws in all for any other number of chains. If the convergence check
+        fails, drawing continues up to 8 times `draws`. Where every metric is known from the
+        rows themselves nothing is drawn.
     rng : int or numpy.random.Generator, optional
         Seed. The same seed gives the same numbers.
     progress : callable, optional
