@@ -1,11 +1,16 @@
-"""The two priors that surrogate and sampler are tested with: the curve alone, and with trust."""
+"""Priors that the sampler is tested with, of the curve alone and with trust, and data for them."""
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from lightfair.core.data.logit import logit_of
+from lightfair.core.mcmc.hierarchy import nested, plain
 from lightfair.core.mcmc.surrogate import Surrogate
-from lightfair.core.model.curve import Prior
+from lightfair.core.model.curve import Prior, features
+from lightfair.core.model.likelihood import labeled_nodes
 from lightfair.core.model.regions import no_regions
 from lightfair.core.model.scales import Scales, curve_scales
 
@@ -21,6 +26,10 @@ TRUSTED = Scales(
     common_of=np.array([5, 5, 5, 3, 3, 5]),
 )
 CASES = {"curve": CURVE, "trusted": TRUSTED}
+# one combination is empty; "z" has one group, and the second attribute has most levels
+PARTS = (("a", "x"), ("a", "y"), ("b", "x"), ("b", "z"))
+PRIORS = {f"plain {name}": plain(scales, 3) for name, scales in CASES.items()}
+PRIORS |= {f"nested {name}": nested(scales, PARTS) for name, scales in CASES.items()}
 DEVIATIONS = ("jump", "bend", "mass")
 # one region below a score of 0.5, two above, and the mass
 EDGES = [0.5, 0.75, 0.85]
@@ -48,18 +57,46 @@ def column(score, scales):
     return REGIONS.on_curve[at], REGIONS.base[at], tuple(REGIONS.loadings[at])
 
 
-def random_surrogate(seed, scales=CURVE, sets=2, groups=3):
+def random_surrogate(seed, prior, sets=2):
     """Curvatures of full rank, but for one group that has none."""
     rng = np.random.default_rng(seed)
-    size = len(scales.own)
+    groups, size, count = len(prior.design), len(prior.scales.own), len(prior.scales.sd) + 2
     root = rng.normal(0.0, 2.0, (sets, groups, size, size))
     linear = rng.normal(0.0, 3.0, (sets, groups, size))
     root[0, 1] = linear[0, 1] = 0.0
-    centre = np.log(scales.sd) + rng.normal(0.0, 0.3, (sets, len(scales.sd)))
-    width = rng.uniform(0.3, 1.0, (sets, len(scales.sd)))
-    return Surrogate(root @ np.swapaxes(root, -1, -2), linear, centre, width)
+    return Surrogate(
+        root @ np.swapaxes(root, -1, -2),
+        linear,
+        rng.normal(0.0, 0.5, (sets, count)),
+        0.7 * np.eye(count) + np.tril(rng.normal(0.0, 0.2, (sets, count, count))),
+        rng.normal(0.0, 0.2, (sets, groups, 2)),
+        rng.uniform(0.01, 0.1, (sets, 2)),
+    )
 
 
-def random_sigma(seed, scales=CURVE, sets=2, n=4):
-    noise = np.random.default_rng(seed).normal(0.0, 1.0, (sets, n, len(scales.sd)))
-    return scales.sd * np.exp(noise)
+def random_hyper(seed, prior, sets=2, n=3):
+    return np.random.default_rng(seed).standard_normal((sets, n, len(prior.scales.sd) + 2))
+
+
+def labeled(group, score, label, prior, *, sets=1, family="beta", cap=math.inf, clip=0.0):
+    """LabeledData of rows; `group` counts on through the data sets."""
+    groups, label = len(prior.design), np.asarray(label, dtype=float)
+    return labeled_nodes(
+        np.asarray(group, dtype=np.int64),
+        features(logit_of(score, clip), family),
+        label,
+        np.ones(len(label)),
+        segments=sets * groups,
+        groups=groups,
+        cap=cap,
+        **place(np.asarray(score), prior.scales),
+    )
+
+
+def simulated(seed, count, prior, **options):
+    """Labeled rows; groups differ in their base rates."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(options.get("sets", 1) * len(prior.design), size=count)
+    score = rng.uniform(0.02, 0.98, count)
+    label = rng.random(count) < 1 / (1 + np.exp(-logit_of(score, 0.0) - 0.8 + 1.2 * (group % 2)))
+    return labeled(group, score, label, prior, **options)

@@ -11,7 +11,7 @@ if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
 sys.path.insert(0, str(Path(__file__).parent))  # asking, cases, naive
 
 import pytest  # noqa: E402
-from cases import CASES  # noqa: E402
+from cases import CASES, PRIORS  # noqa: E402
 
 import lightfair.core as lf  # noqa: E402
 from lightfair.core.mcmc.jit import available  # noqa: E402
@@ -33,6 +33,12 @@ def rows():
 def scales(request):
     """The prior of the curve alone, and that of a curve with deviations."""
     return CASES[request.param]
+
+
+@pytest.fixture(params=PRIORS)
+def prior(request):
+    """The plain and the nested prior of both."""
+    return PRIORS[request.param]
 
 
 @pytest.fixture(scope="module")

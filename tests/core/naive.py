@@ -32,15 +32,6 @@ def loglik(rows, psi, family="beta", cap=math.inf):
     return value
 
 
-def quadratic(psi, curvature, linear):
-    value = 0.0
-    for i in range(len(psi)):
-        value += psi[i] * linear[i]
-        for j in range(len(psi)):
-            value -= 0.5 * psi[i] * curvature[i][j] * psi[j]
-    return value
-
-
 def sds(sigma, scales):
     """Spread and location of every coordinate, one by one."""
     spread, location = [], []
@@ -51,57 +42,36 @@ def sds(sigma, scales):
     return spread, location
 
 
-def gaussian(sigma, curvature, linear, scales):
-    """The surrogate posterior of (mu, psi_1, ..., psi_G) at sigma, with dense matrices.
+def gaussian(sigma, place, start, curvature, linear, prior):
+    """The surrogate posterior of (eta, psi - place) given hyper, linearized at start; dense.
 
-    Returns mean (D + D G,), covariance, and the log marginal likelihood of sigma.
+    sigma (S,), place (2,), mu_a and mu_b, which are fixed; start (group, 2): log a and log b.
+    Returns mean (P D + G D,), covariance, and the log marginal likelihood of hyper.
     """
-    groups = len(linear)
-    wide = len(scales.own)
-    size = wide + wide * groups
-    spread, location = sds(sigma, scales)
-    prior = np.zeros((size, size))
-    tilt = np.zeros(size)
-    bend = np.zeros((size, size))
-    for j in range(wide):
-        prior[j, j] = 1.0 / location[j] ** 2
-        for g in range(groups):
-            k = wide + wide * g + j
-            prior[j, j] += 1.0 / spread[j] ** 2
-            prior[k, k] += 1.0 / spread[j] ** 2
-            prior[j, k] = prior[k, j] = -1.0 / spread[j] ** 2
+    groups, size = linear.shape
+    rows = len(prior.ratio)
+    spread, location = sds(sigma, prior.scales)
+    ratio = np.append(sigma, 1.0)[prior.of] * prior.ratio
+    np.testing.assert_allclose(ratio[-1], location)
+    own = np.append(ratio.ravel(), np.tile(spread, groups))
+    free = np.delete(np.arange(len(own)), [(rows - 1) * size, (rows - 1) * size + 1])
+    # (eta, psi - place) from independent normals
+    root = np.eye(len(own))
+    root[rows * size :, : rows * size] = np.kron(prior.design, np.eye(size))
+    root = (root * own)[:, free]
+    lift, pull = np.zeros(groups * size), np.zeros(groups * size)
+    slope, bend = np.ones(groups * size), np.zeros((groups * size, groups * size))
     for g in range(groups):
-        block = slice(wide + wide * g, 2 * wide + wide * g)
-        bend[block, block] = curvature[g]
-        tilt[block] = linear[g]
-    covariance = np.linalg.inv(prior + bend)
-    mean = covariance @ tilt
-    value = 0.5 * tilt @ mean
-    value += 0.5 * np.linalg.slogdet(prior)[1] - 0.5 * np.linalg.slogdet(prior + bend)[1]
-    return mean, covariance, value
-
-
-def log_importance(sigma, value, centre, width, scales):
-    """Log of marginal likelihood times prior density over prior density plus log-normal density."""
-    half_normal = log_normal = 1.0
-    for j in range(len(sigma)):
-        s, scale = sigma[j], scales.sd[j]
-        half_normal *= 2.0 / (scale * math.sqrt(2.0 * math.pi)) * math.exp(-0.5 * (s / scale) ** 2)
-        far = (math.log(s) - centre[j]) / width[j]
-        log_normal *= math.exp(-0.5 * far * far) / (s * width[j] * math.sqrt(2.0 * math.pi))
-    return value + math.log(half_normal / (half_normal + log_normal))
-
-
-def log_posterior(rows, psi, mu, sigma, scales):
-    """Log density of a whole state of the beta family; rows of each group; up to a constant."""
-    spread, location = sds(sigma, scales)
-    value = 0.0
-    for k in range(len(sigma)):
-        value -= 0.5 * (sigma[k] / scales.sd[k]) ** 2
-    for j in range(len(mu)):
-        value -= math.log(location[j]) + 0.5 * (mu[j] / location[j]) ** 2
-    for g in range(len(psi)):
-        value += loglik(rows[g], psi[g])
-        for j in range(len(mu)):
-            value -= math.log(spread[j]) + 0.5 * ((psi[g][j] - mu[j]) / spread[j]) ** 2
-    return value
+        at = g * size
+        bend[at : at + size, at : at + size] = curvature[g]
+        pull[at : at + size] = linear[g]
+        for i in range(2):
+            slope[at + i] = math.exp(start[g, i])
+            lift[at + i] = slope[at + i] * (1.0 - start[g, i] + place[i])
+    theta = slope[:, None] * root[rows * size :]  # and lift
+    tilt = theta.T @ (pull - bend @ lift)
+    precision = np.eye(len(free)) + theta.T @ bend @ theta
+    covariance = np.linalg.inv(precision)
+    value = lift @ pull - 0.5 * lift @ bend @ lift + 0.5 * tilt @ covariance @ tilt
+    value -= 0.5 * np.linalg.slogdet(precision)[1]
+    return root @ covariance @ tilt, root @ covariance @ root.T, value

@@ -82,15 +82,21 @@ class Hierarchy(NamedTuple):
         return np.asarray(len(self.design) * own + one_hot(self.of.ravel(), size).sum(axis=0))
 
     def eta_given(self, psi: Floats, sigma: Floats, normal: Floats) -> Floats:
-        """Draw eta given psi (..., group, D) and sigma (..., S); normal (..., P, D), standard."""
+        """Draw eta given psi (..., group, D) and sigma (..., S); normal (..., P, D), standard.
+
+        By least squares and a QR decomposition: effects are not identified without their prior, so
+        at a spread near 0 the precision of eta is singular up to rounding and has no Cholesky
+        factor.
+        """
+        groups, rows = self.design.shape
         sd = np.swapaxes(self.sds(sigma), -1, -2)
-        precise = 1.0 / np.square(self.scales.spread(sigma))
-        both = self.design.T @ self.design
-        precision = sd[..., :, None] * both * precise[..., None, None] * sd[..., None, :]
-        pull = sd * precise[..., None] * np.swapaxes(self.design.T @ psi, -1, -2)
-        root = np.linalg.cholesky(precision + np.eye(len(both)))
-        middle = np.linalg.solve(root, pull[..., None]) + np.swapaxes(normal, -1, -2)[..., None]
-        eta = np.linalg.solve(np.swapaxes(root, -1, -2), middle)[..., 0]
+        spread = self.scales.spread(sigma)[..., None]
+        seen = self.design * (sd / spread)[..., None, :]
+        unit = np.broadcast_to(np.eye(rows), (*sd.shape, rows))
+        basis, root = np.linalg.qr(np.concatenate([seen, unit], axis=-2))
+        far = (np.swapaxes(psi, -1, -2) / spread)[..., None]
+        middle = np.swapaxes(basis[..., :groups, :], -1, -2) @ far
+        eta = np.linalg.solve(root, middle + np.swapaxes(normal, -1, -2)[..., None])[..., 0]
         return np.ascontiguousarray(np.swapaxes(sd * eta, -1, -2))
 
 
