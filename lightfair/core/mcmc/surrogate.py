@@ -39,7 +39,6 @@ PASSES = 2  # linearizations: at the usual psi, then at the most probable one gi
 
 FARTHEST = 1.0  # of log a and log b below the usual ones, in the second linearization
 
-
 LARGEST = 50.0  # coordinates of a proposal that can be accepted
 
 
@@ -349,17 +348,18 @@ def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
     likelihood is concave in theta, so the curvature is positive semi-definite. The mode is found by
     scoring, with steps of at most 1; if it has not converged after 50 the expansion is slightly
     worse, and the refits repair it. hyper is proposed around sigma, mu_a and mu_b of the mode, with
-    its prior spread.
+    its prior spread or more, so that starts are overdispersed.
     """
     groups = data.groups
     sets = (len(data.start) - 1) // groups
     size, count = len(prior.scales.own), len(prior.scales.sd) + 2
-    centre = np.zeros((sets, count))
+    centre, root = np.zeros((sets, count)), np.eye(count)
+    root[-2:] *= np.sqrt(2.0)  # the scale of y is at least the root of 1/2
     surrogate = Surrogate(
         np.zeros((sets, groups, size, size)),
         np.zeros((sets, groups, size)),
         centre,
-        np.broadcast_to(np.eye(count), (sets, count, count)),
+        np.broadcast_to(root, (sets, count, count)),
         np.zeros((sets, groups, 2)),
         np.ones((sets, 2)),
     )
@@ -380,9 +380,8 @@ def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
             break
     level = psi[..., :2]
     centre = hyper_of(sigma, np.zeros((sets, 1, 2)), prior)[:, 0]
-    return surrogate._replace(
-        level=level, noise=np.broadcast_to(np.square(prior.scales.common[:2]), (sets, 2))
-    )
+    noise = np.broadcast_to(np.square(prior.scales.common[:2]), (sets, 2))
+    return surrogate._replace(centre=centre, level=level, noise=noise)
 
 
 def _expansion(psi: Floats, data: LabeledData) -> tuple[Floats, Floats]:

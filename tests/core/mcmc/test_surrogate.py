@@ -1,244 +1,309 @@
-"""The Gaussian surrogate against dense linear algebra, of the curve alone and with trust."""
+"""The surrogate against dense linear algebra, and the proposal of hyper against its density."""
 
 from __future__ import annotations
 
 import naive
 import numpy as np
 import pytest
-from cases import CURVE, place, random_sigma, random_surrogate
+from cases import PRIORS, labeled, random_hyper, random_surrogate, simulated
+from scipy.optimize import minimize
+from scipy.stats import halfnorm, norm
+from scipy.stats import t as student
 
-from lightfair.core.data.logit import logit_of
+from lightfair.core.mcmc.moves import sigma_target
 from lightfair.core.mcmc.surrogate import (
-    Surrogate,
+    FARTHEST,
+    FREEDOM,
+    WIDER,
     draw,
-    draw_sigma,
     expand,
-    log_importance,
-    marginal,
+    hyper_of,
+    integrated,
+    log_proposal,
+    log_surrogate,
+    most_probable,
+    place_of,
+    propose_hyper,
     quadratic,
     refit,
-    translation_shape,
+    sigma_of,
     walk_shape,
 )
-from lightfair.core.model.curve import features
-from lightfair.core.model.likelihood import labeled_nodes, loglik
+from lightfair.core.model.likelihood import loglik
+
+PLAIN = PRIORS["plain curve"]
 
 
-def labeled(scales, seed, count, sets=2, groups=2):
-    """LabeledData of simulated rows; the labels follow the scores."""
-    rng = np.random.default_rng(seed)
-    where = np.sort(rng.integers(sets * groups, size=count))
-    score = rng.uniform(0.02, 0.98, count)
-    label = (rng.random(count) < score).astype(float)
-    nodes = features(logit_of(score, 0.0), "beta")
-    size = {"segments": sets * groups, "groups": groups}
-    return labeled_nodes(where, nodes, label, np.ones(count), **size, **place(score, scales))
+def integrals(seed, prior, **size):
+    """A random surrogate, sigma and place, and what integrates out of the surrogate there."""
+    surrogate, hyper = random_surrogate(seed, prior), random_hyper(seed + 1, prior, **size)
+    sigma, place = sigma_of(hyper, prior), place_of(hyper, prior)
+    return surrogate, sigma, place, integrated(sigma, place, surrogate, prior)
 
 
-def dense(sigma, surrogate, r, scales):
-    return naive.gaussian(sigma, surrogate.curvature[r], surrogate.linear[r], scales)
+def flat(eta, far):
+    """(eta, psi) as `naive.gaussian` has them: (data set, n, P D + G D)."""
+    sets, n = eta.shape[2:]
+    eta, far = eta.transpose(2, 3, 0, 1), far.transpose(1, 3, 2, 0)
+    return np.concatenate([eta.reshape(sets, n, -1), far.reshape(sets, n, -1)], axis=-1)
 
 
-def still(sets, n, groups, scales):
-    """Noise of nought for `draw`."""
-    size = len(scales.own)
-    return np.zeros((sets, n, size)), np.zeros((sets, n, groups, size))
+def shaped(noise, prior):
+    """Noise (data set, n, P D + G D) as `draw` takes it."""
+    groups, (rows, size) = len(prior.design), prior.ratio.shape
+    for_psi = noise[..., rows * size :].reshape(*noise.shape[:2], groups, size)
+    return noise[..., : rows * size].transpose(2, 0, 1), for_psi.transpose(3, 0, 2, 1)
 
 
-@pytest.mark.parametrize("groups", [1, 2, 5])
-def test_marginal_equals_dense(groups, scales):
-    surrogate, sigma = random_surrogate(1, scales, groups=max(groups, 2)), random_sigma(2, scales)
-    surrogate = Surrogate(*(part[:, :groups] for part in surrogate[:2]), *surrogate[2:])
-    value = marginal(sigma, surrogate, scales).value
-    assert value.shape == (2, 4)
-    for r in range(2):
-        wanted = np.array([dense(sigma[r, i], surrogate, r, scales)[2] for i in range(4)])
-        np.testing.assert_allclose(value[r] - value[r, 0], wanted - wanted[0], rtol=0, atol=1e-9)
+def test_hyper_is_standard_normal_a_priori(prior):
+    """sigma are half-normals by their quantiles, and hyper_of is the inverse."""
+    hyper = np.clip(2.0 * random_hyper(1, prior, n=200), -5.0, 8.0)
+    sigma, place = sigma_of(hyper, prior), place_of(hyper, prior)
+    expected = prior.scales.sd * halfnorm.isf(norm.sf(hyper[..., :-2]))
+    np.testing.assert_allclose(sigma, expected, rtol=1e-9)
+    np.testing.assert_allclose(place, prior.scales.common[:2] * hyper[..., -2:])
+    np.testing.assert_allclose(hyper_of(sigma, place, prior), hyper, rtol=1e-6, atol=1e-6)
+    ends = sigma_of(np.array([[-40.0] * hyper.shape[-1], [30.0] * hyper.shape[-1]]), prior)
+    assert (ends > 0.0).all() and np.isfinite(hyper_of(ends, place[0, :2], prior)).all()
 
 
-def test_draw_without_noise_is_the_mean(scales):
-    surrogate, sigma = random_surrogate(3, scales), random_sigma(4, scales)
-    at = marginal(sigma, surrogate, scales)
-    mu, psi = draw(at, sigma, scales, *still(2, 4, 3, scales))
-    for r in range(2):
-        for i in range(4):
-            wanted, _, _ = dense(sigma[r, i], surrogate, r, scales)
-            got = np.concatenate([mu[r, i], psi[r, i].ravel()])
-            np.testing.assert_allclose(got, wanted, rtol=1e-8, atol=1e-9)
+def test_integral_and_eta_equal_dense(prior):
+    """Linearized at the level, then at the mode; eta is drawn as its noise says."""
+    surrogate, sigma, place, at = integrals(2, prior)
+    groups, (rows, size) = len(prior.design), prior.ratio.shape
+    still = flat(*draw(at, prior))
+    units = np.eye(rows * size, (rows + groups) * size)
+    root = [
+        flat(*draw(at, prior, *shaped(np.tile(unit, (*sigma.shape[:2], 1)), prior))) - still
+        for unit in units
+    ]
+    root = np.stack(root)[..., : rows * size]
+    for r, i in np.ndindex(sigma.shape[:2]):
+        quadratics = surrogate.curvature[r], surrogate.linear[r], prior
+        start = surrogate.level[r]
+        mode = naive.gaussian(sigma[r, i], place[r, i], start, *quadratics)[0]
+        move = mode[rows * size :].reshape(groups, size)[:, :2] + place[r, i] - start
+        start = start + np.where(
+            move > 0.0, np.log1p(np.maximum(move, 0.0)), np.maximum(move, -FARTHEST)
+        )
+        mean, covariance, value = naive.gaussian(sigma[r, i], place[r, i], start, *quadratics)
+        np.testing.assert_allclose(at.value[r, i], value, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(still[r, i], mean, rtol=1e-7, atol=1e-8)
+        got = root[:, r, i].T @ root[:, r, i]
+        np.testing.assert_allclose(got, covariance[: len(got), : len(got)], rtol=1e-7, atol=1e-9)
 
 
-def test_draw_has_the_dense_covariance(scales):
-    surrogate, sigma = random_surrogate(5, scales), random_sigma(6, scales, n=1)
-    # draw is affine in the noise: unit vectors as noise give the columns of a root
-    wide = len(scales.own)
-    size = 4 * wide
-    noise = np.concatenate([np.zeros((1, size)), np.eye(size)])
-    noise = np.broadcast_to(noise, (2, size + 1, size))
-    same = np.broadcast_to(sigma, (2, size + 1, len(scales.sd)))
-    at = marginal(same, surrogate, scales)
-    for_psi = noise[..., wide:].reshape(2, size + 1, 3, wide)
-    mu, psi = draw(at, same, scales, noise[..., :wide], for_psi)
-    flat = np.concatenate([mu, psi.reshape(2, size + 1, -1)], axis=-1)
-    root = flat[:, 1:] - flat[:, :1]
-    for r in range(2):
-        _, covariance, _ = dense(sigma[r, 0], surrogate, r, scales)
-        np.testing.assert_allclose(root[r].T @ root[r], covariance, rtol=1e-7, atol=1e-10)
+def test_log_surrogate_is_the_density_of_draws(prior):
+    """By a change of variables: prior times surrogate over its integral, at any eta and psi."""
+    surrogate, sigma, _, at = integrals(4, prior)
+    rows, size = prior.ratio.shape
+    free = np.delete(
+        np.arange((rows + len(prior.design)) * size), [rows * size - size, rows * size - size + 1]
+    )
+    noise = np.random.default_rng(6).standard_normal((*sigma.shape[:2], free[-1] + 1))
+
+    def drawn(noise):
+        return draw(at, prior, *shaped(noise, prior))
+
+    eta, far = drawn(noise)
+    columns = [
+        flat(*drawn(noise + step)) - flat(*drawn(noise - step))
+        for step in 1e-5 * np.eye(noise.shape[-1])[free]
+    ]
+    jacobian = np.stack(columns, axis=-1)[..., free, :] / 2e-5
+    expected = norm.logpdf(noise[..., free]).sum(-1) - np.linalg.slogdet(jacobian)[1]
+    got = log_surrogate(eta, far, at, surrogate, prior).sum(axis=1) - at.value
+    eta, far = eta.transpose(2, 3, 0, 1), far.transpose(1, 3, 2, 0)
+    spread = prior.scales.spread(sigma)[:, :, None]
+    got += norm.logpdf(far, prior.middle(eta), spread).sum(axis=(2, 3))
+    sds = prior.sds(sigma)
+    heights = norm.logpdf(eta, 0.0, sds)
+    heights[..., -1, :2] = 0.0  # mu_a and mu_b are in hyper
+    np.testing.assert_allclose(got + heights.sum(axis=(2, 3)), expected, rtol=1e-6, atol=1e-6)
 
 
-def test_log_importance_equals_naive(scales):
-    surrogate, sigma = random_surrogate(10, scales), random_sigma(11, scales)
-    value = np.random.default_rng(12).normal(size=(2, 4))
-    got = log_importance(sigma, value, surrogate, scales)
-    for r in range(2):
-        for i in range(4):
-            wanted = naive.log_importance(
-                sigma[r, i], value[r, i], surrogate.centre[r], surrogate.width[r], scales
-            )
-            np.testing.assert_allclose(got[r, i], wanted, rtol=1e-12)
+def test_surrogate_is_exact_given_a_and_b(prior):
+    """As a function of c and the deviations it is the quadratic in theta."""
+    surrogate, _, place, at = integrals(7, prior)
+    eta, far = draw(at, prior)
+    other = far.copy()
+    other[2:] += np.random.default_rng(8).normal(size=far[2:].shape)
+    rise = [log_surrogate(eta, x, at, surrogate, prior) for x in (far, other)]
+    theta = []
+    for x in (far, other):
+        theta.append(x.copy())
+        theta[-1][:2] = np.exp(x[:2] + place.transpose(2, 0, 1)[:, :, None])
+    one, two = theta
+    expected = quadratic(two, surrogate) - quadratic(one, surrogate)
+    np.testing.assert_allclose(rise[1] - rise[0], expected, rtol=1e-7, atol=1e-7)
+    naive_height = np.einsum("irgn,rgi->rgn", one, surrogate.linear)
+    naive_height -= 0.5 * np.einsum("irgn,rgij,jrgn->rgn", one, surrogate.curvature, one)
+    np.testing.assert_allclose(quadratic(one, surrogate), naive_height, rtol=1e-9, atol=1e-9)
 
 
-def test_sigma_is_proposed_from_the_density_in_log_importance(scales):
-    # E_proposal[prior / proposal] = 1 and E_proposal[sigma prior / proposal] = prior mean
-    surrogate = random_surrogate(13, scales, sets=1)
-    rng = np.random.default_rng(14)
-    n = 200_000
-    normal = rng.standard_normal((1, n, len(scales.sd)))
-    sigma = draw_sigma(surrogate, scales, normal, rng.random((1, n)))
-    ratio = 2.0 * np.exp(log_importance(sigma, np.zeros((1, n)), surrogate, scales))[0]
-    parts = ratio[:, None] * np.column_stack([np.ones(n), sigma[0]])
-    wanted = np.append(1.0, scales.sd * np.sqrt(2.0 / np.pi))
-    error = parts.std(axis=0) / np.sqrt(n)
-    assert (np.abs(parts.mean(axis=0) - wanted) < 4.0 * error).all()
+def test_density_of_the_proposal_of_hyper(prior):
+    """By a change of variables: the Jacobian of `propose_hyper`, by differences."""
+    surrogate = random_surrogate(8, prior)
+    t = random_hyper(9, prior, n=4)
+    got = log_proposal(propose_hyper(t, surrogate, prior), surrogate, prior)
+    step = 1e-5 * np.eye(t.shape[-1])
+    columns = [
+        propose_hyper(t + one, surrogate, prior) - propose_hyper(t - one, surrogate, prior)
+        for one in step
+    ]
+    jacobian = np.linalg.slogdet(np.stack(columns, axis=-1) / 2e-5)[1]
+    expected = student.logpdf(t, FREEDOM).sum(-1) - jacobian
+    difference = got - expected
+    np.testing.assert_allclose(difference, np.tile(difference[:, :1], 4), rtol=1e-6, atol=1e-6)
 
 
-def test_quadratic_equals_naive(scales):
-    surrogate = random_surrogate(15, scales)
-    psi = np.random.default_rng(16).normal(size=(2, 5, 3, len(scales.own)))
-    got = quadratic(psi, surrogate)
-    for r, i, g in np.ndindex(got.shape):
-        wanted = naive.quadratic(psi[r, i, g], surrogate.curvature[r, g], surrogate.linear[r, g])
-        np.testing.assert_allclose(got[r, i, g], wanted, rtol=1e-11, atol=1e-11)
+def test_shapes_of_walks_are_roots_of_covariances(prior):
+    """Of psi given eta, at a and b of the level."""
+    surrogate = random_surrogate(10, prior)
+    walk = walk_shape(surrogate, prior)
+    for r, g in np.ndindex(walk.shape[:2]):
+        factor = np.ones(walk.shape[-1])
+        factor[:2] = np.exp(surrogate.level[r, g])
+        precision = factor[:, None] * surrogate.curvature[r, g] * factor
+        precision += np.diag(prior.scales.spread(sigma_of(surrogate.centre[r], prior)) ** -2.0)
+        root = walk[r, g]
+        np.testing.assert_allclose(root @ root.T @ precision, np.eye(len(root)), atol=1e-7)
 
 
-def test_shapes_of_walks_are_roots_of_covariances(scales):
-    """Of psi given mu, and of a translation of all."""
-    surrogate = random_surrogate(17, scales)
-    walk, translation = walk_shape(surrogate, scales), translation_shape(surrogate, scales)
-    for r, g in np.ndindex(2, 3):
-        spread, location = naive.sds(np.exp(surrogate.centre[r]), scales)
-        for root, curvature, sd in (
-            (walk[r, g], surrogate.curvature[r, g], spread),
-            (translation[r], surrogate.curvature[r].sum(0), location),
-        ):
-            wanted = np.linalg.inv(curvature + np.diag(np.power(sd, -2.0)))
-            np.testing.assert_allclose(root @ root.T, wanted, rtol=1e-7, atol=1e-10)
+# expansions
 
 
-def test_refit_recovers_a_quadratic(scales):
-    truth = random_surrogate(18, scales)
-    rng = np.random.default_rng(19)
-    psi = rng.normal(0.3, 0.5, (2, 4000, 3, len(scales.own)))
-    noise = rng.standard_normal((2, 4000, len(scales.sd)))
-    sigma = np.exp(truth.centre[:, None] + truth.width[:, None] * noise)
-    blank = random_surrogate(20, scales)
-    got = refit(blank, psi, sigma, quadratic(psi, truth) + 7.0)
-    np.testing.assert_allclose(got.curvature, truth.curvature, rtol=0.02, atol=0.15)
-    np.testing.assert_allclose(got.linear, truth.linear, rtol=0.02, atol=0.15)
-    np.testing.assert_allclose(got.centre, truth.centre, atol=0.06)  # quantiles of 4,000
-    np.testing.assert_allclose(got.width, truth.width, rtol=0.1)
-    heights = quadratic(psi, truth) - quadratic(psi, got)
-    assert (heights.std(axis=1) < 0.01 * np.maximum(quadratic(psi, truth).std(axis=1), 1)).all()
+@pytest.mark.parametrize("name", ["plain curve", "nested curve", "plain trusted"])
+def test_expansion_at_the_joint_mode(name):
+    """linear and curvature are derivatives in theta, at the mode given sigma; by differences."""
+    prior = PRIORS[name]
+    rows = simulated(11, 120, prior)
+    surrogate = expand(rows, prior)
+    groups, size = surrogate.linear.shape[1:]
+    sigma = sigma_of(surrogate.centre[0], prior)
+    design = np.kron(prior.design, np.eye(size))
+    covariance = (design * prior.sds(sigma).ravel() ** 2) @ design.T
+    covariance += np.diag(np.tile(prior.scales.spread(sigma) ** 2, groups))
+    precision = np.linalg.inv(covariance)
 
+    def height(psi):
+        return loglik(psi.reshape(1, 1, groups, size), rows)[0, 0]
 
-def test_refit_keeps_groups_that_have_not_moved(scales):
-    start = random_surrogate(23, scales)
-    psi = np.random.default_rng(24).normal(size=(2, 200, 3, len(scales.own)))
-    psi[1, :, 2] = 0.25
-    heights = quadratic(psi, random_surrogate(26, scales))
-    got = refit(start, psi, random_sigma(25, scales, n=200), heights)
-    np.testing.assert_array_equal(got.curvature[1, 2], start.curvature[1, 2])
-    np.testing.assert_array_equal(got.linear[1, 2], start.linear[1, 2])
-    assert (got.linear[0, 0] != start.linear[0, 0]).all()
+    psi = minimize(
+        lambda psi: 0.5 * psi @ precision @ psi - height(psi).sum(),
+        np.zeros(groups * size),
+        options={"gtol": 1e-7},
+    ).x.reshape(groups, size)
+    np.testing.assert_allclose(surrogate.level[0], psi[:, :2], atol=1e-3)
+    theta = np.concatenate([np.exp(psi[:, :2]), psi[:, 2:]], axis=1)
 
+    def at(shift):
+        moved = theta + shift
+        return height(np.concatenate([np.log(moved[:, :2]), moved[:, 2:]], axis=1))
 
-def mode(surrogate, scales):
-    """Where `expand` expanded: (mu, psi, sigma), without the axis of proposals."""
-    sets, groups, _ = surrogate.linear.shape
-    sigma = np.broadcast_to(0.6745 * scales.sd, (sets, 1, len(scales.sd)))
-    at = marginal(sigma, surrogate, scales)
-    mu, psi = draw(at, sigma, scales, *still(sets, 1, groups, scales))
-    return mu[:, 0], psi[:, 0], sigma[:, 0]
-
-
-def test_expansion_has_slope_and_curvature_of_the_loglik_at_the_joint_mode(scales):
-    rows = labeled(scales, *((0, 60) if scales is CURVE else (2, 240)))
-    surrogate = expand(rows, scales)
-    mu, psi, sigma = mode(surrogate, scales)
-    size = len(scales.own)
-    h = 1e-4
-    shifts = h * np.eye(size)
-    around = [loglik((psi + sign * d)[:, None], rows)[:, 0] for d in shifts for sign in (1, -1)]
-    slope = np.stack([(around[2 * j] - around[2 * j + 1]) / (2 * h) for j in range(size)], axis=-1)
-    wanted = surrogate.linear - (surrogate.curvature @ psi[..., None])[..., 0]
-    np.testing.assert_allclose(wanted, slope, atol=1e-5)
-    # at the mode of the posterior the prior pulls back as much
-    spread, location = naive.sds(sigma[0], scales)
-    pull = (psi - mu[:, None]) / np.square(spread)
-    np.testing.assert_allclose(slope, pull, atol=1e-5)
-    np.testing.assert_allclose(pull.sum(axis=1), mu / np.square(location), atol=1e-5)
-    bend = np.empty((2, 2, size, size))
+    h = 1e-3
+    steps = h * np.eye(size)
+    slope = np.stack([(at(d) - at(-d)) / (2.0 * h) for d in steps], axis=-1)
+    got = surrogate.linear[0] - (surrogate.curvature[0] @ theta[..., None])[..., 0]
+    np.testing.assert_allclose(got, slope, atol=2e-3)
     for i, j in np.ndindex(size, size):
-        corners = [
-            s * t * loglik((psi + s * shifts[i] + t * shifts[j])[:, None], rows)[:, 0]
-            for s in (1, -1)
-            for t in (1, -1)
-        ]
-        bend[..., i, j] = -sum(corners) / (4 * h * h)
-    definite = np.linalg.eigvalsh(bend)[..., 0] > 1e-5
-    assert 0 < definite.sum() < 4  # elsewhere Fisher's, which is always definite
-    got = surrogate.curvature
-    np.testing.assert_allclose(got[definite], bend[definite], rtol=1e-3, atol=1e-4)
-    assert (np.linalg.eigvalsh(got) > -1e-12).all()
+        corners = [s * u * at(s * steps[i] + u * steps[j]) for s in (1, -1) for u in (1, -1)]
+        bend = -sum(corners) / (4.0 * h * h)
+        np.testing.assert_allclose(surrogate.curvature[0, :, i, j], bend, rtol=1e-3, atol=2e-3)
+    assert (np.linalg.eigvalsh(surrogate.curvature) > -1e-9).all()
+
+
+def test_expansion_of_groups_that_are_far_apart():
+    """Their sigma is the most probable one, above its median."""
+    apart = np.repeat([0, 1, 2], 100)
+    rows = labeled(apart, np.full(300, 0.5), apart % 2, PLAIN)
+    sigma = sigma_of(expand(rows, PLAIN).centre[0], PLAIN)
+    assert sigma[2] > 1.5 * sigma_of(np.zeros(5), PLAIN)[2]
+    squares, grid = np.array([0.1, 0.5, 9.0]), np.exp(np.linspace(-6.0, 3.0, 9001))
+    heights = sigma_target(grid[:, None], squares, PLAIN.counts(), PLAIN.scales.sd)
+    expected = grid[heights.argmax(axis=0)]
+    np.testing.assert_allclose(most_probable(squares, PLAIN), expected, rtol=1e-3)
 
 
 @pytest.mark.parametrize("family", ["beta", "llo", "temperature"])
-def test_no_labels_give_a_flat_surrogate(family, scales):
-    none = np.zeros(0)
-    nodes = features(none, family)
-    where = place(none, scales)
-    rows = labeled_nodes(none.astype(np.int64), nodes, none, none, segments=4, groups=2, **where)
-    surrogate = expand(rows, scales)
+def test_no_labels_give_a_flat_surrogate(family, prior):
+    surrogate = expand(labeled([], [], [], prior, sets=2, family=family), prior)
     assert not surrogate.curvature.any()
     assert not surrogate.linear.any()
 
 
-@pytest.mark.parametrize("positive", [0.0, 1.0])
-@pytest.mark.parametrize("clip", [1e-12, 0.01])
-def test_expansion_of_extreme_labels_is_usable(positive, clip, scales):
-    score = np.array([0.0, 0.0, 0.3, 1.0, 1.0])
-    nodes = features(logit_of(score, clip), "beta")
-    label = np.full(5, 100.0 * positive)
-    size = {"segments": 2, "groups": 2}
-    where = np.zeros(5, np.int64)
-    rows = labeled_nodes(where, nodes, label, np.full(5, 100.0), **size, **place(score, scales))
-    surrogate = expand(rows, scales)
-    assert (np.linalg.eigvalsh(surrogate.curvature) > -1e-6).all()
-    sigma = random_sigma(26, scales, sets=1)
-    assert np.isfinite(marginal(sigma, surrogate, scales).value).all()
+# refits
 
 
-def test_refit_keeps_what_is_better_on_other_states(scales):
-    """The truth is at hand, and states are few and their heights noisy: a fit is worse."""
-    truth = random_surrogate(50, scales, groups=2)
-    rng = np.random.default_rng(51)
-    psi = rng.normal(size=(2, 130, 2, len(scales.own)))
-    heights = quadratic(psi, truth)
-    heights[:, :, 0] += rng.normal(0.0, 3.0, heights.shape[:2])
+def states(seed, prior, n, truth):
+    """States of which a, b and c are all but collinear; their heights are quadratic in theta."""
+    rng = np.random.default_rng(seed)
+    psi = 0.1 * rng.standard_normal((2, n, *truth.linear.shape[1:]))
+    psi[..., 0] = 0.2 + 0.3 * rng.standard_normal(psi.shape[:-1])
+    psi[..., 1:3] = psi[..., :1] * [0.9, -1.1] + 0.01 * rng.standard_normal((*psi.shape[:-1], 2))
+    theta = np.concatenate([np.exp(psi[..., :2]), psi[..., 2:]], axis=-1)
+    pull = truth.linear[:, None] - 0.5 * np.einsum("rgij,rngj->rngi", truth.curvature, theta)
+    return psi, random_hyper(seed + 1, prior, n=n), (theta * pull).sum(-1)
+
+
+def test_refit_recovers_a_quadratic(prior):
+    truth = random_surrogate(20, prior)
+    psi, hyper, heights = states(21, prior, 1500, truth)
+    nobody = labeled([], [], [], prior, sets=2)
     blank = truth._replace(curvature=0.0 * truth.curvature, linear=0.0 * truth.linear)
-    got = refit(truth, psi, random_sigma(52, scales, n=130), heights)
-    np.testing.assert_array_equal(got.curvature[:, 0], truth.curvature[:, 0])
-    np.testing.assert_array_equal(got.linear[:, 0], truth.linear[:, 0])
-    got = refit(blank, psi, random_sigma(52, scales, n=130), heights)
-    assert (
-        np.abs(got.linear[:, 1] - truth.linear[:, 1]) < 0.5 + 0.1 * np.abs(truth.linear[:, 1])
-    ).all()
+    weight = np.random.default_rng(22).random(heights.shape[:2])
+    got = refit(blank, prior, nobody, psi, hyper, heights + 7.0, weight)
+    assert (np.linalg.eigvalsh(got.curvature) > -1e-6).all()
+    fitted = states(21, prior, 1500, got)[2]
+    off = (heights - fitted).std(axis=1) / np.maximum(heights.std(axis=1), 1e-3)
+    assert (off < 0.02).all()
+    convex = states(21, prior, 1500, truth._replace(curvature=-truth.curvature))[2]
+    flat = refit(blank, prior, nobody, psi, hyper, convex, weight)
+    assert np.abs(flat.curvature).max() < 0.1 * np.abs(truth.curvature).max()  # never negative
+    # states of weight 0 do not matter
+    more = [np.concatenate([x, x[:, :100] ** 2 - 3.0], axis=1) for x in (psi, hyper, heights + 7.0)]
+    again = refit(blank, prior, nobody, *more, np.pad(weight, ((0, 0), (0, 100))))
+    for x, y in zip(got, again, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-6)
+
+
+def test_refit_keeps_what_is_better(prior):
+    """The truth is at hand, or there are few states; those of labels get a new expansion."""
+    truth = random_surrogate(23, prior)
+    rows = simulated(24, 60, prior, sets=2)
+    nobody = rows._replace(positive=0.0 * rows.positive, total=0.0 * rows.total)
+    psi, hyper, heights = states(24, prior, 60, truth)
+    one = np.ones(heights.shape[:2])
+    got = refit(truth, prior, nobody, psi, hyper, heights, one)
+    np.testing.assert_array_equal(got.curvature, truth.curvature)
+    np.testing.assert_array_equal(got.linear, truth.linear)
+    blank = truth._replace(curvature=0.0 * truth.curvature, linear=0.0 * truth.linear)
+    for weight in (one[:, :8], 1e-9 * one + np.eye(1, one.shape[1])):  # 8 states, and 1
+        n = weight.shape[1]
+        few = psi[:, :n], hyper[:, :n]
+        got = refit(blank, prior, nobody, *few, heights[:, :n], weight)
+        assert not got.curvature.any() and not got.linear.any()
+        assert (np.linalg.eigvalsh(got.root @ np.swapaxes(got.root, 1, 2)) > 0.0).all()
+    right = loglik(few[0], rows)
+    got = refit(blank, prior, rows, *few, right, one)
+    off = (right - states(24, prior, 60, got)[2]).std(axis=1)
+    assert (off < 0.3 * right.std(axis=1) + 1e-9).all()
+
+
+def test_refit_of_the_proposal_of_hyper():
+    """Mean and covariance of hyper, mu_a and mu_b in units of their sd given sigma."""
+    truth = random_surrogate(26, PLAIN)
+    psi, hyper, heights = states(27, PLAIN, 20_000, truth)
+    nobody = labeled([], [], [], PLAIN, sets=2)
+    got = refit(truth, PLAIN, nobody, psi, hyper, heights, np.ones(heights.shape[:2]))
+    np.testing.assert_allclose(got.level, psi[..., :2].mean(axis=1), rtol=1e-9)
+    np.testing.assert_allclose(got.noise, psi[..., :2].mean(axis=2).var(axis=1), rtol=1e-2)
+    np.testing.assert_allclose(got.centre[:, :3], 0.0, atol=0.03)
+    square = got.root @ np.swapaxes(got.root, 1, 2)
+    expected = np.tile(WIDER**2 * np.eye(3), (2, 1, 1))
+    np.testing.assert_allclose(square[:, :3, :3], expected, atol=0.05)
+    # so that what it proposes is as wide as what it was fitted to
+    t = np.random.default_rng(28).standard_normal((2, 20_000, 5))
+    again = propose_hyper(t, got, PLAIN)
+    np.testing.assert_allclose(again.mean(axis=1), hyper.mean(axis=1), atol=0.05)
+    np.testing.assert_allclose(again.std(axis=1), WIDER * hyper.std(axis=1), rtol=0.1)
