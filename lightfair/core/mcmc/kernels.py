@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from .jit import jit
-from .surrogate import FARTHEST, LARGEST, PASSES
+from .surrogate import FARTHEST, LARGEST, PASSES, WIDEST
 
 
 @jit
@@ -288,7 +288,7 @@ def weigh(
                     far[i] = psi[n, g, i]
                     if i < 2:
                         psi[n, g, i] += place[n, i]
-                    tame = tame and abs(psi[n, g, i]) < LARGEST
+                    tame = tame and abs(psi[n, g, i]) < (LARGEST if i < 2 else WIDEST)
             else:
                 tame = True
                 for i in range(size):

@@ -31,6 +31,7 @@ from .hierarchy import Hierarchy
 from .surrogate import (
     FREEDOM,
     LARGEST,
+    WIDEST,
     Surrogate,
     draw,
     hyper_of,
@@ -168,7 +169,8 @@ def _proposed(
     psi = np.ascontiguousarray(far.transpose(1, 3, 2, 0))
     psi[..., :2] += place[:, :, None]
     excess = -log_surrogate(eta, far, at, surrogate, prior).transpose(0, 2, 1)
-    tame = (np.abs(psi) < LARGEST).all(axis=-1)
+    tame = (np.abs(psi[..., :2]) < LARGEST).all(axis=-1)
+    tame &= (np.abs(psi[..., 2:]) < WIDEST).all(axis=-1)
     psi[~tame] = 0.0
     heights = loglik(psi, data)
     excess = np.where(tame, excess + heights, -np.inf)

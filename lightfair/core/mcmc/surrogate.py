@@ -39,7 +39,7 @@ PASSES = 2  # linearizations: at the usual psi, then at the most probable one gi
 
 FARTHEST = 1.0  # of log a and log b below the usual ones, in the second linearization
 
-LARGEST = 50.0  # coordinates of a proposal that can be accepted
+LARGEST, WIDEST = 50.0, 1000.0  # log a and log b, c and deviations that can be accepted
 
 
 class Surrogate(NamedTuple):
