@@ -19,7 +19,7 @@ from lightfair.core.data.rows import score_data
 from lightfair.core.data.table import ScoreTable, score_table
 from lightfair.core.fit import draw_posterior
 from lightfair.core.mcmc.convergence import diagnose, gate, mcse_mean
-from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.mcmc.sampler import start_chains, take_draws
 from lightfair.core.model.curve import Prior, features
 from lightfair.core.model.likelihood import labeled_nodes
 from lightfair.core.model.scales import curve_scales
@@ -43,7 +43,7 @@ def fit(labels, prior, draws=250):
     group = np.array(rows["group"])
     seen = labeled_nodes(group, nodes, positive, np.ones(labels), segments=2, groups=2)
     scales = curve_scales(prior)
-    chains = warm_up(seen, scales, chains=16, warmup=80, rng=np.random.default_rng(labels))
+    chains = start_chains(seen, scales, chains=16, warmup=80, rng=np.random.default_rng(labels))
     kept = take_draws(chains, draws)[1]
     result = {}
     for j, name in enumerate("abc"):

@@ -13,7 +13,8 @@ import lightfair.core as lf
 from lightfair.core.data.logit import logit_of
 from lightfair.core.data.nodes import CELL_WIDTH, UNLABELED
 from lightfair.core.mcmc.convergence import mcse_mean
-from lightfair.core.mcmc.sampler import take_draws, warm_up
+from lightfair.core.mcmc.hierarchy import plain
+from lightfair.core.mcmc.sampler import start_chains, take_draws
 from lightfair.core.metrics.imputation import TARGETS, confusion_counts
 from lightfair.core.model import regions as module
 from lightfair.core.model.curve import FAMILIES, Prior
@@ -211,7 +212,7 @@ def test_trusted_scales_go_by_the_names_of_the_columns():
     got = trusted_scales(PRIOR, Trust(omega_sd=0.3, tau_sd=0.4, mass_sd=1.5), where)
     assert len(got.own) == 3 + len(where.names) == 9
     np.testing.assert_array_equal(got.sd, [*PRIOR.spread_sd, 0.3, 0.4])
-    np.testing.assert_array_equal(got.counts(2), [2, 2, 4, 1 + 4, 2 * 5])
+    np.testing.assert_array_equal(plain(got, 2).counts(), [2, 2, 4, 1 + 4, 2 * 5])
     assert got.own_of.dtype == got.common_of.dtype == np.int64
     one, two = (got.location(np.array([0.1, 0.2, 0.3, x, 9.0])) for x in (1.0, 2.0))
     jump, bend = module.RATIOS["jump"], module.RATIOS["bend"]
@@ -322,7 +323,7 @@ def untrusting():
         np.where(tied, len(scales.sd), scales.common_of),
     )
     seen = labeled_data([table], family="beta", regions=where)
-    chains = warm_up(seen, held, chains=16, warmup=80, rng=np.random.default_rng(9))
+    chains = start_chains(seen, held, chains=16, warmup=80, rng=np.random.default_rng(9))
     return take_draws(chains, 150)[1].psi[0], table, where, seen
 
 
@@ -367,7 +368,7 @@ def omega_of(bent):
     where = regions(table)
     seen = labeled_data([table], family="beta", regions=where)
     scales = trusted_scales(PRIOR, Trust(), where)
-    chains = warm_up(seen, scales, chains=16, warmup=60, rng=np.random.default_rng(12))
+    chains = start_chains(seen, scales, chains=16, warmup=60, rng=np.random.default_rng(12))
     return take_draws(chains, 40)[1].sigma[..., -2].mean()
 
 
