@@ -24,6 +24,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data.logit import Floats
 from ..model.likelihood import LabeledData, loglik
@@ -169,15 +170,22 @@ def _proposed(
     psi = np.ascontiguousarray(far.transpose(1, 3, 2, 0))
     psi[..., :2] += place[:, :, None]
     excess = -log_surrogate(eta, far, at, surrogate, prior).transpose(0, 2, 1)
-    tame = (np.abs(psi[..., :2]) < LARGEST).all(axis=-1)
-    tame &= (np.abs(psi[..., 2:]) < WIDEST).all(axis=-1)
-    psi[~tame] = 0.0
+    wild = beyond(psi)
+    psi[wild] = 0.0
     heights = loglik(psi, data)
-    excess = np.where(tame, excess + heights, -np.inf)
+    excess = np.where(wild, -np.inf, excess + heights)
     eta = eta.transpose(2, 3, 0, 1).copy()
     eta[:, :, -1, :2] = place
     weight = log_weight(hyper, at.value, surrogate, prior)
     return pack(State(psi, eta, hyper, heights, excess, weight))
+
+
+def beyond(psi: Floats) -> npt.NDArray[np.bool_]:
+    """Whether psi (..., D) is so far from 0 that it is never proposed, and left by walks only."""
+    return np.asarray(
+        (np.abs(psi[..., :2]) >= LARGEST).any(axis=-1)
+        | (np.abs(psi[..., 2:]) >= WIDEST).any(axis=-1)
+    )
 
 
 def log_weight(hyper: Floats, value: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
@@ -196,7 +204,8 @@ def reweigh(packed: Floats, data: LabeledData, surrogate: Surrogate, prior: Hier
     eta = now.eta.transpose(2, 3, 0, 1).copy()
     eta[-1, :2] = 0.0
     surrogate_height = log_surrogate(eta, far, at, surrogate, prior)
-    now.excess[...] = now.loglik - surrogate_height.transpose(0, 2, 1)
+    excess = now.loglik - surrogate_height.transpose(0, 2, 1)
+    now.excess[...] = np.where(beyond(now.psi), np.inf, excess)
     now.weight[...] = log_weight(now.hyper, at.value, surrogate, prior)
 
 
