@@ -12,7 +12,7 @@ which are standard normal a priori (F maps a standard normal to a half-normal). 
 and log b of a group lie near mu_a and mu_b, so there a and b are all but linear in them (`Local`).
 All of eta and psi is then Gaussian: it integrates out in closed form, which gives the marginal
 likelihood of hyper, and an exact draw costs a Cholesky factor of each group. hyper itself is
-proposed from a multivariate t distribution, fitted in warm-up.
+proposed from a linear map of independent t distributed numbers, fitted in warm-up.
 
 Everything here is a function of arrays, vectorised over data sets, proposals and groups. In
 matrices and their batches the axes of the matrix come first, as in `linalg`.
@@ -20,6 +20,7 @@ matrices and their batches the axes of the matrix come first, as in `linalg`.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -47,9 +48,10 @@ class Surrogate(NamedTuple):
 
     curvature: float64 (data set, group, D, D), positive semi-definite, and linear: (data set,
     group, D), so that a group's log likelihood is about theta . linear - theta . curvature . theta
-    / 2; centre (data set, V) and root (data set, V, V), of the t distribution of (x, y), centre +
-    root t, where y is mu_a and mu_b in the units of `_focus`; level: (data set, group, 2), the
-    usual log a and log b; noise: (data set, 2), variance of their mean over the groups.
+    / 2; centre (data set, V) and root (data set, V, V), of the proposal of (x, y), centre + root t,
+    where t are independent and t distributed, and y is mu_a and mu_b in the units of `_focus`;
+    level: (data set, group, 2), the usual log a and log b; noise: (data set, 2), variance of their
+    mean over the groups.
     """
 
     curvature: Floats
@@ -91,10 +93,11 @@ class Integrated(NamedTuple):
 
 def sigma_of(hyper: Floats, prior: Hierarchy) -> Floats:
     """Scales (..., S), given hyper (..., V)."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import log_ndtr, ndtri_exp
 
     sd = prior.scales.sd
-    return np.asarray(sd * np.maximum(-ndtri(0.5 * ndtr(-hyper[..., : len(sd)])), 1e-12))
+    tail = log_ndtr(-hyper[..., : len(sd)]) - math.log(2.0)  # beyond x = 38 the tail itself is 0
+    return np.asarray(sd * np.maximum(-ndtri_exp(tail), 1e-12))
 
 
 def place_of(hyper: Floats, prior: Hierarchy) -> Floats:
@@ -104,9 +107,9 @@ def place_of(hyper: Floats, prior: Hierarchy) -> Floats:
 
 def hyper_of(sigma: Floats, place: Floats, prior: Hierarchy) -> Floats:
     """The inverse of `sigma_of` and `place_of`."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import log_ndtr, ndtri_exp
 
-    x = -ndtri(np.minimum(2.0 * ndtr(-sigma / prior.scales.sd), 1.0 - 1e-16))
+    x = -ndtri_exp(np.minimum(log_ndtr(-sigma / prior.scales.sd) + math.log(2.0), -1e-16))
     return np.concatenate([x, place / prior.scales.common[:2]], axis=-1)
 
 
@@ -285,7 +288,7 @@ def quadratic(theta: Floats, surrogate: Surrogate) -> Floats:
 
 
 def propose_hyper(t: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
-    """Draw hyper (data set, n, V), given draws of a standard t distribution."""
+    """Draw hyper (data set, n, V), given independent draws of a standard t distribution."""
     hyper = surrogate.centre[:, None] + t @ np.swapaxes(surrogate.root, 1, 2)
     middle, scale = _focus(hyper, surrogate, prior)
     hyper[..., -2:] = middle + scale * hyper[..., -2:]
@@ -405,7 +408,7 @@ def refit(
     loglik: Floats,
     weight: Floats,
 ) -> Surrogate:
-    """Fit the quadratics to log likelihoods, group by group, and the t distribution to hyper.
+    """Fit the quadratics to log likelihoods, group by group, and the proposal of hyper to hyper.
 
     Parameters
     ----------

@@ -65,6 +65,10 @@ def test_hyper_is_standard_normal_a_priori(prior):
     np.testing.assert_allclose(hyper_of(sigma, place, prior), hyper, rtol=1e-6, atol=1e-6)
     ends = sigma_of(np.array([[-40.0] * hyper.shape[-1], [30.0] * hyper.shape[-1]]), prior)
     assert (ends > 0.0).all() and np.isfinite(hyper_of(ends, place[0, :2], prior)).all()
+    far = np.full((1, hyper.shape[-1]), 1000.0)  # there P(sigma > sd s) is about exp(-s^2 / 2) / s
+    wide = sigma_of(far, prior)
+    np.testing.assert_allclose(wide / prior.scales.sd, 1000.0 + np.log(2.0) / 1000.0, rtol=1e-9)
+    np.testing.assert_allclose(hyper_of(wide, place[0, :1], prior)[..., :-2], 1000.0, rtol=1e-9)
 
 
 def test_integral_and_eta_equal_dense(prior):
