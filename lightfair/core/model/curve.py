@@ -38,6 +38,8 @@ Family = Literal["beta", "llo", "temperature"]
 
 FAMILIES: tuple[str, ...] = get_args(Family)
 
+SMALLEST_SD = 1e-6  # with as good as no spread; numbers a little smaller are lost in rounding
+
 LARGEST_SD = 50.0  # exp of such a log slope is still finite
 
 
@@ -68,11 +70,10 @@ class Prior:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if not lies_in(value, 0.0, np.inf) or value > LARGEST_SD:
+            if not (lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD):
                 raise ValueError(
-                    f"Prior.{field.name} must be a finite number above 0; got {value!r}; it is a "
-                    "standard deviation, not a variance or a precision, and at most "
-                    f"{LARGEST_SD:g}"
+                    f"Prior.{field.name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got "
+                    f"{value!r}; it is a standard deviation, not a variance or a precision"
                 )
 
     def scaled(self, alpha: float) -> Prior:

@@ -56,7 +56,7 @@ from ..data.logit import Floats
 from ..data.messages import lies_in
 from ..data.nodes import CELL_WIDTH
 from ..data.table import ScoreTable
-from .curve import LARGEST_SD, Features, Prior
+from .curve import LARGEST_SD, SMALLEST_SD, Features, Prior
 from .scales import SIGMA_C, Scales, curve_scales
 
 # standard deviations of common and own part, in units of omega and tau
@@ -79,8 +79,6 @@ CONTRASTS = {
 }
 
 LOW, HIGH = 0, 1  # the masses at the lower and the upper bound
-
-SMALLEST_SD = 1e-6
 
 NOWHERE = "no region of the scores can deviate from the curve"
 
