@@ -113,7 +113,8 @@ def curves(result: Assessment, group: int) -> list[tuple[Floats, Floats]]:
             continue
         low, high = group_logit[mask].min(), group_logit[mask].max()
         score = np.unique(np.linspace(sigmoid(low), sigmoid(high), POINTS))
-        logit = np.clip(np.log(score) - np.log1p(-score), low, high)
+        with np.errstate(divide="ignore"):  # a score that rounds to 0 or 1 is at an end
+            logit = np.clip(np.log(score) - np.log1p(-score), low, high)
         logit[0], logit[-1] = low, high  # at a clipping bound rounding would leave its region
         above = (score >= cut).astype(int) if cut is not None else np.full(len(score), side)
         pieces.append((score, rates(result, group, logit, above)))

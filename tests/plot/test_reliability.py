@@ -54,6 +54,17 @@ def test_scores_at_a_bound_have_a_rate_of_their_own():
     assert np.abs(rate[:, 0] - rate[:, 1]).max() > 0.01
 
 
+@pytest.mark.filterwarnings("error")
+def test_scores_that_round_to_a_bound_are_drawn_there():
+    rows = lf.simulate(600, 100, rng=3)
+    score = np.where(rows.y_score < 0.2, 1e-300, rows.y_score)
+    result = ask(rows, metrics="tpr", y_score=score, clip=0.0)
+    ((at, rate),) = curves(result, 0)
+    low = np.array([np.log(1e-300)])
+    assert at[0] < 1e-15
+    np.testing.assert_allclose(rate[:, :1], rates(result, 0, low, np.zeros(1, dtype=int)))
+
+
 def test_labeled_rows_are_marks_by_their_number(two, ax):
     plot.calibration(two, "A", ax=ax)
     check = two.misfit
