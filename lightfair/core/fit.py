@@ -3,7 +3,7 @@
 Table -> labeled data -> chains -> draws of the curves -> confusion counts -> theta. Drawing
 continues from the chains' last states while R-hat or an effective sample size of any metric or
 difference fails the convergence check, up to `MAX_DRAWS` times the draws requested. Parameters of
-the curves, which are not reported, are checked, too, but do not decide.
+the curves, on which the worth of trust depends, are checked, too, but do not decide.
 """
 
 from __future__ import annotations

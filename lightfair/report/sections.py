@@ -139,8 +139,8 @@ def diagnostics_line(gate: Gate, shape: tuple[int, ...]) -> str:
     for label, value in (("bulk", gate.ess_bulk_min), ("tail", gate.ess_tail_min)):
         if value is not None:
             parts.append(f"smallest {label} ESS {value:,.0f}")
-    if gate.parameters is not None:
-        parts.append(f"parameters of the curves, which are not reported: {gate.parameters}")
+    if gate.ok and gate.parameters is not None:
+        parts.append(f"parameters of the curves, unlike the metrics, lag: {gate.parameters}")
     return f"{state}; {', '.join(parts)}"
 
 

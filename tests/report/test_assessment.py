@@ -11,9 +11,11 @@ from results import QUICKEST, ask_quickly, flat
 
 import lightfair as lf
 from lightfair.core.data.messages import number
+from lightfair.core.mcmc.convergence import Gate
 from lightfair.core.metrics.labels_only import Effective
 from lightfair.report.assessment import document, labels_line, sentence
 from lightfair.report.document import Table
+from lightfair.report.sections import diagnostics_line
 from lightfair.report.text import render
 
 
@@ -113,6 +115,15 @@ def test_warnings_close_the_short_form(result):
     assert "\n\ndiagnostics\n  NOT CONVERGED; 4 chains of 80 draws" in text
     last = text.split("\n\n")[-1].splitlines()
     assert last[0] == "warnings" and any(line.startswith("  not_converged: ") for line in last)
+
+
+def test_parameters_that_lag_are_one_line_where_the_metrics_have_converged():
+    gate = Gate(1.005, 500.0, 600.0, True, None, "tail ESS is below 400")
+    words = "4 chains of 800 draws, largest R-hat 1.005, smallest bulk ESS 500, smallest tail ESS"
+    lag = "parameters of the curves, unlike the metrics, lag: tail ESS is below 400"
+    assert diagnostics_line(gate, (4, 800)) == f"converged; {words} 600, {lag}"
+    failed = gate._replace(ok=False, reason="R-hat is above 1.01")
+    assert diagnostics_line(failed, (4, 800)) == f"NOT CONVERGED; {words} 600"
 
 
 def test_the_target_and_deviations_from_the_curve(rows, result):

@@ -68,7 +68,7 @@ class Gate(NamedTuple):
     The numbers are the worst of all quantities that are not constant; they are None if every
     quantity is constant (ok) or there are too few draws (not ok), and `reason` says which. `reason`
     is None if the check passed with numbers. `parameters` is the reason for which the parameters of
-    the curves, which are not reported, would fail; None if they would pass.
+    the curves would fail, which do not decide; None if they would pass.
     """
 
     rhat_max: float | None
