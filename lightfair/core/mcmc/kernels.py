@@ -245,7 +245,7 @@ def weigh(
                     shift, factor = scratch[6 + 2 * groups + g], scratch[6 + groups + g]
                     _draw(
                         systems[g],
-                        step > PASSES,
+                        step > PASSES,  # never; no literal: compiled once
                         place[n],
                         shift,
                         factor,

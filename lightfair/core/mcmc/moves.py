@@ -44,10 +44,7 @@ from .surrogate import (
     sigma_of,
 )
 
-ROUNDS = (
-    2,
-    4,
-)  # proposals of a whole new state in a sweep, of few groups; of many, or with effects
+ROUNDS = (2, 4)  # proposals of a whole state in a sweep: of few groups; of many, or with effects
 
 FEW = 8  # groups
 
@@ -60,9 +57,9 @@ class State(NamedTuple):
     """Views of packed states, as natural names.
 
     psi: float64 (..., group, D), as log a, log b, c, deviations; eta: (..., P, D); hyper: (..., V);
-    loglik, excess: (..., group), the log
-    likelihood at psi, and by how much it exceeds the surrogate's; weight: (..., 1), the log ratio
-    of posterior to proposal that hyper adds to the excess.
+    loglik, excess: (..., group), the log likelihood at psi, and by how much it exceeds the
+    surrogate's; weight: (..., 1), the log ratio of posterior to proposal that hyper adds to the
+    excess.
     """
 
     psi: Floats

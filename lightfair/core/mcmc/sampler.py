@@ -1,4 +1,4 @@
-"""The sampler: Metropolis-within-Gibbs for the hierarchical calibration model.
+"""The sampler of the hierarchical calibration model: whole new states, and local moves.
 
 Chains have overdispersed starts, warm up and are then drawn from. Warm-up adapts the step of the
 walk and the surrogate; draws adapt nothing. A kept draw is the state after a sweep. Moves are those
@@ -202,7 +202,7 @@ def start_chains(
     """
     prior = plain(scales, data.groups) if parts is None else nested(scales, parts)
     surrogate = expand(data, prior)
-    sets, size = len(surrogate.linear), len(prior.scales.own)
+    sets = len(surrogate.linear)
     seconds = numpy_seconds(prior, sets, data.groups, len(data.base))
     step, none = (
         np.ones((sets, data.groups + len(prior.scales.sd))),
