@@ -252,7 +252,10 @@ def _diagnose(values: Floats) -> Diagnosis:
     z, ordered = _normal_scores(halves)
     middle = ordered.shape[1] // 2  # the number of draws in halves is even
     median = (ordered[:, middle - 1] + ordered[:, middle]) / 2
-    folded, _ = _normal_scores(np.abs(halves - median[:, None, None]))
+    far = np.abs(halves - median[:, None, None])
+    # draws as far below the median as above it, as the two next to it are, tie but for rounding
+    unit = ROUNDING * far.max(axis=(1, 2), keepdims=True)
+    folded, _ = _normal_scores(np.round(far / np.where(unit > 0.0, unit, 1.0)))
     rhat = np.maximum(_scale_reduction(z), _scale_reduction(folded))
 
     def filled(number: Floats, failure: float) -> Floats:

@@ -198,3 +198,10 @@ def test_blocks_change_nothing(monkeypatch):
     for one, two in zip(whole, diagnostics.diagnose(x), strict=True):
         assert two.shape == (3, 5)
         np.testing.assert_allclose(one, two, rtol=1e-12)
+
+
+def test_rounding_does_not_break_ties():
+    """States are kept for several sweeps; those next to the median are equally far from it."""
+    kept = np.repeat([[0.2, 0.9, 0.3, 0.6, 0.7, 0.1, 0.8, 0.4]], 4, axis=1)
+    numbers = [diagnose(kept + shift).rhat for shift in np.arange(10) / 7]
+    np.testing.assert_allclose(numbers, diagnose(np.round(10.0 * kept)).rhat, rtol=1e-12)
