@@ -5,7 +5,7 @@ A sweep is
 1. Two or four whole new states, drawn from the surrogate of the posterior (`surrogate`) and
    accepted with the ratio of the posterior to the proposal. They do not depend on the state, so
    those of many sweeps are proposed at once. About half are accepted, at any number of labels.
-2. Before every twentieth sweep, since a chain would get stuck in tails where the surrogate has
+2. Before every tenth sweep, or every second, since a chain would get stuck in tails where the surrogate has
    little mass: a random walk of each group's psi given the rest, shaped by the surrogate; the exact
    conditional draw of eta given psi and sigma; a random walk of each log sigma given both.
 
@@ -44,12 +44,6 @@ from .surrogate import (
     sigma_of,
 )
 
-ROUNDS = (2, 4)  # proposals of a whole state in a sweep: of few groups; of many, or with effects
-
-FEW = 8  # groups
-
-LOCAL = 20  # sweeps from one move 2 to the next
-
 BLOCK = 200_000  # numbers in a temporary array: a few of them fit into a cache
 
 
@@ -77,7 +71,7 @@ class Noise(NamedTuple):
     chi-squared over its degrees of freedom; and joint (data set, chain, round). In sweeps with move
     2: walk (data set, chain, sweep, G D + P D + S), of psi, eta and log sigma, and accept (data
     set, chain, sweep, G + S). joint and accept are Exp(1): a move with log ratio r is accepted
-    where r + noise > 0. rounds: in a sweep.
+    where r + noise > 0. rounds: in a sweep; every: sweeps from one move 2 to the next.
     """
 
     normal: Floats
@@ -86,17 +80,13 @@ class Noise(NamedTuple):
     walk: Floats
     accept: Floats
     rounds: int
+    every: int
 
     def t(self) -> Floats:
         """Draws of t distributions, (data set, chain * round, V)."""
         sets, count = len(self.spread), self.spread.shape[-1]
         t = self.normal[..., :count] / np.sqrt(self.spread)
         return np.asarray(t.reshape(sets, -1, count))
-
-
-def rounds(prior: Hierarchy) -> int:
-    """Return the number of proposals of a whole new state in a sweep."""
-    return ROUNDS[len(prior.design) > FEW or len(prior.blocks) > 0]
 
 
 def shapes(groups: int, prior: Hierarchy) -> tuple[tuple[int, ...], ...]:
@@ -123,19 +113,24 @@ def pack(state: State) -> Floats:
 
 
 def make_noise(
-    rng: np.random.Generator, shape: tuple[int, int], sweeps: int, groups: int, prior: Hierarchy
+    rng: np.random.Generator,
+    shape: tuple[int, int],
+    sweeps: int,
+    effort: tuple[int, int],
+    prior: Hierarchy,
 ) -> Noise:
-    """Draw the noise of a number of sweeps; `shape` is (data sets, chains)."""
-    each = rounds(prior)
-    wide = (*shape, sweeps * each)
+    """Draw the noise of sweeps; shape: data sets and chains; effort: `rounds` and `every`."""
+    rounds, every = effort
+    wide, walks = (*shape, sweeps * rounds), (*shape, -(-sweeps // every))
+    groups = len(prior.design)
     (rows, size), count = prior.ratio.shape, len(prior.scales.sd) + 2
     return Noise(
         rng.standard_normal((*wide, count + (rows + groups) * size)),
         rng.chisquare(FREEDOM, (*wide, count)) / FREEDOM,
         rng.standard_exponential(wide),
-        rng.standard_normal((*shape, -(-sweeps // LOCAL), (groups + rows) * size + count - 2)),
-        rng.standard_exponential((*shape, -(-sweeps // LOCAL), groups + count - 2)),
-        each,
+        rng.standard_normal((*walks, (groups + rows) * size + count - 2)),
+        rng.standard_exponential((*walks, groups + count - 2)),
+        *effort,
     )
 
 
@@ -229,8 +224,8 @@ def sweeps(
     proposed = unpack(candidates, data.groups, prior)
     weights = proposed.weight[..., 0] + proposed.excess.sum(-1) + noise.joint
     packed = packed.copy()
-    for step, first in enumerate(range(0, kept.shape[2], LOCAL)):
-        part = kept[:, :, first : first + LOCAL]
+    for step, first in enumerate(range(0, kept.shape[2], noise.every)):
+        part = kept[:, :, first : first + noise.every]
         now = unpack(packed, data.groups, prior)
         walk, accept = noise.walk[:, :, step], noise.accept[:, :, step]
         accepted[:, 1:] += _local(now, walk, accept, data, prior).sum(axis=1)

@@ -23,7 +23,7 @@ from ..model.scales import Scales
 from . import moves
 from .hierarchy import Hierarchy, nested, plain
 from .jit import compiles
-from .moves import LOCAL, make_noise, rounds, unpack
+from .moves import make_noise, unpack
 from .surrogate import Surrogate, expand, refit, sigma_of, walk_shape
 
 BLOCK = 1_000_000  # numbers in the largest array of noise or proposals made at once
@@ -35,6 +35,12 @@ DRAWS, WARMUP = 3200, 800  # sweeps of all chains together, which share what the
 TARGET = 0.3  # rate of acceptance of the walk
 
 REFITS = (0.05, 0.1, 0.2, 0.35, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
+
+# proposals of a whole state in a sweep, and sweeps from one walk to the next: of small fits; of
+# more groups or labels than these, or of the nested prior
+SMALL, LARGE = (2, 10), (4, 2)
+
+FEW_GROUPS, FEW_LABELS = 3, 2000
 
 LEAST = 40  # effective states of a refit
 
@@ -81,8 +87,14 @@ class Chains(NamedTuple):
     def block(self) -> int:
         """Return a number of sweeps whose noise and proposals fit into `BLOCK` numbers."""
         sets, count, width = self.packed.shape
-        sweep = sets * count * width * rounds(self.prior)
-        return LOCAL * max(1, int(BLOCK / (sweep * LOCAL)))
+        rounds, every = self.effort()
+        return every * max(1, int(BLOCK / (sets * count * width * rounds * every)))
+
+    def effort(self) -> tuple[int, int]:
+        """Return the proposals in a sweep, and the sweeps from one walk to the next."""
+        labels = self.data.total.sum() / len(self.packed)
+        large = len(self.prior.design) > FEW_GROUPS or labels > FEW_LABELS
+        return LARGE if large or self.prior.blocks else SMALL
 
     def run(self, sweeps: int) -> tuple[Chains, Floats, Floats]:
         """Run sweeps.
@@ -94,7 +106,7 @@ class Chains(NamedTuple):
         """
         sets, count, _ = self.packed.shape
         groups, prior = self.data.groups, self.prior
-        noise = make_noise(self.rng, (sets, count), sweeps, groups, prior)
+        noise = make_noise(self.rng, (sets, count), sweeps, self.effort(), prior)
         shape = self.step[:, :groups, None, None] * walk_shape(self.surrogate, prior)
         cut = groups * shape.shape[-1]
         walk = noise.walk[..., :cut].reshape(sets, count, -1, groups, shape.shape[-1], 1)
@@ -208,7 +220,7 @@ def start_chains(
         np.ones((sets, data.groups + len(prior.scales.sd))),
         np.zeros((sets, 1 + data.groups + len(prior.scales.sd))),
     )
-    noise = make_noise(rng, (sets, chains), 1, data.groups, prior)
+    noise = make_noise(rng, (sets, chains), 1, SMALL, prior)
     packed = moves.propose(noise, data, surrogate, prior)[:, :, 0]
     now = Chains(packed, data, prior, surrogate, step, none, rng, compiles(seconds))
     history: list[Floats] = []
@@ -263,7 +275,9 @@ def numpy_seconds(prior: Hierarchy, sets: int, groups: int, nodes: int) -> float
     """
     rows, size = prior.ratio.shape
     work = 0.15 * size * size * groups + 0.004 * (rows * size) ** 3 + 0.015 * nodes / sets
-    return float(1e-6 * sets * rounds(prior) * (DRAWS + WARMUP) * work)
+    return float(
+        1e-6 * sets * (LARGE if groups > FEW_GROUPS else SMALL)[0] * (DRAWS + WARMUP) * work
+    )
 
 
 def usual_warmup(chains: int) -> int:

@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from cases import CASES, DEVIATIONS, PARTS, labeled
 
-from lightfair.core.mcmc import moves, surrogate
+from lightfair.core.mcmc import moves, sampler, surrogate
 from lightfair.core.mcmc.hierarchy import Hierarchy, nested, plain
 from lightfair.core.mcmc.jit import available
 from lightfair.core.mcmc.moves import State
@@ -180,7 +180,8 @@ def revealing(made, within=None, away=0, astray=0, misplaced=0, sweeps=SWEEPS, j
 
 @pytest.fixture(autouse=True)
 def more_of_move_2(monkeypatch):
-    monkeypatch.setattr(moves, "LOCAL", 5)
+    monkeypatch.setattr(sampler, "SMALL", (2, 5))
+    monkeypatch.setattr(sampler, "LARGE", (4, 5))
 
 
 @pytest.fixture
@@ -193,7 +194,8 @@ def move_2_alone(monkeypatch):
 
     monkeypatch.setattr(moves, "propose", impossible)
     monkeypatch.setattr(moves, "reweigh", lambda *_: None)
-    monkeypatch.setattr(moves, "LOCAL", 1)
+    monkeypatch.setattr(sampler, "SMALL", (2, 1))
+    monkeypatch.setattr(sampler, "LARGE", (4, 1))
 
 
 # right kernels; the surrogate of other labels is poor, and leaves more to move 2

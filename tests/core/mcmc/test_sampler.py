@@ -19,7 +19,7 @@ from lightfair.core.mcmc import moves, sampler
 from lightfair.core.mcmc.convergence import diagnose, mcse_mean
 from lightfair.core.mcmc.hierarchy import plain
 from lightfair.core.mcmc.jit import available, compiles
-from lightfair.core.mcmc.moves import LOCAL, Noise, make_noise, pack, unpack
+from lightfair.core.mcmc.moves import Noise, make_noise, pack, unpack
 from lightfair.core.mcmc.sampler import CHAINS, DRAWS, LEAST, WARMUP, start_chains, take_draws
 from lightfair.core.mcmc.surrogate import Surrogate, expand, hyper_of, place_of, sigma_of
 from lightfair.core.model.curve import Prior, features
@@ -77,7 +77,7 @@ def test_forms_agree(monkeypatch, name, groups, count, options):
     prior = PRIORS[name] if "nested" in name else plain(PRIORS[name].scales, groups)
     seen = simulated(1, count, prior, **options)
     surrogate = expand(seen, prior)
-    noise = make_noise(np.random.default_rng(2), (len(surrogate.linear), 2), 3, groups, prior)
+    noise = make_noise(np.random.default_rng(2), (len(surrogate.linear), 2), 3, (2, 10), prior)
     made = [form.propose(noise, seen, surrogate, prior) for form in (moves, compiled)]
     np.testing.assert_allclose(*made, rtol=1e-9, atol=1e-9)
     for form in (moves, compiled):
@@ -129,7 +129,7 @@ def test_a_batch_gives_each_data_set_what_it_gives_alone(prior):
     groups, rng = len(prior.design), np.random.default_rng(9)
     segment, label = rng.integers(2 * groups, size=40), rng.integers(2, size=40)
     score = rng.random(40)
-    noise = make_noise(rng, (2, 3), 12, groups, prior)
+    noise = make_noise(rng, (2, 3), 12, (2, 10), prior)
 
     def rows(mine, first, sets):
         return labeled(segment[mine] - first, score[mine], label[mine], prior, sets=sets)
@@ -143,7 +143,7 @@ def test_a_batch_gives_each_data_set_what_it_gives_alone(prior):
     together = swept(noise, both, surrogate, prior)
     for r in range(2):
         mine = rows(segment // groups == r, r * groups, 1)
-        one = Noise(*(part[r : r + 1] for part in noise[:-1]), noise.rounds)
+        one = Noise(*(part[r : r + 1] for part in noise[:-2]), *noise[-2:])
         alone = swept(one, mine, Surrogate(*(part[[r]] for part in surrogate)), prior)
         for x, y in zip(together, alone, strict=True):
             np.testing.assert_allclose(x[r], y[0], rtol=1e-9, atol=1e-9)
@@ -154,13 +154,13 @@ def test_sweeps_equal_a_loop(prior):
     groups = len(prior.design)
     seen = simulated(12, 40, prior)
     arguments = seen, expand(seen, prior), prior
-    noise = make_noise(np.random.default_rng(13), (1, 2), LOCAL + 5, groups, prior)
+    noise = make_noise(np.random.default_rng(13), (1, 2), 15, (2, 10), prior)
     made = moves.propose(noise, *arguments)
     kept, _ = moves.sweeps(made[:, :, 0], made, noise, *arguments)
     state = made[:, :, 0].copy()
-    for i in range(LOCAL + 5):
-        if i % LOCAL == 0:
-            step = noise.walk[:, :, i // LOCAL], noise.accept[:, :, i // LOCAL]
+    for i in range(15):
+        if i % 10 == 0:
+            step = noise.walk[:, :, i // 10], noise.accept[:, :, i // 10]
             moves._local(unpack(state, groups, prior), *step, seen, prior)
             moves.reweigh(state, *arguments)
         for k, at in np.ndindex(2, noise.rounds):
@@ -251,7 +251,7 @@ def test_draws_in_small_blocks(monkeypatch, prior):
     calls = []
     start = started(seen, prior, 18, chains=4, warmup=10, progress=lambda *d: calls.append(d))
     assert calls[0] == (1, 10) and calls[-1] == (10, 10) and calls == sorted(calls)
-    assert start.block() == LOCAL
+    assert start.block() == start.effort()[1]
     before = start.packed.copy()
     now, draws = take_draws(start, 25, progress=lambda *done: calls.append(done))
     assert calls[-2:] == [(20, 25), (25, 25)]
