@@ -5,9 +5,10 @@ A sweep is
 1. Two or four whole new states, drawn from the surrogate of the posterior (`surrogate`) and
    accepted with the ratio of the posterior to the proposal. They do not depend on the state, so
    those of many sweeps are proposed at once. About half are accepted, at any number of labels.
-2. Before every tenth sweep, or every second, since a chain would get stuck in tails where the surrogate has
-   little mass: a random walk of each group's psi given the rest, shaped by the surrogate; the exact
-   conditional draw of eta given psi and sigma; a random walk of each log sigma given both.
+2. Before every tenth sweep, or every second, since a chain would get stuck in tails where the
+   surrogate has little mass: a random walk of each group's psi given the rest, shaped by the
+   surrogate; the exact conditional draw of eta given psi and sigma; a random walk of each log sigma
+   given both.
 
 This is the readable form. `kernels` is its compiled counterpart: same moves, same noise, same
 draws. Noise is an argument of both.
