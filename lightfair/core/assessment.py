@@ -21,7 +21,7 @@ from .data.messages import Note, index_of, one_line
 from .data.nodes import UNLABELED
 from .data.table import ScoreTable
 from .diagnostics.predictive import Misfit
-from .fit import count_theta
+from .fit import NEEDS_CURVES, count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
 from .metrics.definitions import Metric
@@ -55,7 +55,8 @@ class Assessment:
     warnings : tuple of Note
         Reasons to distrust the numbers, with codes.
     counts : float64 array, shape (chain, draw, group, predicted, label)
-        Draws of the confusion counts, from which `theta` is computed.
+        Draws of the confusion counts, from which `theta` is computed. Where no curves were fitted
+        the labels of unlabeled rows in them are no estimates.
     label_seed : int
         Seed of the imputation by score bin; see `imputed`.
     fine : ScoreTable
@@ -112,6 +113,11 @@ class Assessment:
         return identity(self.groups) if self.curves is None else self.curves
 
     @property
+    def unfitted(self) -> bool:
+        """Whether there are unlabeled rows, but only what is known without labels was asked for."""
+        return self.curves is None and self.table.labeled < self.table.rows
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Numbers of chains and of draws of each; 1 and 1 where every number is known."""
         return self.counts.shape[:2]
@@ -163,12 +169,13 @@ class Assessment:
         """
         return self._assessed(metric).difference(self._index(group), self._index(reference))
 
-    def imputed(self, group: Any) -> Imputed:
+    def imputed(self, group: Any, *, free: bool = False) -> Imputed:
         """Return the labels of every row of a group in each draw, by score bin.
 
         weight and label are float64 (chain * draw, bin); the bins are
         `metrics.imputation.score_slots(fine)`.
-        The same labels in every call; metrics of scores are made of them.
+        The same labels in every call; metrics of scores are made of them. `free` says that what is
+        computed of them is the same for any labels: without curves there are no others.
 
         Examples
         --------
@@ -177,6 +184,8 @@ class Assessment:
         (True, True)
         """
         at = self._index(group)
+        if self.unfitted and not free:
+            raise ValueError(f"imputing {NEEDS_CURVES}")
         return impute_group(
             self.imputing.psi,
             at,
@@ -246,6 +255,8 @@ class Assessment:
         ((4, 800, 2), ('A', 'B'), [False, False])
         """
         of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
+        if self.unfitted and not of.label_free:
+            raise ValueError(f"{of.name} {NEEDS_CURVES}")
         if of.of == "counts" and of.name not in self.theta:
             draws = count_theta(self.counts, self.table, self.settings, of)
         else:
@@ -555,7 +566,7 @@ class Assessment:
         finite = self.settings.target != "population"
         return pooled.GroupDraws(
             self.counts,
-            lambda group: self.imputed(self.groups[group]),
+            lambda group: self.imputed(self.groups[group], free=True),
             self.table,
             self.fine,
             finite,

@@ -34,6 +34,11 @@ if TYPE_CHECKING:
 
 MAX_DRAWS = 8  # times the draws requested, where the convergence check fails
 
+NEEDS_CURVES = (
+    "needs curves, and none were fitted: all that was assessed is known without labels; assess a "
+    "metric that needs labels, too"
+)
+
 Progress = Callable[[str, int, int], None]
 
 
@@ -141,8 +146,7 @@ def nothing_to_estimate(table: ScoreTable, settings: Settings) -> bool:
     """Return whether every metric is known from the rows themselves."""
     if settings.target == "population":
         return False
-    free = set(settings.metrics) <= set(settings.label_free) and settings.thresholds is None
-    return free or table.labeled == table.rows
+    return set(settings.metrics) <= set(settings.label_free) or table.labeled == table.rows
 
 
 def _known(

@@ -41,6 +41,7 @@ from ..core.data.messages import index_of, show
 from ..core.data.nodes import CELL_WIDTH, UNLABELED, Ints
 from ..core.data.rows import check_cuts, is_several
 from ..core.data.table import ScoreTable
+from ..core.fit import NEEDS_CURVES
 from ..core.metrics.definitions import Metric, theta
 from ..core.metrics.estimate import Estimate, rounded
 from ..core.metrics.imputation import Slots, blocks, score_slots
@@ -149,6 +150,8 @@ class ThresholdCurve:
                 f"{of.name} is a metric of scores and does not change with the threshold; see "
                 "metric and difference of the result"
             )
+        if self.parts.shape[1] == 1 and not (of.label_free or self.labeled.all()):
+            raise ValueError(f"{of.name} {NEEDS_CURVES}")
         return of
 
     def _estimates(
@@ -175,7 +178,7 @@ def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
     parts = np.zeros((*chains, len(cuts) + 1, len(bins), 2))
     for index, own in enumerate(bins):
         ranks, _ = placed(own, cuts, result.fine, index)
-        sums = sums_by_rank(*result.imputed(result.groups[index]), ranks, len(cuts) + 1)
+        sums = sums_by_rank(*result.imputed(result.groups[index], free=True), ranks, len(cuts) + 1)
         parts[:, :, :, index] = sums.reshape(*chains, len(cuts) + 1, 2)
     unlabeled = result.table.sums("rows")[..., UNLABELED].sum(axis=1)
     return ThresholdCurve(cuts, result.groups, parts, unlabeled == 0.0, result.settings)

@@ -295,7 +295,9 @@ def find_threshold(
         goal, own = np.full(chains, target), None
     else:
         at = result.groups.index(base)
-        goal = theta(of, confusion(result.imputed(base), bins[at])).reshape(chains)
+        goal = theta(of, confusion(result.imputed(base, free=of.label_free), bins[at])).reshape(
+            chains
+        )
         wanted = Estimate(goal, of.lack, bool(result.by_group(of).known[at]))
         own = own[base] if isinstance(own, dict) else own
     return FoundThresholds(
@@ -323,7 +325,7 @@ def _search(
     known = result.by_group(of).known
     exact = bool(known[at] and (base is None or known[result.groups.index(base)]))
     parts = parts_of(bins[at], result.fine, at)
-    sums = sums_by_rank(*result.imputed(name), parts.rank, len(parts.low) + 1)
+    sums = sums_by_rank(*result.imputed(name, free=of.label_free), parts.rank, len(parts.low) + 1)
     values = theta(of, above_and_below(sums, axis=1))
     crossing = None
     if of.name in (*DECREASING, *INCREASING):

@@ -36,6 +36,22 @@ def test_nothing_is_drawn_for_metrics_that_need_no_labels(rows):
     assert result.metric("average_score", "B").mean == pytest.approx(scores.mean(), abs=1e-9)
 
 
+def test_what_needs_labels_is_refused_where_no_curves_were_fitted(rows):
+    """Without curves the labels of unlabeled rows would be the scores themselves."""
+    result = assess_rows(rows, metrics=["selection_rate"], **QUICK)
+    asked = [result.largest_gap, result.pairs, result.by_group]
+    for ask, name in [*((one, "tpr") for one in asked), (result.imputed, "B")]:
+        with pytest.raises(ValueError, match="needs curves, and none were fitted"):
+            ask(name)
+    with pytest.raises(ValueError, match="tpr needs curves"):
+        result.check("tpr<=0.05")
+    for name in result.groups:
+        assert result.imputed(name, free=True).weight.sum() == (rows.group == name).sum()
+    assert result.largest_gap("selection_rate").exact
+    every = assess_rows(rows, y_true=rows.y_all, metrics=["selection_rate"], **QUICK)
+    assert every.largest_gap("tpr").exact and not every.unfitted
+
+
 @pytest.mark.parametrize("options", [{"target": "population"}, {"metrics": ["tpr"]}])
 def test_what_is_not_known_is_drawn(rows, options):
     label = rows.y_all if "target" in options else rows.y_true

@@ -289,3 +289,18 @@ def test_the_same_from_chunks_and_from_a_stored_table(tmp_path):
 def test_what_a_table_refuses(threshold, message, table):
     with pytest.raises(ValueError, match=message):
         lf.assess(table, threshold=threshold, **QUICK)
+
+
+def test_curves_of_what_is_known_without_labels():
+    """Exact at every threshold; what needs labels is refused, for none were estimated."""
+    result = partly(metrics=("selection_rate",))
+    assert result.curves is None and str(result)
+    _, score, group = some_labels()
+    curve = result.thresholds()
+    for cut, rate in curve.metric("selection_rate", "x").items():
+        assert rate.exact and rate.mean == pytest.approx((score[group == "x"] >= cut).mean())
+    with pytest.raises(ValueError, match="tpr needs curves, and none were fitted"):
+        curve.metric("tpr", "x")
+    with pytest.raises(ValueError, match="needs curves, and none were fitted"):
+        lf.find_threshold(result, "tpr")
+    assert lf.find_threshold(result, "selection_rate")["y"].gap.exact
