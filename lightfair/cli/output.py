@@ -25,7 +25,10 @@ OURS = {  # by option and command: what a file that is overwritten must be, and 
     "plan": ("a list of rows", b"row,label_prob"),
     "summarize": ("a table", b"{"),
 }
-NO_PLOTS = "the page has no plots; they need matplotlib: pip install 'lightfair[plot]'"
+NO_PLOTS = (
+    "the page has no plots; they need matplotlib (pip install 'lightfair[plot]') and a folder that "
+    "it may write in (MPLCONFIGDIR)"
+)
 
 
 class Answer(NamedTuple):

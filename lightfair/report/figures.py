@@ -16,7 +16,6 @@ import base64
 import re
 import threading
 from collections.abc import Callable
-from importlib.util import find_spec
 from io import BytesIO
 from typing import Any, NamedTuple
 
@@ -68,8 +67,15 @@ Pictures = dict[str, list[Picture]]
 
 
 def available() -> bool:
-    """Return whether figures can be drawn, that is, whether matplotlib is installed."""
-    return find_spec("matplotlib") is not None
+    """Return whether figures can be drawn, that is, whether matplotlib can be imported.
+
+    Without a folder that it may write in, its import raises OSError or RuntimeError.
+    """
+    try:
+        import matplotlib.figure  # noqa: F401
+    except (ImportError, OSError, RuntimeError):
+        return False
+    return True
 
 
 def of_assessment(result: Assessment) -> Pictures:

@@ -20,8 +20,8 @@ from .figures import Picture
 from .format import STATUS
 
 WITHOUT_PLOTS = (
-    "This report has no plots, because matplotlib is not installed. To add them, install the extra "
-    "plot: pip install 'lightfair[plot]'."
+    "This report has no plots, because matplotlib is not installed (pip install 'lightfair[plot]') "
+    "or has no folder that it may write in (set MPLCONFIGDIR)."
 )
 
 POLICY = (

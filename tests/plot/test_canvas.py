@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from artists import bands, marks, segments
 
 from lightfair.plot import canvas
 
-pytest.importorskip("matplotlib")
+matplotlib = pytest.importorskip("matplotlib")
 LONG = "Native Hawaiian or Other Pacific Islander, Female, {}"
 
 
@@ -51,3 +53,16 @@ def test_groups_are_given_by_their_levels(crowd):
     ):
         with pytest.raises(ValueError, match=message):
             canvas.choose_groups(crowd, group)
+
+
+def test_without_a_folder_for_matplotlib_it_says_so(monkeypatch):
+    class NoFolder:
+        def find_spec(name, *_):
+            if name == "matplotlib.pyplot":
+                raise OSError("set the MPLCONFIGDIR environment variable")
+
+    monkeypatch.setattr(sys, "meta_path", [NoFolder, *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    monkeypatch.delattr(matplotlib, "pyplot", raising=False)
+    with pytest.raises(ImportError, match="whose import fails: set the MPLCONFIGDIR"):
+        canvas.axes_for(None, "x")

@@ -84,3 +84,18 @@ def test_without_matplotlib_there_are_none(result, plan, found, models, monkeypa
     assert not figures.available()
     for one in (result, plan, found, models):
         assert "has no plots" in one.to_html() and "<figure" not in one.to_html()
+
+
+@pytest.mark.parametrize("error", [OSError, RuntimeError])
+def test_without_a_folder_for_matplotlib_there_are_none(error, result, monkeypatch):
+    """Where it can write neither in the home nor in a temporary folder, its import raises."""
+
+    class NoFolder:
+        def find_spec(name, *_):
+            if name == "matplotlib.figure":
+                raise error("Matplotlib requires access to a writable cache directory")
+
+    monkeypatch.setattr(sys, "meta_path", [NoFolder, *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "matplotlib.figure", raising=False)
+    assert not figures.available()
+    assert "MPLCONFIGDIR" in result.to_html() and "<figure" not in result.to_html()
