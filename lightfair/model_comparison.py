@@ -59,7 +59,7 @@ from .core import __version__
 from .core.assessment import Assessment
 from .core.data.columns import check_indexes, frame_columns
 from .core.data.groups import group_names
-from .core.data.logit import Floats, logit_of, sigmoid
+from .core.data.logit import Floats, Ints, logit_of, sigmoid
 from .core.data.messages import Note, index_of, level_name, one_line, show
 from .core.data.nodes import UNLABELED, check_edges
 from .core.data.rows import ScoreData, is_several, score_data
@@ -109,7 +109,7 @@ class ModelComparison:
         The fit: its groups are the groups crossed with the joint decision.
     decisions : bool array, shape (cell, model)
         The decision of each model in each cell.
-    cell_group : int64 array, shape (cell,)
+    cell_group : intp array, shape (cell,)
         Index into `groups`.
     warnings : tuple of Note
 
@@ -134,7 +134,7 @@ class ModelComparison:
     overall: dict[str, dict[str, Floats]]
     cells: Assessment
     decisions: Bools
-    cell_group: npt.NDArray[np.int64]
+    cell_group: Ints
     warnings: tuple[Note, ...]
 
     def metric(self, model: Any, metric: str, group: Any = None) -> Estimate:
@@ -479,9 +479,7 @@ def compare_data(
     return replace(result, warnings=warnings)
 
 
-def _crossed(
-    checked: dict[str, ScoreData], clip: float
-) -> tuple[ScoreData, Bools, npt.NDArray[np.int64]]:
+def _crossed(checked: dict[str, ScoreData], clip: float) -> tuple[ScoreData, Bools, Ints]:
     """Rows in cells, each a group crossed with a joint decision, with the combined score.
 
     Also returns decisions (cell, model) and the group of each cell. Cells without weight count in
@@ -492,7 +490,7 @@ def _crossed(
         check_edges(data.score, clip)
     odds = np.mean([logit_of(data.score, clip) for data in checked.values()], axis=0)
     columns = [first.group, *(data.predicted for data in checked.values())]
-    key = np.stack([column.astype(np.int64) for column in columns], axis=1)
+    key = np.stack([column.astype(np.intp) for column in columns], axis=1)
     if first.weight is None:
         kept = np.ones(len(key), dtype=bool)
     else:

@@ -85,7 +85,7 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         **options,
     )
     label = np.where(data.label < 0, nodes.UNLABELED, data.label)
-    stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3 + label
+    stratum = (data.group.astype(np.intp) * 2 + data.predicted) * 3 + label
     points, cells = _points_and_cells(columns, terms.clip, stratum, count, weight, weight_sq)
     points, cells = nodes.settled(len(data.groups), terms.clip, points, cells)
     clipped, ties = (_numbers(columns, name, 0, count, whole=True) for name in ("clipped", "ties"))
@@ -139,7 +139,7 @@ def _points_and_cells(
         powers.append(np.where(labeled, *pair))
     sums = (count, weight, weight_sq)
     points = (stratum, logit_of(np.where(is_point, score, 0.5), clip), *sums)
-    cells = (stratum, cell.astype(np.int64), *sums, *powers)
+    cells = (stratum, cell.astype(np.intp), *sums, *powers)
     return nodes.Points(*(v[is_point] for v in points)), nodes.Cells(*(v[~is_point] for v in cells))
 
 

@@ -281,9 +281,9 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
 
 
 def _part(kind: type[Part], columns: Any, size: int) -> Part:
-    """Points or cells: stratum and cell are int64, all other columns float64."""
+    """Points or cells: stratum and cell are intp, all other columns float64."""
     arrays: list[Any] = [
-        np.array(columns[name], np.int64 if name in ("stratum", "cell") else np.float64)
+        np.array(columns[name], np.intp if name in ("stratum", "cell") else np.float64)
         for name in kind._fields
     ]
     numbers = np.stack(arrays)  # an error unless all have one length

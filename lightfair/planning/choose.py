@@ -34,9 +34,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.data.logit import Floats, logit_of
+from ..core.data.logit import Floats, Ints, logit_of
 from ..core.data.messages import index_of, lies_in
-from ..core.data.nodes import Ints
 from ..core.data.rows import RowReader, ScoreData
 from ..core.settings import check_rng
 from .contrasts import contrasts_of
@@ -65,7 +64,7 @@ class LabelChoice:
 
     Attributes
     ----------
-    rows : int64 array, shape (n,)
+    rows : intp array, shape (n,)
         Indices into the given rows, increasing.
     prob : float64 array, shape (n,)
         Their inclusion probabilities, in (0, 1].
@@ -204,7 +203,7 @@ def choose_rows(
             f"got {n!r}"
         )
     draws = result.draws(metric)[..., 0].size
-    truths = np.linspace(0.0, draws - 1.0, min(DRAWS, draws)).round().astype(np.int64)
+    truths = np.linspace(0.0, draws - 1.0, min(DRAWS, draws)).round().astype(np.intp)
     ahead = preposterior(result, metric, truths, groups=planned.groups)
     bins = _bins_of(result, ahead.bins, data, unlabeled)
     stream = check_rng(rng)
@@ -215,7 +214,7 @@ def choose_rows(
     prob = (1.0 - explore) * share[strata[bins]] + explore * n / len(bins)
     prob = np.minimum(prob, 1.0)
     order = np.lexsort((unlabeled, data.score[unlabeled], bins))
-    rows = np.sort(unlabeled[order[systematic(prob[order], int(n), stream)]]).astype(np.int64)
+    rows = np.sort(unlabeled[order[systematic(prob[order], int(n), stream)]]).astype(np.intp)
     every_prob = np.zeros(len(data.label))
     every_prob[unlabeled] = prob
     return LabelChoice(rows, every_prob[rows], every_prob)
@@ -259,9 +258,9 @@ def allocate(ahead: Preposterior, n: int, available: Floats, contrasts: Floats) 
 
 
 def strata_of(bins: Bins) -> Ints:
-    """Return the stratum of each bin, int64 (B,): its group, predicted class and region."""
+    """Return the stratum of each bin, intp (B,): its group, predicted class and region."""
     key = np.stack([bins.group, bins.predicted, bins.region])
-    return np.unique(key, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return np.unique(key, axis=1, return_inverse=True)[1].reshape(-1).astype(np.intp)
 
 
 class Update:
@@ -321,17 +320,17 @@ def _product(matrix: Floats, vector: Floats) -> Floats:
 
 
 def systematic(prob: Floats, n: int, rng: np.random.Generator) -> Ints:
-    """Choose n rows with inclusion probabilities (row,) in (0, 1], of sum n: int64 (n,)."""
+    """Choose n rows with inclusion probabilities (row,) in (0, 1], of sum n: intp (n,)."""
     ends = np.cumsum(prob)
     ends *= n / ends[-1]
     chosen = np.searchsorted(ends, rng.random() + np.arange(n), side="right")
-    return np.minimum(chosen, len(prob) - 1).astype(np.int64)
+    return np.minimum(chosen, len(prob) - 1).astype(np.intp)
 
 
 def _bins_of(result: Assessment, bins: Bins, data: ScoreData, rows: Ints) -> Ints:
-    """Return the bin of each row, int64 (row,)."""
+    """Return the bin of each row, intp (row,)."""
     table = result.table
-    group = np.array([index_of(name, table.groups) for name in data.groups], dtype=np.int64)
+    group = np.array([index_of(name, table.groups) for name in data.groups], dtype=np.intp)
     stratum = (group[data.group[rows]] * 2 + data.predicted[rows]) * 3
     logit = logit_of(data.score[rows], table.clip)
     cell = cell_of(logit)
@@ -345,4 +344,4 @@ def _bins_of(result: Assessment, bins: Bins, data: ScoreData, rows: Ints) -> Int
             f"no unlabeled row of the assessment is in group {data.groups[data.group[row]]} with "
             f"a score near {data.score[row]:g} and this decision; give the rows that were assessed"
         )
-    return np.asarray(at, dtype=np.int64)
+    return np.asarray(at, dtype=np.intp)

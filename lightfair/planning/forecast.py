@@ -25,9 +25,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from ..core.data.logit import Floats, sigmoid
-from ..core.data.nodes import CELL_WIDTH, UNLABELED, Ints
+from ..core.data.logit import Floats, Ints, sigmoid
+from ..core.data.nodes import CELL_WIDTH, UNLABELED
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, theta
 from ..core.model import likelihood
@@ -49,7 +50,7 @@ CUTOFF = 1e-9  # share of the largest variance of psi below which a direction is
 class Bins(NamedTuple):
     """Unlabeled rows of similar scores.
 
-    group, predicted, region, cell: int64 (bin,), cell in units of the bins' width; logit: float64
+    group, predicted, region, cell: intp (bin,), cell in units of the bins' width; logit: float64
     (bin,), mean; rows, weight, weight_sq: float64 (bin,), number of rows, sums of their weights
     and of the squares of these.
     """
@@ -102,7 +103,7 @@ def preposterior(
     Parameters
     ----------
     truths
-        int64 (K,), the draws to use, chains one after the other. Default: evenly spaced ones.
+        intp (K,), the draws to use, chains one after the other. Default: evenly spaced ones.
     groups
         Groups with uncertain curves; labels of others add no information. Default: all.
     """
@@ -114,7 +115,7 @@ def preposterior(
     if truths is None:
         most = MAX_SIZE // max(1, len(bins.rows) * root.shape[2])
         size = int(np.clip(most, 8, min(MAX_DRAWS, len(psi))))
-        truths = np.linspace(0.0, len(psi) - 1.0, size).round().astype(np.int64)
+        truths = np.linspace(0.0, len(psi) - 1.0, size).round().astype(np.intp)
     psi = psi[truths]
     odds = log_odds(psi, bins, regions)
     rate = sigmoid(np.minimum(odds, cap))
@@ -224,9 +225,10 @@ def score_bins(table: ScoreTable, regions: Regions) -> Bins:
     return Bins._make([*same, logit / rows, rows, weight, weight_sq])
 
 
-def bin_keys(group: Ints, predicted: Ints, region: Ints, cell: Ints) -> Ints:
+def bin_keys(group: Ints, predicted: Ints, region: Ints, cell: Ints) -> npt.NDArray[np.int64]:
     """Return one number for each bin, int64."""
-    return ((2 * group + predicted) * 2**20 + region) * 2**20 + cell + 2**19
+    wide = (2 * group + predicted).astype(np.int64)
+    return (wide * 2**20 + region) * 2**20 + cell + 2**19
 
 
 def unlabeled_parts(table: ScoreTable, regions: Regions) -> Bins:
@@ -245,7 +247,7 @@ def unlabeled_parts(table: ScoreTable, regions: Regions) -> Bins:
 
 def cell_of(logit: Floats) -> Ints:
     """Return the cell of the logit axis that contains each logit."""
-    return np.floor(logit / CELL_WIDTH).astype(np.int64)
+    return np.floor(logit / CELL_WIDTH).astype(np.intp)
 
 
 def region_of(

@@ -41,9 +41,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.data.logit import Floats
+from ..core.data.logit import Floats, Ints
 from ..core.data.messages import Note, lies_in
-from ..core.data.nodes import UNLABELED, Ints
+from ..core.data.nodes import UNLABELED
 from ..core.metrics.estimate import check_prob
 from ..core.settings import check_rng
 from ..core.values import framed, plain
@@ -402,7 +402,7 @@ def _simulated(
     variation of the widths.
     """
     contrasts, truths = forecast.contrasts, result.draws(metric)[..., 0].size
-    at = np.linspace(0.0, truths - 1.0, refits).round().astype(np.int64)
+    at = np.linspace(0.0, truths - 1.0, refits).round().astype(np.intp)
     width = np.ma.masked_invalid(refitted_widths(result, metric, contrasts, numbers, at, rng))
     same = preposterior(result, metric, at, groups=contrasts.groups)
     splits = [forecast.split(number) for number in numbers]

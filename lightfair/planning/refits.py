@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.data.logit import Floats, sigmoid
-from ..core.data.nodes import UNLABELED, Cells, Ints, Points, settled
+from ..core.data.logit import Floats, Ints, sigmoid
+from ..core.data.nodes import UNLABELED, Cells, Points, settled
 from ..core.data.table import ScoreTable
 from ..core.mcmc.sampler import start_chains, take_draws
 from ..core.metrics.definitions import theta
@@ -49,7 +49,7 @@ def refitted_widths(
     numbers
         Increasing numbers of extra labels, of random rows.
     truths
-        int64 (R,), draws of the posterior, chains one after the other.
+        intp (R,), draws of the posterior, chains one after the other.
 
     Returns
     -------

@@ -129,7 +129,7 @@ def rates(result: Assessment, group: int, logit: Floats, predicted: Any) -> Floa
     logit
         float64 (point,), of the scores.
     predicted
-        int64 (point,), the predicted class there, 0 or 1.
+        intp (point,), the predicted class there, 0 or 1.
     """
     where = result.posterior.regions
     psi = result.posterior.psi[:, :, group]

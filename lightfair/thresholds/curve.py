@@ -36,9 +36,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..core.data.logit import Floats, logit_of, sigmoid
+from ..core.data.logit import Floats, Ints, logit_of, sigmoid
 from ..core.data.messages import index_of, show
-from ..core.data.nodes import CELL_WIDTH, UNLABELED, Ints
+from ..core.data.nodes import CELL_WIDTH, UNLABELED
 from ..core.data.rows import check_cuts, is_several
 from ..core.data.table import ScoreTable
 from ..core.fit import NEEDS_CURVES
@@ -294,10 +294,10 @@ def placed(bins: Slots, cuts: Floats, table: ScoreTable, group: int) -> tuple[In
 
     Returns
     -------
-    int64 (bin,) and bool (cut,).
+    intp (bin,) and bool (cut,).
     """
     least, most = known_range(bins, table, group)
-    ranks = np.empty(len(least), dtype=np.int64)
+    ranks = np.empty(len(least), dtype=np.intp)
     cut = np.zeros(len(cuts) + 1)
     at = logit_of(cuts, 0.0)
     for kind, edges in ((bins.is_cell, _snapped(at)), (~bins.is_cell, at)):

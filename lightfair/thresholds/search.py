@@ -38,9 +38,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..core.data.logit import Floats, logit_of, sigmoid
+from ..core.data.logit import Floats, Ints, logit_of, sigmoid
 from ..core.data.messages import Note, counted, index_of, level_name, lies_in, one_line, show
-from ..core.data.nodes import CELL_WIDTH, Ints
+from ..core.data.nodes import CELL_WIDTH
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, resolve_metrics, theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate
@@ -352,7 +352,7 @@ def _search(
 class Parts(NamedTuple):
     """The score bins of a group, divided at the thresholds that cut none of them.
 
-    rank: int64 (bin,), number of thresholds that the bin reaches; low, high: float64 (threshold,),
+    rank: intp (bin,), number of thresholds that the bin reaches; low, high: float64 (threshold,),
     the log odds between which a threshold divides the bins the same way.
     """
 
@@ -374,7 +374,7 @@ def parts_of(bins: Slots, table: ScoreTable, group: int) -> Parts:
     free = reach <= start
     free[0] &= bool(np.isfinite(start[0]))
     free[-1] &= bool(np.isfinite(reach[-1]))
-    rank = np.empty(len(order), dtype=np.int64)
+    rank = np.empty(len(order), dtype=np.intp)
     rank[order] = np.cumsum(free)[:-1]
     low, high = reach[free], start[free]
     if free[0]:

@@ -62,7 +62,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats
+from ..data.logit import Floats, Ints
 from ..metrics.estimate import (
     NAN,
     ROUNDING,
@@ -107,7 +107,7 @@ class ByGroup:
         return np.asarray(np.isnan(self.draws).mean(axis=(0, 1)))
 
     @property
-    def usable(self) -> npt.NDArray[np.int64]:
+    def usable(self) -> Ints:
         """Indices of groups with at most 5 % undefined draws."""
         return np.flatnonzero(self.undefined <= UNDEFINED_LIMIT)
 
@@ -124,7 +124,7 @@ class ByGroup:
         """Return the ratio of a group to another."""
         return ratio(self.draws, at, base, self.lack, exact=self.exact([at, base]))
 
-    def exact(self, groups: Sequence[int] | npt.NDArray[np.int64]) -> bool:
+    def exact(self, groups: Sequence[int] | Ints) -> bool:
         """Whether the metric is known exactly in all of some groups, by index."""
         return bool(self.known[groups].all())
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .logit import Floats
+from .logit import Floats, Ints
 from .messages import list_values, missing_rows, show
 
 
@@ -87,8 +87,8 @@ def check_indexes(columns: list[tuple[str, Any]]) -> None:
             )
 
 
-def factorize(name: str, values: Any, first: int = 0) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return codes int64 (n,) into the distinct values, -1 for missing ones, and the values.
+def factorize(name: str, values: Any, first: int = 0) -> tuple[Ints, list[Any]]:
+    """Return codes intp (n,) into the distinct values, -1 for missing ones, and the values.
 
     Missing are NaN, None, pd.NA, NaT and the empty string. Errors number rows from `first`.
     """
@@ -102,12 +102,12 @@ def factorize(name: str, values: Any, first: int = 0) -> tuple[NDArray[np.int64]
     return position[codes], [value for _, value in distinct]
 
 
-def _coded(name: str, values: Any, first: int) -> tuple[NDArray[np.int64], list[Any]]:
+def _coded(name: str, values: Any, first: int) -> tuple[Ints, list[Any]]:
     """Return codes into a list of values, which may be missing, unused or there twice."""
     values = _single(values)
     array = getattr(values, "array", values)
     if hasattr(array, "codes") and hasattr(array, "categories"):  # categorical of pandas
-        return np.asarray(array.codes, dtype=np.int64), list(array.categories)
+        return np.asarray(array.codes, dtype=np.intp), list(array.categories)
     if hasattr(values, "dictionary_encode") and not values.type.num_fields:  # Arrow, not nested
         encoded = values if hasattr(values.type, "index_type") else values.dictionary_encode()
         encoded = encoded.combine_chunks() if hasattr(encoded, "chunks") else encoded
@@ -127,7 +127,7 @@ def _coded(name: str, values: Any, first: int) -> tuple[NDArray[np.int64], list[
         row = next((i for i, item in enumerate(items) if not isinstance(item, Hashable)), 0)
         got = f"{show(items[row])} at row {first + row}"
         raise ValueError(f"{name} must hold plain values; got {got}") from None
-    codes = np.fromiter(map(position.__getitem__, keys), dtype=np.int64, count=len(keys))
+    codes = np.fromiter(map(position.__getitem__, keys), dtype=np.intp, count=len(keys))
     return codes, [key[1] for key in position] if apart else list(position)
 
 

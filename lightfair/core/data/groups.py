@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .columns import factorize, key_of, number_of
+from .logit import Ints
 from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, note
 
 Parts = tuple[tuple[str, ...], ...]
@@ -28,13 +29,13 @@ BLANK = ("", "na", "nan", "n/a", "null", "<na>", "nat")  # names that may mean a
 
 
 class Levels(NamedTuple):
-    """One attribute: its name, codes int64 (n,) into sorted names, mask of missing values (n,).
+    """One attribute: its name, codes intp (n,) into sorted names, mask of missing values (n,).
 
     values: name of each distinct value, by `key_of`.
     """
 
     name: str
-    codes: NDArray[np.int64]
+    codes: Ints
     missing: NDArray[np.bool_]
     names: list[str]
     values: dict[tuple[bool, Any], str]
@@ -62,11 +63,12 @@ def levels_of(name: str, column: Any, missing: str, first: int = 0) -> Levels:
 
 def cross(levels: list[Levels]) -> tuple[NDArray[np.int32], Parts]:
     """Return codes int32 (n,) of the groups that have rows, sorted by name, and their levels."""
-    codes = np.zeros(len(levels[0].codes), dtype=np.int64)
+    codes = np.zeros(len(levels[0].codes), dtype=np.intp)
     parts: list[tuple[str, ...]] = [()]
     for level in levels:
         width = len(level.names)
-        codes, used = _compact(codes * width + level.codes, len(parts) * width)
+        wide = codes.astype(np.int64) * width + level.codes  # may exceed 32 bits
+        codes, used = _compact(wide, len(parts) * width)
         parts = [(*parts[code // width], level.names[code % width]) for code in used]
     names = group_names(parts)
     order = sorted(range(len(names)), key=names.__getitem__)
@@ -105,7 +107,7 @@ def data_notes(
     counts: Counts,
     attributes: tuple[str, ...],
     parts: Parts,
-    rows: NDArray[np.float64] | NDArray[np.int64],
+    rows: NDArray[np.float64] | Ints,
     design: bool,
 ) -> tuple[Note, ...]:
     """Return the warnings about the rows of a data set.
@@ -156,12 +158,12 @@ def _level_notes(attribute: str, rows: Counter[str]) -> list[Note]:
     return notes
 
 
-def _compact(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], list[int]]:
+def _compact(codes: NDArray[np.int64], size: int) -> tuple[Ints, list[int]]:
     """Renumber codes in range(size) without gaps, and return the old codes in use."""
     if size > 4 * codes.size + 1000:
         used, inverse = np.unique(codes, return_inverse=True)
         return inverse, used.tolist()
     used = np.flatnonzero(np.bincount(codes, minlength=size))
-    rank = np.zeros(size, dtype=np.int64)
+    rank = np.zeros(size, dtype=np.intp)
     rank[used] = np.arange(used.size)
     return rank[codes], used.tolist()

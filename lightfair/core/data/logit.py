@@ -1,4 +1,4 @@
-"""The logit axis: log odds of scores, and back; quotients."""
+"""Types of arrays; the logit axis: log odds of scores, and back; quotients."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+
+Ints = npt.NDArray[np.intp]  # codes and positions; counts of rows are int64, also on 32 bits
 
 
 def logit_of(score: Any, clip: float) -> Floats:

@@ -128,7 +128,7 @@ def list_values(values: Iterable[Any]) -> str:
     return ", ".join(shown[:5]) + (", ..." if len(shown) > 5 else "")
 
 
-def row_list(rows: NDArray[np.int64]) -> str:
+def row_list(rows: NDArray[np.intp]) -> str:
     """List at most five numbers of rows: "rows 3, 8"."""
     listed = ", ".join(str(row) for row in rows[:5]) + (", ..." if rows.size > 5 else "")
     return f"row{'s' if rows.size > 1 else ''} {listed}"

@@ -17,12 +17,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
-from .logit import Floats, logit_of, over
+from .logit import Floats, Ints, logit_of, over
 from .messages import lies_in
-
-Ints = npt.NDArray[np.int64]
 
 CELL_WIDTH = 0.05  # of the logit; the error of the rule grows with the fourth power
 
@@ -34,7 +31,7 @@ UNLABELED = 2  # labels in a stratum's code: 0, 1, unlabeled
 class Points(NamedTuple):
     """Distinct scores of strata that have few, sorted by stratum and logit; arrays (point,).
 
-    stratum: int64; logit: float64, of the clipped score; rows, weight, weight_sq: float64, the
+    stratum: intp; logit: float64, of the clipped score; rows, weight, weight_sq: float64, the
     number of rows there, the sum of their weights and of their squares.
     """
 
@@ -48,7 +45,7 @@ class Points(NamedTuple):
 class Cells(NamedTuple):
     """Cells of strata that have many distinct scores, sorted by stratum and cell; arrays (cell,).
 
-    cell: int64, floor(logit / CELL_WIDTH); power1, power2, power3: float64, sums of powers of the
+    cell: intp, floor(logit / CELL_WIDTH); power1, power2, power3: float64, sums of powers of the
     logit minus the center of the cell, over rows for labeled strata, weighted for unlabeled ones.
     """
 
@@ -62,9 +59,9 @@ class Cells(NamedTuple):
     power3: Floats
 
 
-NO_POINTS = Points(np.zeros(0, np.int64), *[np.zeros(0)] * 4)
+NO_POINTS = Points(np.zeros(0, np.intp), *[np.zeros(0)] * 4)
 
-NO_CELLS = Cells(np.zeros(0, np.int64), np.zeros(0, np.int64), *[np.zeros(0)] * 6)
+NO_CELLS = Cells(np.zeros(0, np.intp), np.zeros(0, np.intp), *[np.zeros(0)] * 6)
 
 Part = TypeVar("Part", Points, Cells)
 
@@ -72,7 +69,7 @@ Part = TypeVar("Part", Points, Cells)
 class Nodes(NamedTuple):
     """A sum over rows as a sum over nodes; arrays (node,).
 
-    stratum: int64; logit: float64; weight: float64, rows (labeled strata) or sum of weights
+    stratum: intp; logit: float64; weight: float64, rows (labeled strata) or sum of weights
     (unlabeled strata) that the node stands for; scale: float64, sum of squared weights over sum of
     weights, 1 where rows are not weighted.
     """
@@ -169,7 +166,7 @@ def scale_of(part: Points | Cells) -> Floats:
 
 def to_cells(points: Points) -> Cells:
     """Return points as cells, not merged."""
-    cell = np.floor(points.logit / CELL_WIDTH).astype(np.int64)
+    cell = np.floor(points.logit / CELL_WIDTH).astype(np.intp)
     away = points.logit - (cell + 0.5) * CELL_WIDTH
     mass = np.where(points.stratum % 3 != UNLABELED, points.rows, points.weight)
     powers = [mass * away, mass * away * away, mass * away * away * away]
@@ -185,5 +182,5 @@ def _merged(part: Part) -> Part:
     run = np.cumsum(new) - 1
     columns: list[Any] = [major[new], minor[new]]
     for column in part[2:]:
-        columns.append(np.bincount(run, column[order]).astype(np.float64))  # else int64 if empty
+        columns.append(np.bincount(run, column[order]).astype(np.float64))  # else intp if empty
     return type(part)(*columns)

@@ -10,11 +10,8 @@ for typical ones.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from .logit import Floats
-
-Ints = npt.NDArray[np.int64]
+from .logit import Floats, Ints
 
 WIDTH = 1.6  # of a cell at most, in logits
 
@@ -27,7 +24,7 @@ def merge(key: Ints, logit: Floats, weight: Floats) -> tuple[Ints, Floats, Float
     Parameters
     ----------
     key
-        int64 (node,). Nodes of different keys are not merged. The range of each key is divided
+        intp (node,). Nodes of different keys are not merged. The range of each key is divided
         into cells of equal width.
     logit, weight
         float64 (node,); weights are not negative.

@@ -30,7 +30,7 @@ from .groups import (
     group_names,
     levels_of,
 )
-from .logit import Floats
+from .logit import Floats, Ints
 from .messages import (
     Counts,
     Note,
@@ -206,10 +206,10 @@ def score_data(
 
 
 class Chunk(NamedTuple):
-    """Some rows, checked: data, and the numbers of its rows, int64 (n,)."""
+    """Some rows, checked: data, and the numbers of its rows, intp (n,)."""
 
     data: ScoreData
-    row: NDArray[np.int64]
+    row: Ints
 
 
 class RowReader:

@@ -24,9 +24,9 @@ import numpy as np
 
 from . import nodes
 from .groups import Parts, data_notes, empty_groups, group_names
-from .logit import Floats, logit_of
+from .logit import Floats, Ints, logit_of
 from .messages import Counts, Note
-from .nodes import UNLABELED, Cells, Ints, Nodes, Part, Points, clip_bounds, joined, settled
+from .nodes import UNLABELED, Cells, Nodes, Part, Points, clip_bounds, joined, settled
 from .rows import ScoreData
 
 BLOCK = 65_536  # rows
@@ -249,7 +249,7 @@ class ScoreTable:
 
 def _renumbered(part: Part, old: tuple[str, ...], new: tuple[str, ...]) -> Part:
     """Write strata of the groups `old` as those of `new`, which has all of them."""
-    index = np.searchsorted(new, old).astype(np.int64)
+    index = np.searchsorted(new, old)
     interval, stratum = np.divmod(part.stratum, len(old) * 6)
     group = interval * len(new) + index[stratum // 6]
     return part._replace(stratum=group * 6 + stratum % 6)
@@ -373,9 +373,9 @@ def _points(stratum: Ints, logit: Floats, weight: Floats) -> Points:
 
 def _strata(data: ScoreData, rows: slice) -> Ints:
     label = data.label[rows]
-    group = data.group[rows].astype(np.int64)
+    group = data.group[rows].astype(np.intp)
     if data.band is not None:
-        group += len(data.groups) * data.band[rows].astype(np.int64)
+        group += len(data.groups) * data.band[rows].astype(np.intp)
     return (group * 2 + data.predicted[rows]) * 3 + np.where(label < 0, nodes.UNLABELED, label)
 
 
@@ -385,7 +385,7 @@ def _design(data: ScoreData) -> Floats:
     inverse = 1.0 / data.label_prob[known]  # type: ignore[index]
     if data.weight is not None:
         inverse = inverse * data.weight[known]
-    key = (data.group[known].astype(np.int64) * 2 + data.predicted[known]) * 2 + data.label[known]
+    key = (data.group[known].astype(np.intp) * 2 + data.predicted[known]) * 2 + data.label[known]
     size = len(data.groups) * 4
     sums = [np.bincount(key, mass, size) for mass in (inverse, inverse * inverse)]
     return np.stack(sums, axis=-1).astype(np.float64).reshape(-1, 2, 2, 2)

@@ -24,15 +24,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats, sigmoid
+from ..data.logit import Floats, Ints, sigmoid
 from ..data.messages import Note
 from ..data.table import ScoreTable
 from ..mcmc.posterior import Posterior
 from ..metrics.estimate import tails
 from ..model.likelihood import LabeledData, labeled_data, log_odds
 from ..model.regions import NOWHERE, Regions, regions, worth
-
-Ints = npt.NDArray[np.int64]
 
 MISFIT_LEVEL = 0.05  # of all combinations together
 
@@ -59,9 +57,9 @@ class Misfit:
 
     Attributes
     ----------
-    group, region : int64 arrays
+    group, region : intp arrays
         Indices into the groups and the regions.
-    predicted : int64 array
+    predicted : intp array
         Predicted class of most rows of the region, 0 or 1.
     mass : bool array
         Whether the region is a point mass of scores at a clipping bound.
@@ -86,8 +84,8 @@ class Misfit:
     low: Floats
     high: Floats
     score: Floats
-    rows: Ints
-    positives: Ints
+    rows: npt.NDArray[np.int64]
+    positives: npt.NDArray[np.int64]
     expected: Floats
     expected_low: Floats
     expected_high: Floats
@@ -130,7 +128,7 @@ def misfit_check(
         Credible level of the intervals of y_rep, in (0, 1).
     """
     if posterior is None:
-        none, whole, flags = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        none, whole, flags = np.zeros(0), np.zeros(0, np.intp), np.zeros(0, np.bool_)
         scores, counts, shares = (none, none, none), (whole, whole), (none, none, none, none)
         return Misfit(whole, whole, whole, flags, *scores, *counts, *shares, False)
     rng = np.random.default_rng(rng)
@@ -144,11 +142,12 @@ def misfit_check(
     data = labeled_data([table], family="beta", cap=cap, regions=where, merge=False)
     psi = posterior.psi.reshape(-1, *posterior.psi.shape[2:])
     if len(psi) > MAX_DRAWS:
-        psi = psi[np.linspace(0, len(psi) - 1, MAX_DRAWS).astype(np.int64)]
+        psi = psi[np.linspace(0, len(psi) - 1, MAX_DRAWS).astype(np.intp)]
     low, high, predicted = _extent(table, where)
     entries = [_check_group(psi[:, g], data, g, prob, rng) for g in range(len(table.groups))]
     columns = [np.concatenate(column) for column in zip(*entries, strict=True)]
-    group, region, rows, positives = (column.astype(np.int64) for column in columns[:4])
+    group, region = (column.astype(np.intp) for column in columns[:2])
+    rows, positives = (column.astype(np.int64) for column in columns[2:4])
     score, expected, low_share, high_share, p = columns[4:]
     mass = region >= where.first[2]
     extent = predicted[region], mass, low[region], high[region]
@@ -330,4 +329,4 @@ def _extent(table: ScoreTable, where: Regions) -> tuple[Floats, Floats, Ints]:
     np.minimum.at(low, region, nodes.logit)
     np.maximum.at(high, region, nodes.logit)
     votes = np.bincount(region, nodes.weight * (nodes.stratum // 3 % 2 - 0.5), minlength=size)
-    return sigmoid(low), sigmoid(high), (votes > 0.0).astype(np.int64)
+    return sigmoid(low), sigmoid(high), (votes > 0.0).astype(np.intp)

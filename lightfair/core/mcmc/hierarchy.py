@@ -33,8 +33,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..data.groups import Parts, crossed
-from ..data.logit import Floats
-from ..model.scales import Ints, Scales, one_hot, with_one
+from ..data.logit import Floats, Ints
+from ..model.scales import Scales, one_hot, with_one
 
 MOST_ROWS = 400  # numbers in mu and all effects; a fit takes minutes there
 
@@ -46,7 +46,7 @@ class Hierarchy(NamedTuple):
     scales: of mu and of the interactions, which are to the middle of a group, mu plus its effects,
     what psi - mu is without effects; its sd are those of all S free scales: of the interactions log
     a, log b, c, then omega and tau, if any, then log a, log b, c of each attribute. ratio, of:
-    float64 and int64 (P, D), the prior of eta in units of a sigma, and which, S for none. design:
+    float64 and intp (P, D), the prior of eta in units of a sigma, and which, S for none. design:
     float64 (group, P), 1 for the rows of eta that a group has. names, blocks: of the attributes
     with effects, by their number in `Parts`, and their rows.
     """

@@ -271,7 +271,7 @@ def brier(score: Floats, weight: Floats, label: Floats) -> Floats:
 def ece(score: Floats, weight: Floats, label: Floats) -> Floats:
     """Return the expected calibration error, over bins of equal width."""
     # the logit and back moves a score by an ulp or two: one on an edge stays in the bin above
-    bins = np.minimum((ECE_BINS * score + 1e-9).astype(np.int64), ECE_BINS - 1)
+    bins = np.minimum((ECE_BINS * score + 1e-9).astype(np.intp), ECE_BINS - 1)
     first = np.flatnonzero(np.append(True, bins[1:] > bins[:-1]))
     away = np.abs(np.add.reduceat(weight * (label - score), first, axis=-1))
     return over(away.sum(axis=-1), weight.sum(axis=-1), np.nan)

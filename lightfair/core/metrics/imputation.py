@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats, over, sigmoid
+from ..data.logit import Floats, Ints, over, sigmoid
 from ..data.nodes import CELL_WIDTH, UNLABELED, Cells, Points, gauss_rule
 from ..data.quadrature import merge
 from ..data.table import ScoreTable
@@ -41,8 +41,6 @@ from ..model.curve import features
 from ..model.likelihood import log_odds, runs
 from ..model.regions import Regions, no_regions
 from .definitions import Metric, evaluate
-
-Ints = npt.NDArray[np.int64]
 
 TARGETS = ("expected", "sample", "population")
 
@@ -67,8 +65,8 @@ class Counts(NamedTuple):
 class Unlabeled(NamedTuple):
     """Unlabeled nodes, sorted by stratum (group * 2 + predicted) and region.
 
-    design, base: as in `likelihood.LabeledData`; weight, scale: as in `Nodes`; region: int64
-    (node,); start: int64 (2 G + 1,), first node of each stratum; total: float64 (2 G,), weight of
+    design, base: as in `likelihood.LabeledData`; weight, scale: as in `Nodes`; region: intp
+    (node,); start: intp (2 G + 1,), first node of each stratum; total: float64 (2 G,), weight of
     each stratum.
     """
 
@@ -113,7 +111,7 @@ def unlabeled(
         weight[order],
         scale[order],
         region,
-        np.searchsorted(stratum, np.arange(strata + 1)).astype(np.int64),
+        np.searchsorted(stratum, np.arange(strata + 1)),
         table.sums("weight")[..., UNLABELED].ravel(),
     )
 
@@ -249,7 +247,7 @@ def _draw_positives(
         rows = float(np.rint(total / scale[0]))
         per_row = moments[at] / scale[0] ** np.arange(1.0, 4.0)
         if rows <= SMALL:
-            repeat = np.rint(nodes.weight[part] / scale[0]).astype(np.int64)
+            repeat = np.rint(nodes.weight[part] / scale[0]).astype(np.intp)
             where = nodes.design[:, part], nodes.base[part]
             rate = sigmoid(log_odds(psi[:, stratum // 2], *where, cap))
             count = exact_sum(np.repeat(rate, repeat, axis=1), uniform[at])
@@ -324,7 +322,7 @@ def blocks(n: int, width: int) -> list[slice]:
 class Slots(NamedTuple):
     """The score bins of a group, by rising score, then threshold interval.
 
-    score: float64 (bin,), mean score of the rows there; predicted: int64 (bin,); band: int64
+    score: float64 (bin,), mean score of the rows there; predicted: intp (bin,); band: intp
     (bin,), index of the interval between thresholds, 0 if there are none; known: float64 (bin, 2),
     weight of labeled negatives and positives; known_rows: float64 (bin, 2), their effective number;
     weight, rows: float64 (bin,), those of unlabeled rows.
@@ -332,7 +330,7 @@ class Slots(NamedTuple):
     low, high: float64 (bin,), least and greatest logit of the rows there: equal for a distinct
     score, infinite beyond a clipping bound, the edges of a cell.
 
-    open: int64 (open,), bins that have unlabeled rows; start: int64 (open,), first node of each;
+    open: intp (open,), bins that have unlabeled rows; start: intp (open,), first node of each;
     node_logit, node_share: float64 (node,), nodes of unlabeled rows, and their share of the bin.
     """
 
@@ -380,7 +378,7 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     cells = Cells._make(column[table.cells.weight > 0.0] for column in table.cells)
     first, second = len(points.stratum), len(cells.stratum)
     # each cell under a stratum of its own, to find the cell of each node
-    own = 3 * np.arange(second, dtype=np.int64) + cells.stratum % 3
+    own = 3 * np.arange(second, dtype=np.intp) + cells.stratum % 3
     nodes = gauss_rule(cells._replace(stratum=own))
     cell = nodes.stratum // 3
     share = nodes.weight / np.bincount(cell, nodes.weight, minlength=second)[cell]
@@ -423,7 +421,7 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     by_bin = np.flatnonzero(label[entry] == UNLABELED)
     by_bin = by_bin[np.argsort(bin_of[entry[by_bin]], kind="stable")]
     of_node, logit, share = bin_of[entry[by_bin]], logit[by_bin], share[by_bin]
-    columns: tuple[Any, ...] = (mean[order], predicted.astype(np.int64), band.astype(np.int64))
+    columns: tuple[Any, ...] = (mean[order], predicted.astype(np.intp), band.astype(np.intp))
     columns += by_label[:, :UNLABELED], rows[:, :UNLABELED]
     columns += by_label[:, UNLABELED], rows[:, UNLABELED], low, high
     slots = []
@@ -431,7 +429,7 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
         at = slice(*np.searchsorted(of_node, [begin, end]))
         opened, start = np.unique(of_node[at] - begin, return_index=True)
         of_group = [column[begin:end] for column in columns]
-        slots.append(Slots._make([*of_group, opened, start.astype(np.int64), logit[at], share[at]]))
+        slots.append(Slots._make([*of_group, opened, start.astype(np.intp), logit[at], share[at]]))
     return tuple(slots)
 
 

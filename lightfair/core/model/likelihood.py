@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats
+from ..data.logit import Floats, Ints
 from ..data.nodes import UNLABELED
 from ..data.quadrature import merge as merge_nodes
 from ..data.table import ScoreTable
@@ -39,7 +39,7 @@ class LabeledData(NamedTuple):
 
     design: float64 (3 + J, node), see `Regions.design`; base: float64 (node,), constant part of
     the log odds; positive, total: float64 (node,), number of positive rows, and of all rows; start:
-    int64 (segment + 1,), first node of each segment; segment, region: int64 (node,); groups: in a
+    intp (segment + 1,), first node of each segment; segment, region: intp (node,); groups: in a
     data set; cap: upper bound on the log odds, inf for none. No segment is empty: one without
     labels has a node of weight 0.
     """
@@ -48,9 +48,9 @@ class LabeledData(NamedTuple):
     base: Floats
     positive: Floats
     total: Floats
-    start: npt.NDArray[np.int64]
-    segment: npt.NDArray[np.int64]
-    region: npt.NDArray[np.int64]
+    start: Ints
+    segment: Ints
+    region: Ints
     groups: int
     cap: float
 
@@ -174,7 +174,7 @@ def labeled_data(
 
 
 def labeled_nodes(
-    segment: npt.NDArray[np.int64],
+    segment: Ints,
     seen: Features,
     positive: Floats,
     total: Floats,
@@ -182,13 +182,13 @@ def labeled_nodes(
     segments: int,
     groups: int,
     cap: float = math.inf,
-    region: npt.NDArray[np.int64] | None = None,
+    region: Ints | None = None,
     regions: Regions | None = None,
 ) -> LabeledData:
     """Sort nodes by segment and region, and give every empty segment a node of weight 0."""
     where = no_regions() if regions is None else regions
     empty = np.flatnonzero(np.bincount(segment, minlength=segments) == 0)
-    region = np.zeros(len(segment), dtype=np.int64) if region is None else region
+    region = np.zeros(len(segment), dtype=np.intp) if region is None else region
 
     def padded(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         return np.concatenate([values, np.zeros(len(empty), dtype=values.dtype)])
@@ -204,7 +204,7 @@ def labeled_nodes(
         where.base[region],
         positive,
         total,
-        np.searchsorted(segment, np.arange(segments + 1)).astype(np.int64),
+        np.searchsorted(segment, np.arange(segments + 1)),
         segment,
         region,
         groups,
@@ -252,12 +252,12 @@ def _labeled(
 class Runs(NamedTuple):
     """Runs of nodes of one segment, or stratum, and one region, for the compiled form.
 
-    start: int64 (run + 1,), first node of each; owner: int64 (segment + 1,), first run of each
+    start: intp (run + 1,), first node of each; owner: intp (segment + 1,), first run of each
     segment; columns: float64 (run, 2 + J): offset, base and loadings.
     """
 
-    start: npt.NDArray[np.int64]
-    owner: npt.NDArray[np.int64]
+    start: Ints
+    owner: Ints
     columns: Floats
 
 
@@ -272,7 +272,7 @@ def runs(nodes: Any) -> Runs:
     first = np.flatnonzero(new)
     columns = [nodes.design[2, first], nodes.base[first], *nodes.design[3:, first]]
     return Runs(
-        np.append(first, len(new)).astype(np.int64),
-        np.searchsorted(first, nodes.start).astype(np.int64),
+        np.append(first, len(new)),
+        np.searchsorted(first, nodes.start),
         np.ascontiguousarray(np.stack(columns, axis=1)),
     )

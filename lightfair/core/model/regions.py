@@ -52,7 +52,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats
+from ..data.logit import Floats, Ints
 from ..data.messages import lies_in
 from ..data.nodes import CELL_WIDTH
 from ..data.table import ScoreTable
@@ -149,10 +149,10 @@ class Regions(NamedTuple):
     base: Floats
     names: tuple[str, ...]
 
-    def of(self, stratum: npt.NDArray[np.int64], logit: Floats) -> npt.NDArray[np.int64]:
-        """Return the region of nodes, int64, given their stratum (as in `table`) and logit."""
+    def of(self, stratum: Ints, logit: Floats) -> Ints:
+        """Return the region of nodes, intp, given their stratum (as in `table`) and logit."""
         predicted = stratum // 3 % 2
-        region = np.zeros(len(logit), dtype=np.int64)
+        region = np.zeros(len(logit), dtype=np.intp)
         for side in (0, 1):
             here = predicted == side
             inner = np.searchsorted(self.edges[side], logit[here], side="right")
@@ -264,7 +264,7 @@ def worth(omega: Any, tau: Any, rate: float, where: Regions) -> Floats:
         return np.asarray(1.0 / (variance * rate * (1.0 - rate)))
 
 
-def rows_on_axis(table: ScoreTable) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
+def rows_on_axis(table: ScoreTable) -> tuple[Ints, Floats, Floats]:
     """Return stratum, logit and number of rows of every point and cell of a table.
 
     Both at the centre of their cell, so that regions do not depend on how rows came into the table,

@@ -19,12 +19,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from ..data.logit import Floats
+from ..data.logit import Floats, Ints
 from .curve import Prior
-
-Ints = npt.NDArray[np.int64]
 
 SIGMA_C = 2  # index of sigma_c
 
@@ -33,7 +30,7 @@ class Scales(NamedTuple):
     """The map from sigma to the prior of every coordinate.
 
     sd: float64 (S,), scale of each half-normal sigma; own, common: float64 (D,), ratios or fixed
-    values; own_of, common_of: int64 (D,), which sigma they multiply, S for none.
+    values; own_of, common_of: intp (D,), which sigma they multiply, S for none.
     """
 
     sd: Floats

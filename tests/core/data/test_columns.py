@@ -54,7 +54,7 @@ def test_factorize_is_that_of_comparisons(values):
         assert (got is None) == (row is None)
         assert got is None or (got == row and is_bool(got) == is_bool(row))
     assert len(distinct) == len(expected)
-    assert codes.dtype == np.int64 and codes.max() == len(distinct) - 1
+    assert codes.dtype == np.intp and codes.max() == len(distinct) - 1
 
 
 def test_codes_of_a_categorical():

@@ -53,6 +53,14 @@ def test_names_of_levels(g, groups):
     assert set(grouped(g, missing="drop").groups) == set(groups)
 
 
+def test_combinations_of_levels_may_exceed_32_bits():
+    n = 50_000
+    level = np.arange(n)
+    data = grouped([level, level], n)
+    assert data.groups == tuple(sorted(f"{one}, {one}" for one in range(n)))
+    assert [data.groups[at] for at in data.group[:3]] == ["0, 0", "1, 1", "2, 2"]
+
+
 def test_groups_are_sorted_by_name():
     """That is not the order of their levels: a comma is greater than an exclamation mark."""
     data = grouped([["x", "x!", "x", "x!"], ["a", "a", "b", "b"]])

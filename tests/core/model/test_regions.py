@@ -213,7 +213,7 @@ def test_trusted_scales_go_by_the_names_of_the_columns():
     assert len(got.own) == 3 + len(where.names) == 9
     np.testing.assert_array_equal(got.sd, [*PRIOR.spread_sd, 0.3, 0.4])
     np.testing.assert_array_equal(plain(got, 2).counts(), [2, 2, 4, 1 + 4, 2 * 5])
-    assert got.own_of.dtype == got.common_of.dtype == np.int64
+    assert got.own_of.dtype == got.common_of.dtype == np.intp
     one, two = (got.location(np.array([0.1, 0.2, 0.3, x, 9.0])) for x in (1.0, 2.0))
     jump, bend = module.RATIOS["jump"], module.RATIOS["bend"]
     tied = np.array([jump[0], *[bend[0]] * 4])
