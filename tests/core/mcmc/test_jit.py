@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import resource
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lightfair.core.mcmc.jit import available
+
+resource = pytest.importorskip("resource")
 
 needs_numba = pytest.mark.skipif(not available(), reason="numba is not installed")
 
