@@ -8,6 +8,7 @@ the curves, on which the worth of trust depends, are checked, too, but do not de
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import partial
@@ -127,6 +128,10 @@ def draw_posterior(
         drawn.append(counts.drawn)
         reported.append(_reported(ordered, levels, table, settings))
         convergence = gate(diagnose(_filled(np.concatenate(reported, axis=1))))
+        if not any(
+            np.ptp(one.phi, axis=(0, 1)).any() for one in parts
+        ):  # curves are never constant
+            convergence = Gate(math.inf, 0.0, 0.0, False, "the chains are stuck")
         taken += missing
         missing = 0 if convergence.ok else min(-(-taken // 2), MAX_DRAWS * draws - taken)
     posterior = _joined(parts)

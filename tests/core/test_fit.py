@@ -74,3 +74,19 @@ def test_a_known_table_is_not_sampled_when_it_is_large():
     label = (rng.random(4000) < score).astype(int)
     result = lf.assess(label, score, sensitive_features=group, metrics=["accuracy"])
     assert result.shape == (1, 1) and len(result.groups) == 100
+
+
+def test_a_chain_that_never_moves_is_stuck(rows, monkeypatch):
+    """A constant is known, or else a chain that is stuck: with one chain nothing else shows it."""
+    from lightfair.core.mcmc import moves
+
+    sweeps = moves.sweeps
+
+    def still(packed, *arguments):
+        kept, accepted = sweeps(packed, *arguments)
+        return np.broadcast_to(packed[:, :, None], kept.shape).copy(), accepted
+
+    monkeypatch.setattr(moves, "sweeps", still)
+    result = assess_rows(rows, metrics=["tpr"], **{**QUICK, "chains": 1})
+    assert not result.gate.ok and result.gate.rhat_max == np.inf
+    assert result.gate.reason == "the chains are stuck"
