@@ -81,13 +81,13 @@ def rows_section(result: Assessment) -> Section:
     if settings.nested:
         prior = "nested prior with effects of attributes and interactions"
     trust = "without" if settings.trust is None else "with"
+    model = f"{settings.family} calibration, {prior}, {trust} deviations from the curve; "
+    if result.curves is None:
+        model = "no model, as every metric is known from the rows; "
     blocks: Blocks = [
         Paragraph(rows_line(result.table)),
         Paragraph(target_line(settings.target)),
-        Paragraph(
-            f"{settings.family} calibration, {prior}, {trust} deviations from the curve; "
-            f"{100 * settings.prob:g} % credible intervals"
-        ),
+        Paragraph(f"{model}{100 * settings.prob:g} % credible intervals"),
         rows_table("group", dict(zip(result.groups, counts_of(result), strict=True))),
     ]
     if len(result.table.attributes) > 1:

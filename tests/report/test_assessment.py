@@ -181,3 +181,9 @@ def test_a_direction_is_clear_if_the_interval_excludes_0(result, share, start):
     draws = np.full((1, 100, 2), 0.5)
     draws[0, :, 1] = np.where(np.arange(100) < round(100 * share), 0.6, 0.4)
     assert sentence(replace(result, theta={"tpr": draws}), "tpr", "B", "A").startswith(start)
+
+
+def test_a_report_of_known_metrics_names_no_model(rows):
+    text = flat(ask_quickly(rows, metrics="selection_rate"))
+    assert "no model, as every metric is known from the rows; 95 % credible" in text
+    assert "nothing was estimated" in text and "beta calibration" not in text
