@@ -122,9 +122,12 @@ def main() -> int:
     )
     print(lines[-1])
     if arguments.out is not None:
+        options = " ".join(sys.argv[1:]).partition(" --out")[0]
+        text = __doc__.partition("    python")[0] + __doc__.partition("]\n\n")[2]
         (arguments.out / "CONVERGENCE.md").write_text(
-            f"# Convergence\n\n`python bench/convergence.py {' '.join(sys.argv[1:])}`\n\n"
-            f"{__doc__.split('    python', 1)[0]}\n" + "\n".join(lines) + "\n"
+            f"# Convergence\n\n`python bench/convergence.py {options}`\n\n{text}\n"
+            + "\n".join(lines)
+            + "\n"
         )
     return 0
 

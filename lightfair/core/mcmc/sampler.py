@@ -37,10 +37,10 @@ TARGET = 0.3  # rate of acceptance of the walk
 REFITS = (0.05, 0.1, 0.2, 0.35, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
 
 # proposals of a whole state in a sweep, and sweeps from one walk to the next: of small fits; of
-# more groups or labels than these, or of the nested prior
-SMALL, LARGE = (2, 10), (4, 2)
+# more labels than these; of more groups, or of the nested prior
+SMALL, LABELED, LARGE = (2, 10), (3, 10), (4, 2)
 
-FEW_GROUPS, FEW_LABELS = 3, 2000
+FEW_LABELS, FEW_GROUPS = 2000, 3
 
 LEAST = 40  # effective states of a refit
 
@@ -92,9 +92,9 @@ class Chains(NamedTuple):
 
     def effort(self) -> tuple[int, int]:
         """Return the proposals in a sweep, and the sweeps from one walk to the next."""
-        labels = self.data.total.sum() / len(self.packed)
-        large = len(self.prior.design) > FEW_GROUPS or labels > FEW_LABELS
-        return LARGE if large or self.prior.blocks else SMALL
+        if len(self.prior.design) > FEW_GROUPS or self.prior.blocks:
+            return LARGE
+        return LABELED if self.data.total.sum() / len(self.packed) > FEW_LABELS else SMALL
 
     def run(self, sweeps: int) -> tuple[Chains, Floats, Floats]:
         """Run sweeps.
