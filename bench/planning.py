@@ -193,7 +193,7 @@ def posteriors(template: Assessment, tables: list, rng: np.random.Generator) -> 
             template.posterior, phi=curves[..., :3], deviations=curves[..., 3:], omega=None
         )
         values = {"tpr": theta("tpr", counts.drawn)}
-        found.append(replace(template, table=table, posterior=posterior, theta=values))
+        found.append(replace(template, table=table, curves=posterior, theta=values))
     return found
 
 
