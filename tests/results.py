@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -31,3 +32,15 @@ def flat(result):
 
 def codes(result):
     return [note.code for note in result.warnings]
+
+
+def refuse_import(monkeypatch, module, error):
+    """Let the import of a module raise an error, as that of matplotlib without a folder does."""
+
+    class Refusing:
+        def find_spec(name, *_):
+            if name == module:
+                raise error
+
+    monkeypatch.setattr(sys, "meta_path", [Refusing, *sys.meta_path])
+    monkeypatch.delitem(sys.modules, module, raising=False)

@@ -128,9 +128,8 @@ def draw_posterior(
         drawn.append(counts.drawn)
         reported.append(_reported(ordered, levels, table, settings))
         convergence = gate(diagnose(_filled(np.concatenate(reported, axis=1))))
-        if not any(
-            np.ptp(one.phi, axis=(0, 1)).any() for one in parts
-        ):  # curves are never constant
+        # metrics may be the same in every draw, curves never are
+        if not any(np.ptp(one.phi, axis=(0, 1)).any() for one in parts):
             convergence = Gate(math.inf, 0.0, 0.0, False, "the chains are stuck")
         taken += missing
         missing = 0 if convergence.ok else min(-(-taken // 2), MAX_DRAWS * draws - taken)

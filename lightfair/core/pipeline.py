@@ -277,7 +277,8 @@ def assess_table(
 
 def frequencies(table: ScoreTable, metrics: tuple[Metric, ...]) -> dict[str, Floats]:
     """Return each metric as its frequency among labeled rows: float64 (group,), NaN for 0 / 0."""
-    counts, slots = table.labeled_sums()[0], score_slots(table)
+    counts = table.labeled_sums()[0]
+    slots = score_slots(table) if any(metric.of == "nodes" for metric in metrics) else ()
     return {
         metric.name: theta(metric, counts)
         if metric.of == "counts"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from artists import bands, marks, segments
+from results import refuse_import
 
 from lightfair.plot import canvas
 
@@ -56,13 +55,8 @@ def test_groups_are_given_by_their_levels(crowd):
 
 
 def test_without_a_folder_for_matplotlib_it_says_so(monkeypatch):
-    class NoFolder:
-        def find_spec(name, *_):
-            if name == "matplotlib.pyplot":
-                raise OSError("set the MPLCONFIGDIR environment variable")
-
-    monkeypatch.setattr(sys, "meta_path", [NoFolder, *sys.meta_path])
-    monkeypatch.delitem(sys.modules, "matplotlib.pyplot", raising=False)
+    error = OSError("set the MPLCONFIGDIR environment variable")
+    refuse_import(monkeypatch, "matplotlib.pyplot", error)
     monkeypatch.delattr(matplotlib, "pyplot", raising=False)
     with pytest.raises(ImportError, match="whose import fails: set the MPLCONFIGDIR"):
         canvas.axes_for(None, "x")

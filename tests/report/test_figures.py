@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from results import ask_quickly
+from results import ask_quickly, refuse_import
 
 import lightfair as lf
 from lightfair.report import figures
@@ -89,13 +89,7 @@ def test_without_matplotlib_there_are_none(result, plan, found, models, monkeypa
 @pytest.mark.parametrize("error", [OSError, RuntimeError])
 def test_without_a_folder_for_matplotlib_there_are_none(error, result, monkeypatch):
     """Where it can write neither in the home nor in a temporary folder, its import raises."""
-
-    class NoFolder:
-        def find_spec(name, *_):
-            if name == "matplotlib.figure":
-                raise error("Matplotlib requires access to a writable cache directory")
-
-    monkeypatch.setattr(sys, "meta_path", [NoFolder, *sys.meta_path])
-    monkeypatch.delitem(sys.modules, "matplotlib.figure", raising=False)
+    needs = error("Matplotlib requires access to a writable cache directory")
+    refuse_import(monkeypatch, "matplotlib.figure", needs)
     assert not figures.available()
     assert "MPLCONFIGDIR" in result.to_html() and "<figure" not in result.to_html()

@@ -321,9 +321,8 @@ def _spread(draws: Floats) -> Floats:
     precision, bottom, middle = given(tau)
     away = y - middle[:, None] * one
     fit = np.log(precision).sum(axis=1) - np.log(bottom) - (precision * away * away).sum(axis=1)
-    log_weight = (
-        0.5 * fit - 0.5 * (tau / TAU_SD) ** 2 + np.log(root)
-    )  # the step is that of the root
+    # the step is that of the root
+    log_weight = 0.5 * fit - 0.5 * (tau / TAU_SD) ** 2 + np.log(root)
     mass = np.append(0.0, np.cumsum(np.exp(log_weight - log_weight.max())))
     ends = np.concatenate([[0.0], 0.5 * (tau[1:] + tau[:-1]), tau[-1:]])
     at, other = ((0.5 + np.arange(n) * step) % 1.0 for step in KRONECKER)

@@ -2,7 +2,7 @@
 
 A sweep is
 
-1. Two or four whole new states, drawn from the surrogate of the posterior (`surrogate`) and
+1. Two to four whole new states, drawn from the surrogate of the posterior (`surrogate`) and
    accepted with the ratio of the posterior to the proposal. They do not depend on the state, so
    those of many sweeps are proposed at once. About half are accepted, at any number of labels.
 2. Before every tenth sweep, or every second, since a chain would get stuck in tails where the

@@ -140,23 +140,20 @@ class Chains(NamedTuple):
             del history[0]
         parts = [unpack(part, groups, prior) for part in history]
         weight = [tempered(part.weight[..., 0] + part.excess.sum(axis=-1)) for part in parts]
-        psi, hyper, loglik, weights = (
-            np.concatenate(column, axis=1)
-            for column in zip(
-                *((p.psi, p.hyper, p.loglik, w) for p, w in zip(parts, weight, strict=True)),
-                strict=True,
-            )
+        weights, proposed = np.concatenate(weight, axis=1), np.concatenate(history, axis=1)
+        seen = unpack(proposed, groups, prior)
+        surrogate = refit(
+            self.surrogate, prior, self.data, seen.psi, seen.hyper, seen.loglik, weights
         )
-        surrogate = refit(self.surrogate, prior, self.data, psi, hyper, loglik, weights)
         packed = self.packed.copy()
         share = weights / weights.sum(axis=1, keepdims=True)
-        usual = (share[..., None] * loglik).sum(axis=(1, 2))
+        usual = (share[..., None] * seen.loglik).sum(axis=(1, 2))
         now = unpack(packed, groups, prior).loglik.sum(axis=-1)
-        lost = again | ~(now > usual[:, None] - LOST * psi[0, 0].size)
+        lost = again | ~(now > usual[:, None] - LOST * seen.psi[0, 0].size)
         chance = self.rng.random(now.shape)
         for r, k in np.argwhere(lost):
             at = min(int(np.searchsorted(share[r].cumsum(), chance[r, k])), share.shape[1] - 1)
-            packed[r, k] = np.concatenate([part[r] for part in history])[at]
+            packed[r, k] = proposed[r, at]
         self.form().reweigh(packed, self.data, surrogate, prior)
         return self._replace(packed=packed, surrogate=surrogate)
 
@@ -216,10 +213,8 @@ def start_chains(
     surrogate = expand(data, prior)
     sets = len(surrogate.linear)
     seconds = numpy_seconds(prior, sets, data.groups, len(data.base))
-    step, none = (
-        np.ones((sets, data.groups + len(prior.scales.sd))),
-        np.zeros((sets, 1 + data.groups + len(prior.scales.sd))),
-    )
+    walks = data.groups + len(prior.scales.sd)
+    step, none = np.ones((sets, walks)), np.zeros((sets, 1 + walks))
     noise = make_noise(rng, (sets, chains), 1, SMALL, prior)
     packed = moves.propose(noise, data, surrogate, prior)[:, :, 0]
     now = Chains(packed, data, prior, surrogate, step, none, rng, compiles(seconds))

@@ -446,17 +446,15 @@ def refit(
     covariance = WIDER**2 * np.swapaxes(share * far, 1, 2) @ far
     covariance = trust * covariance + (1.0 - trust) * before
     surrogate = surrogate._replace(centre=centre, root=np.linalg.cholesky(covariance))
-    theta, height = np.swapaxes(natural(psi), 1, 2), np.swapaxes(loglik, 1, 2)
-    best = surrogate.curvature, surrogate.linear
-    least = _off(best, theta, height, weight)
-    enough = (count > ENOUGH * size * (size + 3) / 2)[:, None]
-    middle = (share[..., None] * natural(psi)).sum(axis=1)
+    theta = natural(psi)
+    middle = (share[..., None] * theta).sum(axis=1)
     middle[..., :2] = np.log(middle[..., :2])
-    for fit, allowed in (
-        (_expansion(middle, data), True),
-        (_fitted(theta, height, weight), enough),
-    ):
-        off = _off(fit, theta, height, weight)
+    points = np.swapaxes(theta, 1, 2), np.swapaxes(loglik, 1, 2), share[:, None, :, 0]
+    best = surrogate.curvature, surrogate.linear
+    least = _off(best, *points)
+    enough = (count > ENOUGH * size * (size + 3) / 2)[:, None]
+    for fit, allowed in ((_expansion(middle, data), True), (_fitted(*points), enough)):
+        off = _off(fit, *points)
         better = allowed & (off < least)
         curvature = np.where(better[..., None, None], fit[0], best[0])
         best = curvature, np.where(better[..., None], fit[1], best[1])
@@ -464,23 +462,24 @@ def refit(
     return surrogate._replace(curvature=best[0], linear=best[1])
 
 
-def _off(fit: tuple[Floats, Floats], theta: Floats, height: Floats, weight: Floats) -> Floats:
+def _off(fit: tuple[Floats, Floats], theta: Floats, height: Floats, share: Floats) -> Floats:
     """Weighted variance of log likelihoods around a quadratic, (data set, group)."""
     curvature, linear = fit
     bent = theta @ curvature
     rest = height - (theta * (linear[:, :, None] - 0.5 * bent)).sum(-1)
-    share = (weight / weight.sum(axis=1, keepdims=True))[:, None]
     return np.asarray((share * rest * rest).sum(-1) - np.square((share * rest).sum(-1)))
 
 
-def _fitted(theta: Floats, height: Floats, weight: Floats) -> tuple[Floats, Floats]:
+def _fitted(theta: Floats, height: Floats, share: Floats) -> tuple[Floats, Floats]:
     """Curvature and linear term of the least-squares fit to theta (data set, group, n, D).
+
+    share: float64 (data set, 1, n), weights that sum to 1.
 
     In principal axes of the points, scaled: a, b and c may be all but collinear. A small ridge
     keeps unexplored directions flat.
     """
     wide = theta.shape[-1]
-    share = (weight / weight.sum(axis=1, keepdims=True))[:, None, :, None]
+    share = share[..., None]
     middle = (share * theta).sum(axis=2)
     far = theta - middle[:, :, None]
     roots, axes = np.linalg.eigh(np.swapaxes(share * far, 2, 3) @ far)
