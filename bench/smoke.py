@@ -31,6 +31,7 @@ COMMANDS = {
     "sbc": "--replicates 20 --family beta --only curve trust",
     "scale": "--rows 1e4 --groups 2 --labels 50 --output {out}",
     "speed": "--quick",
+    "stress": f"{FEW} --sets jump ten --labels 60 --quick --out {{out}}",
     "paper/faults": f"--data {{scores}} {FEW} --paper {{scores}}/printed",
     "paper/figures": f"--data {{scores}} {FEW} --out {{out}}",
     "paper/run": f"--table accuracy --data {{scores}} --paper {{scores}}/printed {FEW} "
