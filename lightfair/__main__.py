@@ -1,4 +1,3 @@
-# PYTHON_ARGCOMPLETE_OK
 """`python -m lightfair` is the command `lightfair`."""
 
 from .cli.main import run

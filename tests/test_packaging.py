@@ -132,7 +132,7 @@ def test_the_lowest_versions_are_those_of_setup_cfg():
     config.read(root / "setup.cfg")
     extras = config["options.extras_require"]
     wanted = [config["options"]["install_requires"]]
-    wanted += [extras[name] for name in ("test", "plot", "parquet", "completion")]
+    wanted += [extras[name] for name in ("test", "plot", "parquet")]
     least = dict(re.findall(r"^([\w-]+)>=([\d.]+)", "\n".join(wanted), re.M))
     pinned = (root / ".ci" / "lowest.txt").read_text()
     tested = dict(re.findall(r"^([\w-]+)==([\d.]+)", pinned, re.M))

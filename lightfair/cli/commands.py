@@ -39,7 +39,6 @@ def assess(arguments: argparse.Namespace) -> Answer:
       lightfair assess scores.csv --label label --score score --group sex \
           --group age --nested --check "tpr<=0.05"
       lightfair assess january.json february.json --metric tpr --json
-      lightfair assess --config lightfair.toml
 
     exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
     input; 3 no check fails, and one is inconclusive.

@@ -1,4 +1,3 @@
-# PYTHON_ARGCOMPLETE_OK
 """Group fairness of a binary classifier from few labels and many scores.
 
 first steps:
@@ -9,10 +8,6 @@ first steps:
 exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
 input, explained in one sentence on standard error; 3 no check fails, and one
 is inconclusive; 130 interrupted by Ctrl-C.
-
-Options may be kept in a file: lightfair assess --config lightfair.toml.
-With argcomplete installed, the shell completes commands and options after
-eval "$(register-python-argcomplete lightfair)"
 """
 
 from __future__ import annotations
@@ -30,7 +25,6 @@ from typing import NoReturn
 from ..core import __version__
 from . import commands
 from .arguments import sentence
-from .config import expand
 from .options import COMMANDS, TABLES, Parser, add_options, check_options
 from .terminal import say
 
@@ -82,7 +76,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.parse_args([command])
     check_options(parsers[command], command, rest)
     try:
-        rest = expand(parsers[command], command, rest)
         arguments = parsers[command].parse_args(rest)
         if getattr(arguments, "file", None) == []:
             parsers[command].error("the following arguments are required: FILE")
@@ -97,8 +90,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(answer.text.removesuffix("\n"), flush=True)
     except BrokenPipeError:  # nobody reads it; the exit code remains
         _silence()
-    for note in answer.notes:
-        say(f"lightfair: note: {note}")
     for message in answer.errors:
         say(f"lightfair: error: {message}")
     return 2 if answer.errors else answer.code
@@ -132,10 +123,6 @@ def make_parsers() -> tuple[Parser, dict[str, Parser]]:
     group.add_argument("-h", "--help", action="help", help="show this help")
     version = f"lightfair {__version__}"
     group.add_argument("--version", action="version", version=version, help="show the version")
-    if "_ARGCOMPLETE" in os.environ:
-        import argcomplete
-
-        argcomplete.autocomplete(parser)
     return parser, dict(subparsers.choices)
 
 

@@ -1,4 +1,4 @@
-"""Options: one table, from which the parsers, the keys of config files and the arguments follow.
+"""Options: one table, from which the parsers and the arguments follow.
 
 An option names the commands that have it and, where it differs from its own name, the argument of
 the library that it sets. Parsed arguments go by the library's names: `y_true` for `--label`. An
@@ -23,7 +23,7 @@ class Option(NamedTuple):
     Attributes
     ----------
     name : str
-        The long option without its hyphens, as in a config file.
+        The long option without its hyphens.
     metavar : str
         The value as the help shows it: its kind, a key of `KINDS` or text, or "raise|drop|group",
         the choices. "COL ..." is an option that is repeated, "N [N ...]" one that also takes
@@ -198,9 +198,7 @@ OPTIONS = {  # by their headings in the help
         Option("csv", "FILE", FITS, "write every number in a row of its own; - prints them"),
         Option("output", "TABLE", "summarize", "file to write; - prints it", required=True),
     ),
-    "general": (
-        Option("config", "TOML", " ".join(COMMANDS), "file of options; the command line wins"),
-    ),
+    "general": (),
 }
 
 

@@ -3,16 +3,14 @@
 Text goes to a temporary file in the same folder, which then replaces the target. So a full disk, an
 exception or Ctrl-C leaves the old file as it was. A new file gets the permissions that the umask
 leaves, an existing one keeps its own; a symbolic link stays one. Anything other than a plain file,
-such as a named pipe or /dev/stdout, is written to directly.
+such as a named pipe or a device, is written to directly.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import shutil
-import sys
 
 Path = str | os.PathLike[str]
 
@@ -29,12 +27,8 @@ def write_text(path: Path, text: str) -> None:
     """
     data = text.encode("utf-8", "backslashreplace")  # names from data may hold half a surrogate
     try:
-        target, number = check_target(path), descriptor(path)
-        if number is not None:
-            if sys.stdout is not None:  # what was printed before comes first
-                sys.stdout.flush()
-            _write(os.dup(number), data)
-        elif os.path.exists(target) and not os.path.isfile(target):  # a pipe or a device
+        target = check_target(path)
+        if _is_special(target):
             _write(target, data)
         else:
             part = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
@@ -63,7 +57,7 @@ def check_target(path: Path) -> str:
     name = os.fspath(path)
     if not name:
         raise ValueError("the file to write must have a name; got none")
-    if descriptor(path) is not None:
+    if _is_special(name):
         return name
     target = os.path.realpath(path)
     folder = os.path.dirname(target)
@@ -71,21 +65,19 @@ def check_target(path: Path) -> str:
         raise ValueError(f"{folder} is not a folder; make it first")
     if os.path.isdir(target) or name.endswith(os.sep):
         raise ValueError(f"{name} is a folder; give the name of a file")
-    exists = os.path.exists(target)
+    exists = os.path.isfile(target)
     if exists and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "it must not be written to", name)
-    if (not exists or os.path.isfile(target)) and not os.access(folder, os.W_OK | os.X_OK):
+    if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "its folder must not be written to", name)
     return target
 
 
-def descriptor(path: Path) -> int | None:
-    """Return the number of the open file that a path such as /dev/stdout names, or None."""
-    name = {"/dev/stdout": "/dev/fd/1", "/dev/stderr": "/dev/fd/2"}.get(os.fspath(path), path)
-    match = re.fullmatch(r"/(?:dev|proc/self)/fd/(\d+)", os.fspath(name))
-    return int(match[1]) if match else None
+def _is_special(name: str) -> bool:
+    """Whether a file exists and is a pipe or a device."""
+    return os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name))
 
 
-def _write(target: str | int, data: bytes, mode: str = "wb") -> None:
+def _write(target: str, data: bytes, mode: str = "wb") -> None:
     with open(target, mode) as file:
         file.write(data)

@@ -92,8 +92,8 @@ def test_files_and_tables_are_added_up(halves, ask, folder):
     for files in ((one, two), (two, "one.json")):
         assert numbers(ask("assess", *files, *COLUMNS, *QUICK)) == whole
     assert numbers(ask("assess", "one.json", "two.json", *QUICK)) == whole
-    assert "400 rows, 60 labeled" in ask("summarize", "one.json", "two.json", "-o", "one.json")
-    assert numbers(ask("assess", "one.json", *QUICK)) == whole
+    assert "400 rows, 60 labeled" in ask("summarize", "one.json", "two.json", "-o", "both.json")
+    assert numbers(ask("assess", "both.json", *QUICK)) == whole
     hidden = [*COLUMNS, *QUICK, "--subsample-labels", "30"]
     assert ask("assess", one, two, *hidden) == ask("assess", "rows.csv", *hidden)
 

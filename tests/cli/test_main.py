@@ -73,21 +73,6 @@ def test_the_version_is_that_of_the_package(ask):
     assert ask("--version") == f"lightfair {lf.__version__}\n"
 
 
-def test_the_shell_completes(monkeypatch, folder):
-    argcomplete = pytest.importorskip("argcomplete")
-    from lightfair.cli.main import make_parsers
-
-    parser, _ = make_parsers()
-    finder = argcomplete.CompletionFinder(parser, always_complete_options="long")
-
-    def offered(prefix, *words):
-        return [word.strip() for word in finder._get_completions([*words], prefix, "", None)]
-
-    assert offered("ass", "lightfair") == ["assess"]
-    assert offered("--subsa", "lightfair", "assess", "x.csv") == ["--subsample-labels"]
-    assert offered("d", "lightfair", "assess", "--missing") == ["drop"]
-
-
 # in a process of its own
 
 

@@ -94,6 +94,6 @@ def test_files_may_follow_a_repeated_option():
 
 
 def test_what_follows_two_hyphens_is_a_file(fail):
-    for name in ("--label", "--config"):
+    for name in ("--label", "--width"):
         given = ["--label", "y", "--score", "s", "--group", "g", "--", name]
         assert f"{name}: no such file or directory" in fail("assess", *given)

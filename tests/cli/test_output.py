@@ -28,7 +28,7 @@ def report(result, name, *arguments):
 def test_a_file_or_standard_output(name, ask, result, folder):
     arguments = [*ASSESS, f"--{name}", "it's a report"]
     file = folder / "it's a report"
-    file.write_text(f"{BEGINS[name].lower()} an old one")  # may be overwritten
+    file.write_text("an old one")
     assert ask(*arguments) == f"{result}\n\nit's a report: {LABELS[name]}\n"
     written = file.read_bytes().decode()
     assert written.startswith(BEGINS[name]) and written == report(result, name, *arguments)
@@ -42,8 +42,6 @@ def test_several_formats_and_json(ask, result):
     assert json.loads(ask(*ASSESS, *options, "--json")) == json.loads(json.dumps(result.to_dict()))
     for name, path in zip(options[::2], options[1::2], strict=True):
         assert Path(path).read_text().startswith(BEGINS[name[2:]])
-    Path("a.csv").write_text("")  # an empty file may be overwritten
-    assert ask(*ASSESS, "--csv", "a.csv").endswith("\n\na.csv: CSV\n")
 
 
 @pytest.mark.parametrize(
@@ -74,22 +72,20 @@ def test_every_result_has_reports(command, quantities, ask):
         ("--html a --csv ./a", "--csv must differ from --html; got ./a"),
         ("--html .", "--html: . is a folder; give the name of a file"),
         ("--markdown=", "--markdown: the file to write must have a name"),
-        ("--csv data.csv", "--csv: data.csv exists and is not a table of results; it would be"),
     ],
 )
-def test_outputs_are_checked_before_the_work(options, message, fail, folder):
-    (folder / "data.csv").write_text("id,metric\n")
+def test_outputs_are_checked_before_the_work(options, message, fail):
     before = sorted(os.listdir())
     assert message in fail(*ASSESS, "--label", "absent", *options.split())
-    assert sorted(os.listdir()) == before and Path("data.csv").read_text() == "id,metric\n"
+    assert sorted(os.listdir()) == before
 
 
 @pytest.mark.parametrize(
     "command, message",
     [
         ("plan rows.csv --choose 5 --output next --csv next", "--csv must differ from --output"),
-        ("plan rows.csv --choose 5 --output rows.csv", "rows.csv exists and is not a list of rows"),
-        ("summarize rows.csv -o rows.csv", "--output: rows.csv exists and is not a table"),
+        ("plan rows.csv --choose 5 --output rows.csv", "--output must differ from a FILE that is"),
+        ("summarize rows.csv -o rows.csv", "--output must differ from a FILE that is read"),
         ("summarize rows.csv -o .", "is a folder; give the name"),
     ],
 )
@@ -111,6 +107,6 @@ def test_a_page_without_matplotlib(run, monkeypatch):
     page = Path("a.html").read_text()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     code, out, err = run(*ASSESS, "--html", "a.html")
-    assert (code, out, "") == with_plots
-    assert err.startswith("lightfair: note: the page has no plots") and err.count("\n") == 1
+    assert (code, out, err) == with_plots
+    assert "This report has no plots" in Path("a.html").read_text()
     assert len(Path("a.html").read_text()) < len(page) / 2
