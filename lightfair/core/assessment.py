@@ -24,7 +24,7 @@ from .diagnostics.predictive import Misfit
 from .fit import NEEDS_CURVES, count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
-from .metrics.definitions import Metric
+from .metrics.definitions import Metric, decided
 from .metrics.estimate import Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import Imputed, impute_group, score_slots
 from .metrics.labels_only import Effective, LabelsOnly, effective_labels
@@ -484,11 +484,13 @@ class Assessment:
             check.check_bounds(self.settings.metric(name).bounds)
         at, base = (None if one is None else self._index(one) for one in (group, reference))
         rows = self.table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
+        pairs = compared_pairs(len(self.groups), at, base, self._base)
         question = Question(
             check,
             tuple(self.by_group(name) for name in check.metrics),
-            compared_pairs(len(self.groups), at, base, self._base),
+            pairs,
             rows > 0,
+            self._decided(check, pairs),
         )
         asked = self.settings.prob if prob is None else check_prob(prob)
         return judge(
@@ -498,6 +500,11 @@ class Assessment:
             empty_groups=self.table.empty_groups,
             forecast=lambda: self._more_labels(question, asked),
         )
+
+    def _decided(self, check: Check, pairs: list[tuple[int, int]]) -> str | None:
+        """Return why some metric of a check is the same whatever the labels, or None."""
+        metrics, groups = map(self.settings.metric, check.metrics), np.unique(pairs)
+        return next(filter(None, (decided(m, self.table, groups) for m in metrics)), None)
 
     def _more_labels(self, question: Question, prob: float) -> int | None:
         """Return how many more labels would probably settle a check; not forecast here."""

@@ -27,6 +27,7 @@ CRITICAL = (
     "no_labels",
     "unlabeled_group",
     "not_converged",
+    "degenerate_decisions",
     "reversed_scores",
     "label_drift",
     "misfit",

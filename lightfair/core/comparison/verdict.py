@@ -14,10 +14,11 @@ is not evidence against any of them. With two groups the two statements are comp
 smaller tail.
 
 Obstacles are chains that have not converged; a group without labels, whose numbers depend on the
-prior and the other groups; and a metric that is undefined in more than 5 % of the draws. The last
-two rule out a pass; other gaps may still fail. A group without rows has no gaps: it gets no
-verdict, and is listed. `prob` is the credible level unless given. Exact gaps are decided with
-certainty.
+prior and the other groups; a metric that is undefined in more than 5 % of the draws; and one that
+is the same in all groups whatever the labels, such as a true positive rate where no row is
+selected. The last three rule out a pass; other gaps may still fail. A group without rows has no
+gaps: it gets no verdict, and is listed. `prob` is the credible level unless given. Exact gaps are
+decided with certainty.
 
 On the command line verdicts head the report and determine the exit code: 0 if all pass, 1 if one
 fails, 3 if none fails and one is inconclusive::
@@ -297,13 +298,15 @@ class Verdict:
 class Question(NamedTuple):
     """A check, the draws of each of its metrics, and the pairs of groups that it compares.
 
-    labeled: bool (group,), whether a group has labels.
+    labeled: bool (group,), whether a group has labels; decided: why the metrics are the same
+    whatever the labels, or None.
     """
 
     check: Check
     parts: tuple[ByGroup, ...]
     pairs: list[tuple[int, int]]
     labeled: Bools
+    decided: str | None = None
 
     def obstacle(self, metric: str, part: ByGroup, at: int) -> str | None:
         """Return why a group cannot be judged by a metric, or None."""
@@ -363,7 +366,7 @@ def judge(
         parts = tuple(replace(part, draws=part.draws[:1, :1]) for part in question.parts)
         question = question._replace(parts=parts)
     any_beyond = any_unknown = np.zeros(question.parts[0].draws.shape[:2], dtype=bool)
-    obstacles: list[str] = []
+    obstacles = [] if question.decided is None else [question.decided]
     can_judge = False
     pairs: list[PairWithin] = []
     directions: list[Beyond] = []

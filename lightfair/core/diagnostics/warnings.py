@@ -13,6 +13,7 @@ do not change results. The codes, here and elsewhere:
     label_prob                      labels-only estimates were weighted by label_prob
     reversed_scores                 positives score lower than negatives
     clipped_scores                  more than 5 % of the scores are clipped
+    degenerate_decisions            no row is selected, or every row; or all scores are equal
     misfit, disagreement            labels against posterior predictions, and against
                                     prediction-powered estimates
     own_decisions                   decisions of an estimator differ from its scores at 0.5
@@ -51,7 +52,7 @@ from ..data.messages import Note
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from ..mcmc.convergence import Gate
-from ..metrics.definitions import LABEL_FREE, Metric
+from ..metrics.definitions import LABEL_FREE, Metric, degenerate
 from ..metrics.estimate import UNDEFINED_LIMIT
 from ..metrics.labels_only import in_denominator
 from ..metrics.prediction_powered import PredictionPowered, powered_difference
@@ -122,6 +123,12 @@ def data_warnings(table: ScoreTable) -> list[Note]:
             "meaning, pass a smaller clip"
         )
         notes.append(Note("clipped_scores", message))
+    if alike := degenerate(table):
+        message = (
+            f"{' and '.join(alike.values())}: metrics that are the same whatever the labels pass "
+            "no check; check y_score, and threshold or y_pred"
+        )
+        notes.append(Note("degenerate_decisions", message))
     notes += [*_reversed(table), *selection_warnings(table)]
     if len(table.groups) == 1:
         message = f"there is only one group, {table.groups[0]}: no differences; name another"

@@ -92,8 +92,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats, over
+from ..data.logit import Floats, over, sigmoid
 from ..data.messages import hint, lies_in
+from ..data.table import ScoreTable
 
 Bools = npt.NDArray[np.bool_]
 
@@ -536,6 +537,43 @@ def free_of_labels(metric: Metric, negative: Floats, positive: Floats) -> Floats
             f"{positive[differ].flat[0]:g} where all are positive; leave label_free out"
         )
     return negative
+
+
+def degenerate(table: ScoreTable, groups: Any = slice(None)) -> dict[str, str]:
+    """Return why decisions, or scores, do not tell rows apart, by what a metric is a function of.
+
+    groups: indices of those that are looked at; by default all.
+    """
+    selected = table.sums("rows")[groups].sum(axis=(0, 2)) > 0.0
+    found = {}
+    if not selected.all():
+        found["counts"] = f"{'every' if selected[1] else 'no'} row is selected"
+    nodes = table.nodes()
+    if (
+        np.ptp(nodes.logit[np.isin(nodes.stratum // 6, np.arange(len(table.groups))[groups])])
+        == 0.0
+    ):
+        found["nodes"] = "all scores are equal"
+    return found
+
+
+def decided(metric: Metric, table: ScoreTable, groups: Any = slice(None)) -> str | None:
+    """Return why a metric is the same in some groups whatever their labels, or None.
+
+    A true positive rate is 0 where no row is selected.
+    """
+    why, share = degenerate(table, groups).get(metric.of), np.array([0.25, 0.75])
+    if why is None:
+        return None
+    if metric.of == "nodes":
+        score = sigmoid(table.nodes().logit[:1])
+        arguments = score, np.full((2, 1), 4.0), share[:, None]
+        values = evaluate(metric, arguments, (2,), "score (1,), weight and label (2, 1)")
+    else:
+        cells = np.zeros((2, 2, 2))
+        cells[:, int(why.startswith("every"))] = 4.0 * np.stack([1.0 - share, share], axis=-1)
+        values = theta(metric, cells)
+    return why if np.ptp(values) == 0.0 else None
 
 
 def shares(metric: Metric) -> tuple[Share, ...]:

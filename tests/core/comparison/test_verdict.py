@@ -418,6 +418,49 @@ def test_groups_without_labels_or_rows(rows):
     assert not any("B, x" in (p.group, p.reference) for p in verdict.pairs)
 
 
+@pytest.mark.parametrize(
+    ("threshold", "constant", "reason"),
+    [
+        (0.999, False, "no row is selected"),
+        (0.001, False, "every row is selected"),
+        (0.5, True, "no row is selected"),
+    ],
+)
+def test_what_decisions_alone_decide_passes_no_check(rows, threshold, constant, reason):
+    """Nor does what equal scores decide: an auc of 0.5 in all groups says nothing about them."""
+    score = np.full(len(rows.y_score), 0.3) if constant else rows.y_score
+    checks = ["tpr<=0.05", "equalized_odds<=0.05", "selection_rate ratio>=0.8", "accuracy<=0.9"]
+    asked = {"threshold": threshold, "checks": [*checks, "auc<=0.05"], "metrics": "accuracy"}
+    result = assess(rows, y_score=score, **asked, **ENOUGH)
+    *decided, accuracy, auc = result.checks
+    assert [(one.status, one.reason) for one in decided] == [("insufficient", reason)] * 3
+    assert accuracy.status == "pass"  # it depends on labels
+    assert (auc.reason == "all scores are equal") == constant
+    (note,) = (note for note in result.warnings if note.code == "degenerate_decisions")
+    assert reason in note.message and ("all scores are equal" in note.message) == constant
+
+
+def test_equal_scores_with_decisions_of_their_own_are_judged(rows):
+    given = {"y_score": np.full(400, 0.3), "y_pred": np.arange(400) % 2, "metrics": ["tpr", "auc"]}
+    result = assess(rows, **given, **ENOUGH)
+    assert result.check("tpr<=0.9").status == "pass"
+    assert result.check("auc<=0.9").status == "insufficient"
+    assert "degenerate_decisions" in [note.code for note in result.warnings]
+    assert "degenerate_decisions" not in [note.code for note in assess(rows).warnings]
+
+
+def test_decisions_that_differ_between_groups_fail(rows):
+    """No row of A is selected, and every row of B: rates of 0 and 1 are far apart."""
+    chosen = (rows.group == "B").astype(int)
+    verdict = assess(rows, y_pred=chosen, metrics="tpr", **ENOUGH).check("tpr<=0.5")
+    assert verdict.status == "fail" and verdict.beyond.higher == "B"
+    group = np.where(np.arange(len(chosen)) % 3 == 0, "C", rows.group)
+    trio = assess(rows, y_pred=group == "C", group=group, metrics="tpr", **ENOUGH)
+    assert trio.check("tpr<=0.5").status == "fail"
+    pair = trio.check("tpr", within=0.5, group="B", reference="A")
+    assert (pair.status, pair.reason) == ("insufficient", "no row is selected")
+
+
 def test_chains_that_have_not_converged_give_no_verdict(rows):
     checks = ["tpr<=0.9", "selection_rate<=0.9"]
     result = assess(rows, draws=4, warmup=0, metrics="tpr", checks=checks)
