@@ -27,9 +27,7 @@ ACROSS = 6  # groups side by side
 DOWN = 16  # thresholds in a table
 
 ASSUMPTIONS = (
-    "In every draw, a row has one label, whatever the threshold. The posterior of a threshold is "
-    "that of the point at which the metric reaches its goal. Within a cell of the table, rows are "
-    "assumed to be uniform in log odds.",
+    "In every draw, a row has one label, whatever the threshold.",
     "The reference keeps its own threshold. An assessment at the recommended thresholds gives "
     "slightly different numbers, because its deviations from the curve depend on decisions.",
 )
@@ -75,7 +73,18 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
     goal = f"that of {found.reference}" if found.target is None else f"{found.target:g}"
     title = f"thresholds at which {found.metric} is {goal}"
     entries = found.to_dict()["groups"]
-    blocks: tuple[Paragraph | Table, ...] = (_table(found, entries), Paragraph(RULE))
+    near = f"P(|gap|<{found.epsilon:g})"
+    columns: Columns = {
+        "recommended": _recommended,
+        "gap there": value_cell,
+        near: lambda entry: probability_cell(entry["prob_within"], entry),
+    }
+    none = {"interval": None, "prob_within": None}
+    gaps = {
+        entry["group"]: entry | (entry["gap"] or none | {"reason": entry["recommended_reason"]})
+        for entry in entries
+    }
+    blocks: tuple[Paragraph | Table, ...] = table_of("group", columns, gaps), Paragraph(RULE)
     reference = None if found.wanted is None else estimate_cell(found.wanted, found.prob)
     at = "" if found.own is None else f" {found.own:g}"
     if not full:
@@ -115,19 +124,6 @@ def _sentence(found: FoundThresholds, entry: dict[str, Any], goal: str) -> str:
     )
 
 
-def _table(found: FoundThresholds, entries: list[dict[str, Any]]) -> Table:
-    """The posterior of the threshold of each group, and the recommended one."""
-    rows = []
-    for entry in entries:
-        threshold = value_cell(entry)
-        crossing = Cell("-", threshold.why)
-        if entry["no_crossing"] is not None:
-            crossing = Cell(f"{entry['no_crossing']:.1%}")
-        best = gap = near = Cell("-", entry.get("recommended_reason"))
-        if entry["gap"] is not None:
-            best = Cell(repr(entry["recommended"]))  # rounding it could change decisions
-            gap = value_cell(entry["gap"])
-            near = probability_cell(entry["gap"]["prob_within"], entry["gap"])
-        rows.append((Cell(entry["group"]), threshold, crossing, best, gap, near))
-    titles = ("group", "threshold", "no crossing", "recommended", "gap there")
-    return Table((*titles, f"P(|gap|<{found.epsilon:g})"), tuple(rows))
+def _recommended(entry: dict[str, Any]) -> Cell:
+    best = entry["recommended"]
+    return Cell("-", entry["reason"]) if best is None else Cell(repr(best))  # rounded it may differ

@@ -1,19 +1,10 @@
 """Find thresholds per group that equalize a metric, or reach a target, with their uncertainty.
 
-With the labels of a draw each metric of a group is a function of the threshold. If it is monotone,
-as tpr is, it crosses the target y once: y is a given number, or the metric of the reference at its
-own threshold in that draw. So the threshold has a posterior:
-
-    t(draw) = the smallest t with metric(t; draw) <= y(draw)      (>= y if the metric increases)
-
-Within a cell of the table rows are taken to be spread evenly over the log odds; distinct scores
-are steps. A draw in which no threshold reaches y has no crossing; the share of these is reported.
-
-A single threshold has to be chosen in the end. Recommended is the one with the smallest expected
-absolute gap, E |metric(t) - y|, of those that cut no cell; among equals the lowest. The posterior
-of the remaining gap is reported: with few labels it is wide at any threshold. The same is done for
-metrics that are not monotone, such as accuracy and ppv; they may cross y often or never, and have
-no posterior of the threshold.
+With the labels of a draw each metric of a group is a function of the threshold. Its goal y is a
+given number, or the metric of the reference at its own threshold in that draw. Recommended is the
+threshold with the smallest expected absolute gap, E |metric(t) - y|, of those that cut no cell of
+the table; among equals the lowest. The posterior of the remaining gap is reported: with few labels
+it is wide at any threshold.
 
 Thresholds of this kind are those of Hardt, Price and Srebro (2016, "Equality of opportunity in
 supervised learning", section 3.1), without randomization.
@@ -22,9 +13,9 @@ supervised learning", section 3.1), without randomization.
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     >>> found = lf.find_threshold(result, "tpr", group="B", reference="A")
-    >>> low, high = found["B"].crossing.interval(0.95)
-    >>> print(f"{found['B'].recommended}, {low:.3f} to {high:.3f}; {found['B'].no_crossing:.1%}")
-    0.586617579, 0.519 to 0.701; 0.0%
+    >>> low, high = found["B"].gap.interval(0.95)
+    >>> print(f"{found['B'].recommended}, gap {low:.3f} to {high:.3f}")
+    0.586617579, gap -0.094 to 0.106
 
 On the command line::
 
@@ -51,25 +42,16 @@ from .curve import EDGE, above_and_below, known_range, sums_by_rank
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
 
-DECREASING = ("tpr", "fpr", "selection_rate")  # as the threshold rises
-
-INCREASING = ("tnr", "fnr")
-
-MISSING = "thresholds that reach it"
-
 EQUAL = 1e-9  # rates that differ by less are equal
 
 
 @dataclass(frozen=True, eq=False)
 class GroupThreshold:
-    """Thresholds of a group.
+    """The threshold of a group.
 
     Attributes
     ----------
     group : str
-    crossing : Estimate or None
-        Posterior of the threshold; draws without a crossing are NaN. None if the metric is not
-        monotone.
     recommended : float or None
         None if the metric, or the target, is undefined in more than 5 % of draws at every
         threshold.
@@ -80,22 +62,9 @@ class GroupThreshold:
     """
 
     group: str
-    crossing: Estimate | None
     recommended: float | None
     metric: Estimate | None
     gap: Estimate | None
-
-    @property
-    def no_crossing(self) -> float | None:
-        """Share of draws in which no threshold reaches the target."""
-        return None if self.crossing is None else self.crossing.undefined
-
-    @property
-    def median(self) -> float:
-        """Posterior median of the threshold; NaN if there is no posterior."""
-        if self.crossing is None or self.crossing.reason is not None:
-            return float("nan")
-        return float(np.median(self.crossing.defined))
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,8 +166,7 @@ class FoundThresholds:
         own, wanted
             Threshold of the reference, and its metric there.
         groups
-            Per group: median, interval, exact of the posterior of the threshold; no_crossing;
-            recommended (recommended_reason if it is null); metric and gap there.
+            Per group: recommended (recommended_reason if it is null); metric and gap there.
 
         Examples
         --------
@@ -319,7 +287,7 @@ def _search(
     goal: Floats,
     base: str | None,
 ) -> GroupThreshold:
-    """Search the thresholds of one group; `goal` float64 (n,) is the target by draw."""
+    """Search the threshold of one group; `goal` float64 (n,) is the target by draw."""
     at = result.groups.index(name)
     chains = result.shape
     known = result.by_group(of).known
@@ -327,22 +295,16 @@ def _search(
     parts = parts_of(bins[at], result.fine, at)
     sums = sums_by_rank(*result.imputed(name, free=of.label_free), parts.rank, len(parts.low) + 1)
     values = theta(of, above_and_below(sums, axis=1))
-    crossing = None
-    if of.name in (*DECREASING, *INCREASING):
-        sign = 1.0 if of.name in DECREASING else -1.0
-        where = crossings(sign * values, sign * goal, parts)
-        crossing = Estimate(sigmoid(where).reshape(chains), MISSING, exact)
     gap = values - goal[:, None]
     defined = ~np.isnan(gap)
     usable = 1.0 - defined.mean(axis=0) <= UNDEFINED_LIMIT
     if not usable.any():
-        return GroupThreshold(name, crossing, None, None, None)
+        return GroupThreshold(name, None, None, None)
     size = np.where(defined, np.abs(gap), 0.0).sum(axis=0) / np.maximum(defined.sum(axis=0), 1)
     size = np.where(usable, size, np.inf)
     best = int(np.flatnonzero(size <= size.min() + EQUAL)[0])
     return GroupThreshold(
         name,
-        crossing,
         _decimal(parts.low[best], parts.high[best]),
         Estimate(values[:, best].reshape(chains), of.lack, bool(known[at])),
         Estimate(gap[:, best].reshape(chains), of.lack, exact),
@@ -384,30 +346,6 @@ def parts_of(bins: Slots, table: ScoreTable, group: int) -> Parts:
     return Parts(rank, low, high)
 
 
-def crossings(values: Floats, goal: Floats, parts: Parts) -> Floats:
-    """Return where metrics that decrease with the threshold cross their target, in log odds.
-
-    values: float64 (n, threshold), decreasing; goal: float64 (n,) -> float64 (n,), NaN without a
-    crossing.
-    """
-    n, count = values.shape
-    if not count:
-        return np.full(n, np.nan)
-    reached = values <= goal[:, None] + EQUAL
-    first = np.where(reached.any(axis=1), reached.argmax(axis=1), count)
-    row = np.arange(n)
-    after = np.minimum(first, count - 1)
-    before = np.maximum(after - 1, 0)
-    drop = values[row, before] - values[row, after]
-    share = np.divide(values[row, before] - goal, drop, out=np.ones(n), where=drop > 0.0)
-    width = parts.low[after] - parts.high[before]
-    place = parts.high[before] + np.clip(share, 0.0, 1.0) * width
-    place = np.where(first == 0, parts.low[0], place)
-    # at the lowest threshold, only a metric that equals the target crosses it
-    none = (first == 0) & ~(np.abs(values[:, 0] - goal) <= EQUAL)
-    return np.where((first == count) | none, np.nan, place)
-
-
 def _decimal(low: float, high: float) -> float:
     """A threshold between two log odds, with few digits if there is room."""
     start, end = (float(sigmoid(np.float64(end))) for end in (low, high))
@@ -424,21 +362,8 @@ def _decimal(low: float, high: float) -> float:
 
 
 def _group_values(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]:
-    """The thresholds of a group as plain values."""
-    crossing, reason = one.crossing, f"{found.metric} does not move one way with the threshold"
-    interval = None
-    if crossing is not None:
-        reason = str(crossing.reason)
-        interval = None if crossing.reason else [*crossing.interval(found.prob)]
-    values: dict[str, Any] = {
-        "group": one.group,
-        "median": plain(one.median),
-        "interval": interval,
-        "exact": bool(interval and crossing and crossing.exact),
-        **({} if interval else {"reason": reason}),
-        "no_crossing": one.no_crossing,
-        "recommended": one.recommended,
-    }
+    """The threshold of a group as plain values."""
+    values: dict[str, Any] = {"group": one.group, "recommended": one.recommended}
     if one.recommended is None:
         what = found.metric if found.wanted is None else f"{found.metric}, or what is wanted,"
         share = f"more than {UNDEFINED_LIMIT:.0%} of draws, at every threshold"

@@ -77,10 +77,3 @@ def test_exact_and_undefined_searches(rows, result):
     assert texts(found, "verdict")[0] == f"B: no threshold is recommended; {why}."
     assert "undefined, there are no positive labels." in texts(found, "thresholds")[0]
     assert why in flat(found)
-
-
-def test_a_metric_that_rises_and_falls_has_no_posterior_of_the_threshold(result):
-    found = lf.find_threshold(result, "ppv", target=0.6)
-    row = document(found).sections[0].blocks[0].rows[0]
-    assert [cell.text for cell in row[1:3]] == ["-", "-"] and row[1].why == row[2].why
-    assert "ppv does not move one way" in row[1].why
