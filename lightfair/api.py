@@ -65,7 +65,7 @@ class Result:
         figures = import_module(".report.figures", __package__)
         return getattr(figures, f"of_{self._kind}")(self) if figures.available() else None
 
-    def to_csv(self, *, spreadsheet: bool = False) -> str:
+    def to_csv(self) -> str:
         """Return every number in its own row, as CSV; see `lightfair.tidy`.
 
         Examples
@@ -75,7 +75,7 @@ class Result:
         """
         from .interop.tidy import to_csv
 
-        return to_csv(self, spreadsheet=spreadsheet)
+        return to_csv(self)
 
     def to_dataframe(self, library: str | None = None) -> Any:
         """Return the same rows as a pandas or polars data frame.

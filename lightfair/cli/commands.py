@@ -107,7 +107,7 @@ def plan(arguments: argparse.Namespace) -> Answer:
     result = _assessed(arguments, settings, table)
     also = "" if data is None else _choose(arguments, result, data)
     given = vars(arguments)
-    options = {name: given[name] for name in ("group", "extra", "within", "refits", "rng")}
+    options = {name: given[name] for name in ("group", "extra", "refits", "rng")}
     label_plan = api.plan_labels(result, arguments.metrics, arguments.width, **options)
     return deliver(arguments, label_plan, also=also)
 

@@ -152,7 +152,6 @@ OPTIONS = {  # by their headings in the help
     ),
     "the plan": (
         Option("width", "X", "plan", "width of the interval to reach (0.05)", default=0.05),
-        Option("within", "X", "plan", "difference that counts as small (the value of --epsilon)"),
         Option("difference", "NAME", "plan", "group to plan for (all but the reference)", "group"),
         Option("extra", "N [N ...]", "plan", "numbers of additional labels to forecast for"),
         Option("refits", "N", "plan", "fits for each; 0: quick forecast (12)", default=12),

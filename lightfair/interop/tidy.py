@@ -45,15 +45,13 @@ Columns of a ModelComparison (`COMPARISON_COLUMNS`): quantity is "overall" (a me
 "metric" (of a group), "difference" (from the reference) or "largest_gap"; if `than` is set, the
 value of `model` minus that of `than`. Estimates are posterior means.
 
-Columns of a LabelPlan (`PLAN_COLUMNS`): quantity is "width" (expected width of an interval) or
-"prob_decisive" (that a check of all differences against `within` is decided) at each number
-`extra`; "labels" (extra labels needed for `width`); or "shrinks_per_label" (of the
+Columns of a LabelPlan (`PLAN_COLUMNS`): quantity is "width" (expected width of an interval) at
+each number `extra`; "labels" (extra labels needed for `width`); or "shrinks_per_label" (of the
 widest difference, per label in the group). mcse is the Monte Carlo standard error of the estimate.
 
 Columns of a FoundThresholds (`SEARCH_COLUMNS`): quantity is "wanted" (the metric of the reference
-at its own `threshold`, or the target), "crossing" (the threshold at which the metric of a group has
-that value; `no_crossing` is the share of draws without one), "recommended" (a threshold), and at
-that `threshold` "metric" (of the group) and "gap" (the metric minus the target).
+at its own `threshold`, or the target), "recommended" (a threshold of a group), and at that
+`threshold` "metric" (of the group) and "gap" (the metric minus the target).
 """
 
 from __future__ import annotations
@@ -94,9 +92,9 @@ NAMES = {
     "left_out reason",
     "models": "quantity metric model than group reference estimate sd low high prob prob_fairer "
     "prob_as_fair prob_greater prob_equal exact converged reason",
-    "plan": "quantity metric group reference extra estimate mcse prob width within reason",
+    "plan": "quantity metric group reference extra estimate mcse prob width reason",
     "thresholds": "quantity metric group reference threshold statistic estimate sd low high prob "
-    "within prob_within no_crossing exact converged reason",
+    "within prob_within exact converged reason",
 }
 
 KINDS = {
@@ -106,14 +104,13 @@ COLUMNS, COMPARISON_COLUMNS, PLAN_COLUMNS, SEARCH_COLUMNS = KINDS.values()
 
 QUANTITIES = {"groups": "metric", "differences": "difference", "ratios": "ratio", "pairs": "pair"}
 LIMITS = {"ratio": FOUR_FIFTHS} | dict.fromkeys(
-    ("metric", "marginal", "simultaneous", "wanted", "crossing", "recommended")
+    ("metric", "marginal", "simultaneous", "wanted", "recommended")
 )
 RENAMED = {"name": "group", "level": "group", "mean": "estimate", "median": "estimate"}
 RENAMED |= {"prob_four_fifths": "prob_within", "gap": "estimate"}
 COUNTS = ("rows", "labeled", "positives")
 PLACE = ("quantity", "metric", "group", "reference", "threshold", "prob", *COUNTS)
 
-SHEET = ("=", "+", "-", "@")  # a cell that begins with one of these is a formula to a spreadsheet
 LIBRARIES = ("pandas", "polars")
 PANDAS = {str: "string", float: "float64", int: "Int64", bool: "boolean"}
 
@@ -164,21 +161,13 @@ def columns(result: Any) -> dict[str, type]:
     return dict(KINDS[kind])
 
 
-def to_csv(result: Any, *, spreadsheet: bool = False) -> str:
+def to_csv(result: Any) -> str:
     r"""Return the rows as CSV (RFC 4180) with a header line, each line ended by "\n".
 
     Floats are written with all digits, booleans as true and false, None as an empty cell. Group
     names are written unchanged, so that the rows can be joined with the data; only nonprinting
     characters are escaped, so that a row is a line. Read the file with explicit column types: with
     guessed types, groups named "NA" or "007" become NaN and 7.
-
-    Parameters
-    ----------
-    result
-    spreadsheet : bool
-        A text that begins with =, +, - or @ is a formula to a spreadsheet, and a name from the data
-        may be a harmful one. True puts an apostrophe before it, which changes the name, and starts
-        the file with a byte order mark, without which some spreadsheets read UTF-8 as Latin-1.
 
     Examples
     --------
@@ -195,16 +184,14 @@ def to_csv(result: Any, *, spreadsheet: bool = False) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns(result))
-    writer.writerows([_cell(value, spreadsheet) for value in row.values()] for row in rows(result))
-    return "\ufeff" * spreadsheet + text.getvalue()
+    writer.writerows(map(_cell, row.values()) for row in rows(result))
+    return text.getvalue()
 
 
-def _cell(value: Any, spreadsheet: bool) -> str:
+def _cell(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "", True: "true", False: "false"}[value]
-    if isinstance(value, str):
-        return one_line("'" * (spreadsheet and value.startswith(SHEET)) + value)
-    return repr(value)
+    return one_line(value) if isinstance(value, str) else repr(value)
 
 
 def to_dataframe(result: Any, library: str | None = None) -> Any:
@@ -294,16 +281,12 @@ def of_models(result: ModelComparison) -> Iterator[Row]:
 def of_plan(plan: LabelPlan) -> Iterator[Row]:
     """Return the rows of a plan."""
     values = plan.to_dict()
-    common = {name: values[name] for name in ("metric", "prob", "width", "within")}
+    common = {name: values[name] for name in ("metric", "prob", "width")}
     for step in values["steps"]:
         at = {**common, "extra": step["extra"]}
         for entry in step["intervals"]:
             row = _row(entry, {**at, "quantity": "width"})
             yield row | {"estimate": entry["width"], "width": values["width"]}
-        decisive = {"estimate": step["prob_decisive"]}
-        if step["prob_decisive"] is None:
-            decisive["reason"] = "there is no difference that is defined"
-        yield from _walk({"prob_decisive": decisive}, at)
     number, reason = values["labels"]["number"], values["labels"]["reason"]
     labels = {"estimate": None if number is None else float(number), "reason": reason}
     shrinks = [{**group, "estimate": group["shrinks_per_label"]} for group in values["groups"]]
@@ -325,7 +308,7 @@ def of_thresholds(search: FoundThresholds) -> Iterator[Row]:
         exact = bool(entry["gap"] and entry["gap"]["exact"])
         best = {"estimate": entry["recommended"], "exact": exact, "prob": None, **none}
         of = {**common, "group": entry["group"]}
-        yield from _walk({"crossing": entry, "recommended": best}, of)
+        yield from _walk({"recommended": best}, of)
         gap = {"reference": values["reference"], **(entry["gap"] or none)}
         of["threshold"] = entry["recommended"]
         yield from _walk({"metric": entry["metric"] or none, "gap": gap}, of)

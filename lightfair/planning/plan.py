@@ -1,4 +1,4 @@
-"""Label planning: how narrow will an interval be after more labels, and what will they settle?
+"""Label planning: how narrow will an interval be after more labels?
 
 The labels do not exist yet, so they are simulated: a draw of the posterior is taken as the truth,
 some unlabeled rows get labels at its rates, and the model is fitted again (`refits`). The average
@@ -21,8 +21,8 @@ A width is an expectation over the future labels. As everywhere, the model is as
       520 0.099
      1100 0.061
 
-This is the immediate forecast; with refits, the default, each width has a Monte Carlo error. More
-labels can also reverse a verdict that is decisive now. On the command line::
+This is the immediate forecast; with refits, the default, each width has a Monte Carlo error. How
+many labels would settle a check is in its verdict (`settle`). On the command line::
 
     lightfair plan scores.csv --label label --score score --group sex --metric tpr --width 0.05
     lightfair plan scores.csv --label label --score score --group sex --choose 100 \
@@ -50,7 +50,7 @@ from ..core.values import framed, plain
 from .contrasts import Contrasts, contrasts_of
 from .forecast import Preposterior, expected_sd, forecast_width, preposterior, sds
 from .refits import refitted_widths
-from .settle import decisive_chance, two_digits
+from .settle import two_digits
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
@@ -83,9 +83,8 @@ class LabelPlan:
     Attributes
     ----------
     metric : str
-    width, within, prob : float
-        The target width; the limit below which a difference is small; the credible level of
-        intervals, and the probability that a verdict needs.
+    width, prob : float
+        The target width, and the credible level of intervals.
     groups : tuple of str
     labeled, unlabeled : int64 array, shape (group,)
         Rows so far.
@@ -93,9 +92,6 @@ class LabelPlan:
         Numbers of extra labels, increasing from 0.
     intervals : tuple of Expected
         Of the planned differences, or of the metric if there is only one group.
-    decisive : float64 array, shape (P,)
-        Chance that a check of all differences against `within` passes or fails, at `prob`. NaN if
-        there is no difference.
     labels : int or None
         Smallest number of extra labels at which every difference is expected to be as narrow as
         `width`, in two digits.
@@ -130,14 +126,12 @@ class LabelPlan:
 
     metric: str
     width: float
-    within: float
     prob: float
     groups: tuple[str, ...]
     labeled: Ints
     unlabeled: Ints
     extra: Ints
     intervals: tuple[Expected, ...]
-    decisive: Floats
     labels: int | None
     reason: str | None
     shrinks: Floats
@@ -163,12 +157,12 @@ class LabelPlan:
 
         version, settings, data, diagnostics, warnings
             Of the assessment, as in its own.
-        metric, width, within, prob, refits, seed, target
+        metric, width, prob, refits, seed, target
             The arguments.
         groups
             name, labeled, unlabeled, shrinks_per_label.
         steps
-            Per number of extra labels: intervals (width, mcse), prob_decisive.
+            Per number of extra labels: intervals (width, mcse).
         labels
             number, reason.
         next_group
@@ -179,7 +173,7 @@ class LabelPlan:
         >>> plan.to_dict()["labels"]["number"] == plan.labels
         True
         """
-        same = ("metric", "width", "within", "prob", "next_group", "refits", "seed")
+        same = ("metric", "width", "prob", "next_group", "refits", "seed")
         names = ("name", "labeled", "unlabeled", "shrinks_per_label")
         columns = (self.groups, self.labeled.tolist(), self.unlabeled.tolist())
         rows = zip(*columns, map(plain, self.shrinks), strict=True)
@@ -187,11 +181,7 @@ class LabelPlan:
             **{name: getattr(self, name) for name in (*same, "target")},
             "groups": [dict(zip(names, row, strict=True)) for row in rows],
             "steps": [
-                {
-                    "extra": number,
-                    "intervals": [_interval(one, i) for one in self.intervals],
-                    "prob_decisive": plain(self.decisive[i]),
-                }
+                {"extra": number, "intervals": [_interval(one, i) for one in self.intervals]}
                 for i, number in enumerate(self.extra.tolist())
             ],
             "labels": {"number": self.labels, "reason": self.reason},
@@ -213,7 +203,6 @@ def plan_labels(
     group: Any = None,
     reference: Any = None,
     extra: Any = None,
-    within: float | None = None,
     prob: float | None = None,
     refits: int = 12,
     rng: int | np.random.Generator | None = None,
@@ -234,9 +223,8 @@ def plan_labels(
         at most 20 groups.
     extra : sequence of int, optional
         Numbers of extra labels to look at. Default: some around the number that is sought.
-    within, prob : float, optional
-        The verdict is on whether the difference is below `within`, and decisive at `prob`, which is
-        also the credible level of the intervals. Default: epsilon and prob of the assessment.
+    prob : float, optional
+        Credible level of the intervals. Default: that of the assessment.
     refits : int
         Data sets that are fitted for each number of labels, at least 2. 0 gives the immediate
         forecast alone.
@@ -265,12 +253,9 @@ def plan_labels(
     """
     settings = result.settings
     prob = settings.prob if prob is None else check_prob(prob)
-    within = settings.epsilon if within is None else within
     least, most = settings.metric(metric).bounds
-    limits = {"within": (within, most - least), "width": (width, 2 * (most - least))}
-    for name, (value, limit) in limits.items():
-        if not lies_in(value, 0.0, limit):
-            raise ValueError(f"{name} must be above 0 and below {limit:g}; got {value!r}")
+    if not lies_in(width, 0.0, limit := 2 * (most - least)):
+        raise ValueError(f"width must be above 0 and below {limit:g}; got {width!r}")
     if not isinstance(refits, Integral) or refits == 1 or refits < 0:
         raise ValueError(f"refits must be 0 or a whole number of at least 2; got {refits!r}")
     stream = check_rng(rng)
@@ -302,7 +287,6 @@ def plan_labels(
     return LabelPlan(
         metric=metric,
         width=float(width),
-        within=float(within),
         prob=prob,
         groups=result.groups,
         labeled=rows.sum(axis=1) - unlabeled,
@@ -312,7 +296,6 @@ def plan_labels(
             Expected(*pair, widths[:, e], mcse[:, e], contrasts.reasons[e])
             for e, pair in enumerate(contrasts.pairs)
         ),
-        decisive=_decisive(result, metric, contrasts, widths, within),
         labels=labels,
         reason=_reason(labels, forecast),
         shrinks=shrinks,
@@ -419,26 +402,6 @@ def _simulated(
     ratio, error = ratio.filled(1.0), error.filled(0.0)
     ratio[2 * count <= refits] = error[2 * count <= refits] = np.nan
     return ratio, error
-
-
-def _decisive(
-    result: Assessment, metric: str, contrasts: Contrasts, widths: Floats, within: float
-) -> Floats:
-    """Chance of a decisive verdict at each row of widths (P, E): float64 (P,); NaN for none."""
-    chance = np.full(len(widths), np.nan)
-    if contrasts.pairs[0][1] is None or any(contrasts.reasons):
-        return chance
-    draws = result.draws(metric).reshape(-1, len(result.groups))
-    draws = draws[~np.isnan(draws[:, contrasts.matrix.any(axis=0)]).any(axis=1)]
-    deltas = np.nan_to_num(draws) @ contrasts.matrix.T
-    excess = np.concatenate([deltas - within, -deltas - within], axis=1)
-    now = contrasts.width
-    for i, width in enumerate(widths):
-        root = np.divide(width, now, out=np.zeros_like(now), where=now != 0.0)
-        if not np.isnan(root).any():
-            root = np.minimum(np.concatenate([root, root]), 1.0)
-            chance[i] = decisive_chance(excess, root, contrasts.prob)
-    return chance
 
 
 def _shrinks(forecast: Forecast) -> Floats:

@@ -13,8 +13,8 @@ draws, the excess over the limit in each direction of each pair:
     ratio        min / max of both >= w     w one - two,    w two - one
 
 It passes if all are at most 0 with probability `prob`, it fails if one is above 0 with probability
-`prob` (`core.comparison.verdict`). For a check the root is taken from the number of labels,
-root^2 = labeled / (labeled + more); a plan has its own from the preposterior forecast of widths.
+`prob` (`core.comparison.verdict`). The root is taken from the number of labels,
+root^2 = labeled / (labeled + more).
 """
 
 from __future__ import annotations
@@ -77,15 +77,14 @@ def labels_to_settle(
     last = math.ceil(math.log(most) / math.log(STEP))
 
     def settles(step: int) -> bool:
-        root = (1.0 + STEP**step / labeled) ** -0.5
-        return decisive_chance(excess, np.full(excess.shape[1], root), prob) >= LIKELY
+        return decisive_chance(excess, (1.0 + STEP**step / labeled) ** -0.5, prob) >= LIKELY
 
     if not settles(last):
         return unlabeled if finite and unlabeled == most else None
     return min(two_digits(STEP ** bisect_left(range(last), True, key=settles)), most)
 
 
-def decisive_chance(excess: Floats, root: Floats, prob: float) -> float:
+def decisive_chance(excess: Floats, root: float, prob: float) -> float:
     """Chance that a check passes or fails after new labels.
 
     Parameters
@@ -93,13 +92,10 @@ def decisive_chance(excess: Floats, root: Floats, prob: float) -> float:
     excess
         float64 (draw, contrast), current draws of the excess over the limit; without NaN.
     root
-        float64 (contrast,), in [0, 1]: standard deviation after the labels, relative to the
-        current one. Where all are 1 the chance is that of the check itself, 0 or 1.
+        Standard deviation after the labels, relative to the current one, in [0, 1).
     prob
         Probability that a verdict needs.
     """
-    if (root == 1.0).all():
-        return float(_is_decisive(excess, prob))
     thinned = np.linspace(0.0, len(excess) - 1.0, min(TRUTHS, len(excess))).round().astype(int)
     mean = excess.mean(axis=0)
     away = excess[thinned] - mean

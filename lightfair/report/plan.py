@@ -31,7 +31,7 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         sections = Section("plan", "", _widths(plan)), Section("verdict", "", tuple(results))
         return Document(title, sections)
     errors = f"± is the Monte Carlo standard error of a width, from {plan.refits} refits each."
-    names = ("metric", "width", "within", "prob", "refits", "seed")
+    names = ("metric", "width", "prob", "refits", "seed")
     return shared.full_report(
         plan,
         title,
@@ -42,7 +42,6 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
             "Future labels are drawn from the posterior of the assessment, whose model is assumed "
             "to be correct.",
             "Rows to be labeled are chosen at random.",
-            f"A check is decisive if it passes or fails with a probability of {plan.prob:g}.",
             errors if plan.refits else "Widths are forecasts; no model was refitted.",
         ),
         options={
@@ -62,9 +61,6 @@ def _widths(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
     text = f"expected width of {100 * plan.prob:g} % intervals"
     if any(np.any(one.mcse > 0.0) for one in plan.intervals):
         text += ", ± Monte Carlo error"
-    if not np.isnan(plan.decisive).all():
-        text += f"; probability that a check of differences<={plan.within:g} passes or fails"
-        columns["decisive"] = partial(_decisive, plan)
     extra = {f"{extra:,}": at for at, extra in enumerate(plan.extra.tolist())}
     blocks = (Paragraph(text), table_of("extra labels", columns, extra))
     if len(order) <= LISTED:
@@ -78,11 +74,6 @@ def _width(one: Expected, at: int) -> Cell:
         return Cell("-", one.reason or "undefined")
     error = f" ±{one.mcse[at]:.3f}" if one.mcse[at] > 0.0 else ""
     return Cell(f"{one.width[at]:.3f}{error}")
-
-
-def _decisive(plan: LabelPlan, at: int) -> Cell:
-    chance = plan.decisive[at]
-    return Cell("-", "a difference is undefined") if math.isnan(chance) else Cell(f"{chance:.0%}")
 
 
 def _labels_needed(plan: LabelPlan) -> str:

@@ -145,7 +145,7 @@ def test_sql(ask):
     "options, wanted",
     [
         ("", {}),
-        ("--width 0.1 --within 0.1 --difference B", {"width": 0.1, "within": 0.1, "group": "B"}),
+        ("--width 0.1 --difference B", {"width": 0.1, "group": "B"}),
     ],
 )
 def test_plan(options, wanted, ask, assessed):

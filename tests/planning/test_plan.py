@@ -44,7 +44,6 @@ def test_json_of_a_plan_has_no_nan(plan, small):
     values = json.loads(json.dumps(plan.to_dict(), allow_nan=False))
     assert values["groups"][0]["labeled"] == plan.labeled[0]
     assert [step["extra"] for step in values["steps"]] == plan.extra.tolist()
-    assert [step["prob_decisive"] for step in values["steps"]] == plan.decisive.tolist()
     difference = [step["intervals"][0] for step in values["steps"]]
     assert [one["width"] for one in difference] == plan.intervals[0].width.tolist()
     assert {(one["group"], one["reference"]) for one in difference} == {("B", "A")}
@@ -65,7 +64,6 @@ def test_a_plan_is_the_same_for_the_same_seed(small):
 def test_all_rows_labeled_leave_no_width(small):
     plan = plan_labels(small, extra=[240], refits=2, rng=1)
     assert plan.intervals[0].width[1] == 0.0
-    assert plan.decisive[1] == 1.0
     assert plan_labels(small, width=0.002, extra=[100], refits=0).labels == 240
 
 
@@ -106,7 +104,6 @@ def test_one_group_is_planned_for_by_itself():
     plan = plan_labels(result, "accuracy", 0.1, extra=[100], refits=2, rng=1)
     assert [(one.group, one.reference) for one in plan.intervals] == [("all", None)]
     assert plan.intervals[0].width[1] < plan.intervals[0].width[0]
-    assert plan.to_dict()["steps"][0]["prob_decisive"] is None
     with pytest.raises(ValueError, match="group must not be the reference"):
         plan_labels(result, reference="all")
 
@@ -192,7 +189,6 @@ def test_every_model_is_planned_for(options, monkeypatch):
         ({"metric": "ppv"}, "'ppv' was not assessed"),
         ({"width": 0}, "width must be above 0 and below 2; got 0"),
         ({"width": 2.0}, "width must be above 0 and below 2; got 2.0"),
-        ({"within": 1}, "within must be above 0 and below 1; got 1"),
         ({"prob": 1.0}, "prob must lie in"),
         ({"group": "C"}, "no group 'C'; there are A, B"),
         ({"group": "A"}, "group must not be the reference, 'A'; name another"),

@@ -1,4 +1,4 @@
-"""How many labels settle a check: against quadrature, and consistent with checks and plans."""
+"""How many labels settle a check: against quadrature, and for checks of every kind."""
 
 from __future__ import annotations
 
@@ -66,24 +66,11 @@ def test_several_groups_and_undefined_draws_are_forecast():
     assert labels_to_settle(question(draws), 0.95, 100, 10**6, finite=True) is not None
 
 
-def test_equal_groups_of_which_little_is_known_are_not_decisive():
-    """Some gap of five groups is probably large, but none of them is known to be."""
+def test_when_all_is_known_every_truth_decides():
     deltas = np.random.default_rng(0).normal(0.0, 0.3, (2000, 5))
     excess = np.concatenate([deltas - 0.05, -deltas - 0.05], axis=1)
-    assert (np.abs(deltas).max(axis=1) < 0.05).mean() < 0.01
-    assert decisive_chance(excess, np.ones(10), 0.95) == 0.0
-    excess[:, 3] += 1.0
-    assert decisive_chance(excess, np.ones(10), 0.95) == 1.0
-    assert decisive_chance(excess, np.zeros(10), 0.95) == 1.0  # the truth is always decisive
-
-
-def test_without_labels_the_chance_is_that_of_the_check():
-    """At the border of `prob`, too: of all draws, not of some of them."""
-    deltas = np.random.default_rng(0).normal(0.13, 0.05, (3200, 1))
-    excess = np.concatenate([deltas - 0.05, -deltas - 0.05], axis=1)
-    for prob in (0.93, 0.944, 0.946, 0.96):
-        decided = max((deltas > 0.05).mean(), (np.abs(deltas) <= 0.05).mean()) >= prob
-        assert decisive_chance(excess, np.ones(2), prob) == float(decided)
+    assert decisive_chance(excess, 0.0, 0.95) == 1.0
+    assert decisive_chance(excess, 0.999, 0.95) < 0.01  # hardly any labels
 
 
 @pytest.fixture(scope="module")
@@ -91,13 +78,6 @@ def three():
     rows = lf.simulate(rows=900, labeled=60, rng=2)
     group = np.where(np.random.default_rng(2).random(900) < 0.3, "C", rows.group)
     return lf.assess(rows.y_true, rows.y_score, sensitive_features=group, rng=1)
-
-
-@pytest.mark.parametrize("within", [0.02, 0.3, 0.6])
-def test_a_plan_is_now_as_decisive_as_a_check(within, three):
-    verdict = three.check("tpr", within, reference=three.settings.reference)
-    plan = lf.plan_labels(three, "tpr", within=within, refits=0, extra=[0])
-    assert plan.decisive[0] == float(verdict.status != "insufficient")
 
 
 @pytest.mark.parametrize("check", ["tpr<=0.1", "tpr ratio>=0.8", "equalized_odds<=0.1"])
