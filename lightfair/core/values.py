@@ -331,15 +331,13 @@ def ratio_values(one: Ratio, prob: float) -> Values:
     prob_below_four_fifths: P(r < 0.8); prob_four_fifths: P(both r and 1 / r are at least 0.8).
     """
     low, high = one.interval(prob)
-    ends = {"geometric_mean": one.geometric_mean, "median": one.median, "low": low, "high": high}
+    ends = {"median": one.median, "low": low, "high": high}
     return {
-        "geometric_mean": plain(one.geometric_mean),
         "median": plain(one.median),
         **_shared(one, prob),
         "infinite": [name for name, value in ends.items() if math.isinf(value)],
         "prob_below_four_fifths": plain(one.prob_below(FOUR_FIFTHS)),
         "prob_four_fifths": plain(one.prob_within(FOUR_FIFTHS)),
-        "zero_denominator": one.zero_denominator,
     }
 
 

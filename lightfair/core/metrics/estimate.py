@@ -6,11 +6,11 @@ interval, a probability and a mean are of the same quantity.
 An `Estimate` may be negative. A `Gap`, such as the largest difference among groups, cannot: it has
 no direction, and is positive in every draw even if groups are equal, so it is reported by how small
 it is. A `Ratio` lives on the log scale, where 1/2 is as far from 1 as 2 is: its quantiles
-interpolate logs and its mean is geometric. The four-fifths rule (29 CFR 1607.4 D: less than four
+interpolate logs. The four-fifths rule (29 CFR 1607.4 D: less than four
 fifths of the highest rate) applies to both directions: whether min(r, 1 / r) is at least 0.8.
 
 A zero denominator is reported, not repaired: a positive number over 0 is infinite and 0 / 0 is
-undefined, and the share of draws with such a denominator is part of the result.
+undefined.
 """
 
 from __future__ import annotations
@@ -187,8 +187,6 @@ class Ratio(_Draws):
         What is missing where the metric of a group is undefined.
     exact : bool
         Whether the ratio is known exactly.
-    zero_denominator : float
-        Share of draws in which the denominator is 0.
     zero_by_zero : float
         Share of draws in which both numbers are 0.
 
@@ -197,11 +195,10 @@ class Ratio(_Draws):
     >>> import lightfair as lf
     >>> import numpy as np
     >>> ratio = lf.Ratio(np.array([[0.5, 1.0, 2.0, 1.0]]))
-    >>> ratio.median, ratio.geometric_mean, ratio.prob_within(0.8)
-    (1.0, 1.0, 0.5)
+    >>> ratio.median, ratio.prob_within(0.8)
+    (1.0, 0.5)
     """
 
-    zero_denominator: float = 0.0
     zero_by_zero: float = 0.0
 
     @property
@@ -211,19 +208,6 @@ class Ratio(_Draws):
         if share <= UNDEFINED_LIMIT or not (zero > UNDEFINED_LIMIT or zero >= 0.5 * share):
             return undefined_reason(share, self.lack)
         return "both numbers are 0" + ("" if zero == 1.0 else f" in {zero:.0%} of the draws")
-
-    @property
-    def geometric_mean(self) -> float:
-        """Exp of the posterior mean of the log; NaN if `reason` is set.
-
-        0 or infinite if a draw is; NaN if one is 0 and another infinite.
-        """
-        draws = self.defined
-        if self.reason is not None or ((draws == 0.0).any() and np.isinf(draws).any()):
-            return NAN
-        with np.errstate(divide="ignore"):
-            logs = np.log(draws)
-        return float(draws[0] if draws.min() == draws.max() else np.exp(logs.mean()))
 
     def prob_below(self, value: float) -> float:
         """Return the posterior probability that the ratio is below `value`."""
@@ -268,7 +252,7 @@ def ratio(draws: Floats, group: int, reference: int, lack: str, *, exact: bool =
     values[zero & (top > 0.0)] = np.inf
     values[defined & ~zero & (np.abs(top - bottom) < ROUNDING)] = 1.0
     zero_by_zero = float((zero & (top == 0.0)).mean())
-    return Ratio(values, lack, exact, float(zero.mean()), zero_by_zero)
+    return Ratio(values, lack, exact, zero_by_zero)
 
 
 def rounded(values: Floats) -> Floats:
