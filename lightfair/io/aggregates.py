@@ -99,7 +99,7 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         data.parts,
         data.threshold,
         bool(terms.weighted),
-        Counts(dropped, missing_rows - dropped, int(ties.sum()), data.counts.merged_levels),
+        Counts(dropped, missing_rows - dropped, int(ties.sum())),
     )
 
 

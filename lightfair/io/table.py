@@ -3,14 +3,14 @@
 A file holds one object with these keys:
 
     format       "lightfair.table"
-    version      1
+    version      2
     attributes   names of the sensitive attributes
     groups       for each group its level of each attribute, sorted by the joined name
     clip         scores were clipped to [clip, 1 - clip]
     clipped      number of rows whose score was outside
     threshold    a number, an object of group name to number, or null if decisions were given
     weighted     whether rows have weights
-    counts       dropped, missing_as_group, ties: numbers of rows; merged_levels: per attribute
+    counts       dropped, missing_as_group, ties: numbers of rows
     cell_width   on the logit axis, 0.05
     points       columns stratum, logit, rows, weight, weight_sq, all of one length
     cells        columns stratum, cell, rows, weight, weight_sq, power1, power2, power3
@@ -54,7 +54,7 @@ from .writing import write_text
 
 FORMAT = "lightfair.table"
 
-VERSION = 1
+VERSION = 2
 
 COUNTS = ("dropped", "missing_as_group", "ties")
 
@@ -228,8 +228,6 @@ def from_text(text: str) -> ScoreTable:
 def _values(table: ScoreTable) -> dict[str, Any]:
     optional = {} if table.design is None else {"design": table.design.tolist()}
     optional |= {"thresholds": list(table.cuts)} if table.cuts else {}
-    counts = {name: getattr(table.counts, name) for name in COUNTS}
-    merged = {name: list(levels) for name, levels in table.counts.merged_levels}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -239,7 +237,7 @@ def _values(table: ScoreTable) -> dict[str, Any]:
         "clipped": table.clipped,
         "threshold": table.threshold,
         "weighted": table.weighted,
-        "counts": {**counts, "merged_levels": merged},
+        "counts": dict(vars(table.counts)),
         "cell_width": CELL_WIDTH,
         "points": _columns(table.points),
         "cells": _columns(table.cells),
@@ -256,7 +254,6 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
     counts: dict[str, Any] = {name: int(values["counts"][name]) for name in COUNTS}
     if min(values["clipped"], *counts.values()) < 0:
         raise ValueError("clipped and counts must not be negative")
-    merged = ((name, tuple(v)) for name, v in values["counts"]["merged_levels"].items())
     design = values.get("design")
     if design is not None:
         design = np.array(design, np.float64).reshape(len(groups), 2, 2, 2)
@@ -274,7 +271,7 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
         parts=parts,
         threshold=values["threshold"],
         weighted=bool(values["weighted"]),
-        counts=Counts(**counts, merged_levels=tuple(merged)),
+        counts=Counts(**counts),
         design=design,
         cuts=cuts,
     )

@@ -76,7 +76,7 @@ def test_keys_are_documented():
     values = make().to_dict()
     for key in (*values, "design", "thresholds", "sha256"):
         assert f"    {key} " in module.__doc__
-    assert (values["format"], values["version"]) == ("lightfair.table", 1)
+    assert (values["format"], values["version"]) == ("lightfair.table", 2)
     assert tuple(values["points"]) == Points._fields
     assert tuple(values["cells"]) == Cells._fields
 
@@ -115,7 +115,7 @@ def changed(**changes):
 
 BAD_TABLES = [
     ([], 'a table must be an object with "format": "lightfair.table"'),
-    (changed(version=2), "version must be 1; got 2; summarize the rows again"),
+    (changed(version=1), "version must be 2; got 1; summarize the rows again"),
     (changed(points=None), "a table must have the key 'points'"),
     (changed(counts__ties=None), "a table must have the key 'ties'"),
     (changed(extra=1), "extra must hold what a table has there"),
@@ -124,7 +124,7 @@ BAD_TABLES = [
     (changed(groups=[*GOOD["groups"], ["m", "é"]]), "two groups of one name: 'm, é'"),
     (changed(clip=0.5), r"clip must lie in \[0, 0.5\); got 0.5"),
     (changed(clipped=-1), "clipped and counts must not be negative"),
-    (changed(counts__merged_levels=[]), "not a valid table: "),
+    (changed(counts__ties="x"), "not a valid table: "),
     (changed(points__logit=[0.1]), "not a valid table: "),
     (changed(points__logit__3="x"), "not a valid table: could not convert string"),
     (changed(points__logit__3=NAN), "points must hold finite numbers"),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import factorize, key_of, number_of
+from .columns import factorize, number_of
 from .logit import Ints
 from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, note
 
@@ -29,16 +29,12 @@ BLANK = ("", "na", "nan", "n/a", "null", "<na>", "nat")  # names that may mean a
 
 
 class Levels(NamedTuple):
-    """One attribute: its name, codes intp (n,) into sorted names, mask of missing values (n,).
-
-    values: name of each distinct value, by `key_of`.
-    """
+    """One attribute: its name, codes intp (n,) into sorted names, mask of missing values (n,)."""
 
     name: str
     codes: Ints
     missing: NDArray[np.bool_]
     names: list[str]
-    values: dict[tuple[bool, Any], str]
 
 
 def levels_of(name: str, column: Any, missing: str, first: int = 0) -> Levels:
@@ -53,12 +49,11 @@ def levels_of(name: str, column: Any, missing: str, first: int = 0) -> Levels:
             f'sensitive_features already has a level "{MISSING_LEVEL}" in {name}; rename it or '
             'pass missing="drop"'
         )
-    name_of = dict(zip(map(key_of, values), names, strict=True))
     names.append(MISSING_LEVEL)
     distinct = sorted(set(names))
     position = {level: code for code, level in enumerate(distinct)}
     ranks = np.array([position[level] for level in names])
-    return Levels(name, ranks[codes], codes < 0, distinct, name_of)
+    return Levels(name, ranks[codes], codes < 0, distinct)
 
 
 def cross(levels: list[Levels]) -> tuple[NDArray[np.int32], Parts]:
@@ -121,9 +116,8 @@ def data_notes(
     design
         Whether labeled rows were chosen with known probabilities.
     """
-    notes = [note("merged_levels", name, list_values(set(v))) for name, v in counts.merged_levels]
     changed = {"dropped_rows": counts.dropped, "missing_as_group": counts.missing_as_group}
-    notes += [note(code, count) for code, count in changed.items() if count]
+    notes = [note(code, count) for code, count in changed.items() if count]
     combinations = 1
     for attribute, column in zip(attributes, zip(*parts, strict=True), strict=False):
         by_level: Counter[str] = Counter()

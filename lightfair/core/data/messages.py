@@ -19,8 +19,6 @@ MISSING_LEVEL = "missing"  # the level that missing="group" makes
 SIMILAR = 0.6  # similarity, of 1, from which a name is suggested
 
 MESSAGES = {  # of warnings about the rows of a data set
-    "merged_levels": "{}: values of different types share a name and are one level: {}; if they "
-    "are not, give them names of their own",
     "dropped_rows": "rows dropped, sensitive_features is missing: {}",
     "missing_as_group": f'rows put in the level "{MISSING_LEVEL}" of sensitive_features: {{}}',
     "real_valued_group": "{} has {} levels, {} of them with one row; cut a real-valued column "
@@ -58,24 +56,17 @@ class Counts:
         Rows put in the level "missing" of an attribute.
     ties : int
         Rows with a score equal to the threshold, counted as positive.
-    merged_levels : tuple of (str, tuple of str)
-        Attributes, and the levels that are values of different types with one name.
     """
 
     dropped: int = 0
     missing_as_group: int = 0
     ties: int = 0
-    merged_levels: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __add__(self, other: Counts) -> Counts:
-        merged: dict[str, set[str]] = {}
-        for attribute, levels in (*self.merged_levels, *other.merged_levels):
-            merged.setdefault(attribute, set()).update(levels)
         return Counts(
             self.dropped + other.dropped,
             self.missing_as_group + other.missing_as_group,
             self.ties + other.ties,
-            tuple((name, tuple(sorted(levels))) for name, levels in sorted(merged.items())),
         )
 
 

@@ -1,8 +1,8 @@
 """Rows: labels, scores and groups are checked and encoded once; later modules trust them.
 
 Containers are read through the array protocols (`columns`). Each error names the argument, the
-rule, the value and row that break it, and the remedy. Nothing is changed silently: what is dropped,
-merged or unusual is counted in the result. Rows are numbered from 0.
+rule, the value and row that break it, and the remedy. Nothing is changed silently: what is
+dropped or unusual is counted in the result. Rows are numbered from 0.
 
 The decision of a row of group g is computed here; a score equal to the threshold is positive::
 
@@ -12,7 +12,6 @@ The decision of a row of group g is computed here; a score equal to the threshol
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -89,7 +88,7 @@ class ScoreData:
     notes : tuple of Note
         Warnings: what was dropped, what is unusual.
     counts : Counts
-        Rows dropped, merged levels and ties.
+        Rows dropped, and ties.
     label_prob : float64 array, shape (n,), or None
         Probability with which the row was chosen to be labeled, in (0, 1] for labeled rows; NaN if
         it is not known. None: not given.
@@ -243,7 +242,6 @@ class RowReader:
         self.cuts = None if decided else _thresholds(one)
         self.missing = missing
         self.labels = Labels(positive_label, unlabeled)
-        self.names: dict[str, dict[tuple[bool, Any], str]] = {}  # of the values of each attribute
         self.counts = Counts()
         self.rows = 0
 
@@ -288,8 +286,6 @@ class RowReader:
             if without.size:
                 where = row_list(first + without)
                 raise ValueError(f"label_prob must be above 0 for labeled rows; not so at {where}")
-        for level in levels:
-            self.names.setdefault(level.name, {}).update(level.values)
         gone = np.logical_or.reduce([level.missing for level in levels])
         if gone.any() and self.missing == "raise":
             where = missing_rows(gone, first)
@@ -343,14 +339,10 @@ class RowReader:
                 "sample_weight must be positive in some row of every group; all are 0 in "
                 f"{names}; drop its rows"
             )
-        merged = Counts()
-        for attribute, named in self.names.items():
-            shared = tuple(sorted(n for n, k in Counter(named.values()).items() if k > 1))
-            merged += Counts(merged_levels=((attribute, shared),) if shared else ())
         cuts = self.cuts
         if isinstance(cuts, dict):
             cuts = _of_groups(cuts, groups, empty_groups(parts))
-        return cuts, self.counts + merged
+        return cuts, self.counts
 
     def complete(self, data: ScoreData) -> ScoreData:
         """Check the rules on all rows, and fill in what depends on all of them."""

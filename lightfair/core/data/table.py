@@ -58,7 +58,7 @@ class ScoreTable:
     weighted : bool
         Whether rows have weights.
     counts : Counts
-        Rows dropped, merged levels and ties.
+        Rows dropped, and ties.
     design : float64 array, shape (group, predicted, 2, 2), or None
         If labeled rows were chosen with known probabilities: by label, 0 or 1, the sum of
         weight / probability over labeled rows, and of its square.

@@ -22,7 +22,6 @@ do not change results. The codes, here and elsewhere:
     coarse_interval                 too few draws for the credible level of the intervals
     not_converged                   the chains have not converged
     ties_with_threshold             scores equal to the threshold, counted as positive
-    merged_levels                   values of different types with one name, made one level
     alike_levels                    levels whose names differ in case or spaces only
     blank_levels                    levels that read as missing
     real_valued_group               an attribute most of whose levels have one row

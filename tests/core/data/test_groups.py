@@ -68,11 +68,10 @@ def test_groups_are_sorted_by_name():
     assert data.group.tolist() == [2, 0, 3, 1]
 
 
-def test_values_of_one_name_are_one_level_with_a_warning():
+def test_values_of_one_name_are_one_level():
     data = grouped([1, "1", True, 2])
     assert data.groups == ("1", "2", "True")
-    assert codes(data) == ["merged_levels"]
-    assert data.counts.merged_levels == (("group", ("1",)),)
+    assert data.group.tolist() == [0, 0, 2, 1]
 
 
 @pytest.mark.parametrize("values", [["b", None, "a", "b"], ["b", "", "a", "b"], [1, NAN, 0, 1]])

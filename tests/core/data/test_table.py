@@ -105,10 +105,6 @@ def test_warnings_are_those_of_the_sum():
     one, two = (table_of([0.2, 0.7], group=levels) for levels in (["Male", "f"], ["MALE ", "f"]))
     assert (one.notes, two.notes) == ((), ())
     assert [note.code for note in (one + two).notes] == ["alike_levels"]
-    one = table_of([0.3] * 4, group=[1, "1", "a", "b"])
-    two = table_of([0.3] * 3, group=[2, "2", "1"])
-    assert (one + two).counts.merged_levels == (("group", ("1", "2")),)
-    assert (one + two).notes == (two + one).notes
 
 
 @pytest.mark.parametrize(
