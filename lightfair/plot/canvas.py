@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..core.data.logit import Floats
-from ..core.data.messages import hint, level_name, one_line
+from ..core.data.messages import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from matplotlib.patches import Patch
     from matplotlib.text import Text
 
-    from ..core.assessment import Assessment
 
 BLUE, VERMILLION, GREEN = "#0072B2", "#D55E00", "#009E73"
 PURPLE, ORANGE, SKY, GREY = "#CC79A7", "#E69F00", "#56B4E9", "#767676"
@@ -36,8 +35,7 @@ MARGINS = 1.5  # inches for title, legend and axis
 CHARACTER = 4.7  # points, the width of a small character
 NAME = 24  # characters in a line of a name
 
-BANDED = 3  # curves up to which each has a band
-WHISKERS = 5  # of a curve without a band
+MARKED = 12  # points up to which each has a marker
 
 
 class Look(NamedTuple):
@@ -101,21 +99,6 @@ def axes_for(ax: Axes | None, grid: str, rows: float | None = None) -> Axes:
     ax.set_axisbelow(True)
     ax.grid(axis=grid, color=GREY, alpha=0.25, linewidth=0.6)  # type: ignore[arg-type]
     return ax
-
-
-def check_in(argument: str, value: Any, known: Iterable[str]) -> str:
-    """Return a name, one of those known; a tuple names a crossed group.
-
-    Raises
-    ------
-    ValueError
-        If it is not known.
-    """
-    name, names = level_name(value), list(known)
-    if name not in names:
-        listed = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-        raise ValueError(f"{argument} must be one of {listed}; got {name!r}{hint(name, names)}")
-    return name
 
 
 def literal(text: Text) -> Text:
@@ -269,12 +252,9 @@ def patch(**options: Any) -> Patch:
 
 
 def draw_curve(
-    ax: Axes, x: Floats, line: tuple[Floats, Floats, Floats], look: Look, index: int, size: int
+    ax: Axes, x: Floats, line: tuple[Floats, Floats, Floats], look: Look, size: int = 1
 ) -> None:
-    """Draw one of `size` curves with its intervals.
-
-    Up to three curves have bands. Above that bands would hide each other, and each curve has
-    whiskers at places of its own, with its markers there.
+    """Draw one of `size` curves with its band.
 
     Parameters
     ----------
@@ -284,47 +264,6 @@ def draw_curve(
         Centre, low and high at x, float64 (point,), NaN where undefined.
     """
     centre, low, high = line
-    known = np.flatnonzero(~np.isnan(centre))
-    marker = look.marker if size <= BANDED and len(known) <= 12 else ""
+    marker = look.marker if np.isfinite(centre).sum() <= MARKED else ""
     ax.plot(x, centre, linestyle=look.dashes, zorder=3.0, **style(look, marker=marker))
-    if not len(known):
-        return
-    if size <= BANDED:
-        ax.fill_between(x, low, high, color=look.colour, alpha=0.22 / size**0.5, linewidth=0.0)
-        return
-    first, last = x[known[[0, -1]]]
-    at = first + (last - first) * (np.arange(WHISKERS) + (index + 0.5) / size) / WHISKERS
-    y, low, high = (np.interp(at, x, values) for values in line)
-    ax.vlines(at, low, high, colors=look.colour, linewidth=1.1, zorder=2.5)
-    ax.plot(at, y, linestyle="none", label="interval", zorder=3.5, **style(look))
-
-
-def choose_groups(result: Assessment, group: Any) -> tuple[list[str], str]:
-    """Return the groups to draw on one Axes, and a note on groups left out.
-
-    Parameters
-    ----------
-    group
-        One group, or several; a tuple is one crossed group. None for all, of which those with most
-        labeled rows are drawn if there are more than six.
-
-    Raises
-    ------
-    ValueError
-        If a group does not exist, or none or more than six are given.
-    """
-    most, names = len(GROUPS), list(result.groups)
-    if group is not None:
-        one = isinstance(group, (str, bytes, tuple)) or not isinstance(group, Iterable)
-        chosen = dict.fromkeys(
-            check_in("group", name, names) for name in ([group] if one else group)
-        )
-        if not 1 <= len(chosen) <= most:
-            raise ValueError(f"group must name 1 to {most} groups; got {len(chosen)}")
-        return [*chosen], ""
-    if len(names) <= most:
-        return names, ""
-    labeled = result.table.sums("rows")[..., :2].sum(axis=(1, 2))
-    chosen_places = np.sort(np.argsort(-labeled, kind="stable")[:most])
-    note = f"{most} of {len(names)} groups: those with most labeled rows"
-    return [names[at] for at in chosen_places], note
+    ax.fill_between(x, low, high, color=look.colour, alpha=0.22 / size**0.5, linewidth=0.0)

@@ -13,20 +13,19 @@ Parameters are named as in `to_arviz`, with their place on each axis in brackets
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats
+from ..core.data.messages import index_of
 from ..core.mcmc.convergence import diagnose
 from ..interop.arviz import posterior_dict
 from . import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-UNDEFINED = "undefined in every draw"
 
 
 def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None = None) -> Axes:
@@ -44,8 +43,7 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
     Returns
     -------
     Axes
-        The chain with the mean furthest from that of all is coloured; level lines are both means.
-        Undefined draws are gaps, and their share is printed below.
+        A line for each chain. Undefined draws are gaps, and their share is printed below.
 
     Raises
     ------
@@ -59,31 +57,16 @@ def trace(result: Assessment, parameter: str | None = None, *, ax: Axes | None =
     >>> rows = lf.simulate(400, 60, rng=3)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     >>> ax = lf.plot.trace(result, "tpr[B]", ax=Figure().add_subplot())
-    >>> len(ax.lines) - 2  # chains; the others are means
+    >>> len(ax.lines)
     4
     """
     name, draws = choose_parameter(result, parameter)
     ax = canvas.axes_for(ax, "y")
-    legend: dict[str, Any] = {}
     if np.isnan(draws).all():
-        canvas.write(ax, 0.5, UNDEFINED)
-    else:
-        middle = float(np.nanmean(draws))
-        means = np.array([np.nan if np.isnan(row).all() else np.nanmean(row) for row in draws])
-        far = int(np.nanargmax(np.abs(means - middle)))
-        ax.plot(draws.T, color=canvas.GREY, linewidth=0.5, alpha=0.45)
-        ax.lines[far].set(color=canvas.BLUE, linewidth=0.9, alpha=1.0, zorder=3.0)
-        mean: dict[str, Any] = {
-            "color": ax.xaxis.label.get_color(),
-            "linewidth": 1.4,
-            "zorder": 4.0,
-        }
-        legend = {
-            f"chain {far + 1}, furthest of {len(draws)}": ax.lines[far],
-            "mean of all": ax.axhline(middle, **mean),
-            "its mean": ax.axhline(means[far], linestyle="--", **mean),
-        }
-    canvas.finish(ax, name, f"draw; {_summary(draws)}", legend=legend)
+        canvas.write(ax, 0.5, "undefined in every draw")
+    for chain, look in zip(draws, itertools.cycle(canvas.GROUPS)):
+        ax.plot(chain, color=look.colour, linewidth=0.5, alpha=0.6)
+    canvas.finish(ax, name, f"draw; {_summary(draws)}")
     return ax
 
 
@@ -141,5 +124,5 @@ def choose_parameter(result: Assessment, parameter: str | None) -> tuple[str, Fl
         }
         rhat = diagnose(np.stack([*checked.values()], axis=-1)).rhat
         parameter = [*checked][int(np.argmax(np.nan_to_num(rhat, nan=-1.0)))]
-    name = canvas.check_in("parameter", parameter, all_parameters)
-    return name, all_parameters[name]
+    index_of(parameter, [*all_parameters], "parameter")  # an unknown one raises
+    return parameter, all_parameters[parameter]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats
-from ..core.data.messages import probability
+from ..core.data.messages import index_of, probability
 from ..core.metrics.estimate import Estimate
 from . import canvas
 
@@ -72,18 +72,18 @@ def posterior(
     >>> ax.get_title(loc="left")
     'Posterior of tpr: difference from A'
     """
-    canvas.check_in("metric", metric, result.theta)
+    index_of(metric, [*result.theta], "metric")  # an unknown one raises
     groups, epsilon, base = result.groups, result.settings.epsilon, None
     low, high = result.settings.metric(metric).bounds
     title, x = f"Posterior of {metric}", metric
     if len(groups) > 1:
         reference = result.settings.reference if reference is None else reference
-        base = canvas.check_in("reference", reference, groups)
+        base = groups[index_of(reference, groups, "reference")]
         low, high = low - high, high - low
         title, x = f"{title}: difference from {base}", f"{metric} minus that of {base}"
     names = [name for name in groups if name != base]
     if group is not None:
-        names = [canvas.check_in("group", group, groups)]
+        names = [groups[index_of(group, groups)]]
     if names == [base]:
         raise ValueError(f"group and reference must differ; got {base!r} for both")
     ax = canvas.axes_for(ax, "x", len(names))

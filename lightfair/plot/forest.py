@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.comparison.gaps import only_one
-from ..core.data.messages import probability
+from ..core.data.messages import index_of, probability
 from ..core.values import metric_values
 from . import canvas
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DASH = "\N{EN DASH}"
-ROOM = 3.0  # widths of our intervals that others may exceed them by, if a metric has no bound
-LEAST_SPAN = 0.1  # of the axis, as a share of the range of the metric
+LEAST_SPAN = 0.1  # of the axis, in ranges of the metric: values that are nearly equal look so
 
 
 METHODS = {  # key in `to_dict`: name, look, and place in a row
@@ -64,7 +63,7 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A\\n39 labeled', 'B\\n21 labeled']
     """
-    canvas.check_in("metric", metric, result.theta)
+    index_of(metric, [*result.theta], "metric")  # an unknown one raises
     entries = metric_values(result, metric)["groups"]
     ax = canvas.axes_for(ax, "x", len(entries))
     _forest(ax, result, metric, entries, differ=False)
@@ -103,7 +102,7 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
     >>> ax.get_title(loc="left")
     'tpr: differences from A'
     """
-    canvas.check_in("metric", metric, result.theta)
+    index_of(metric, [*result.theta], "metric")  # an unknown one raises
     if result.settings.reference is None:
         raise ValueError(only_one(result.groups))
     entries = metric_values(result, metric)["differences"]
@@ -157,7 +156,10 @@ def _forest(
         legend[f"less than {near:g} from 0"] = canvas.patch()
     if not all(entry["exact"] for entry in entries):
         x += f", {100 * settings.prob:g} % intervals"
-    _set_limits(ax, entries, settings.metric(metric).bounds, near)
+    low, high = ax.get_xlim()
+    least = LEAST_SPAN * np.ptp(settings.metric(metric).bounds)
+    if high - low < least < np.inf:
+        ax.set_xlim(0.5 * (low + high - least), 0.5 * (low + high + least))
     canvas.finish(ax, title, x, legend=legend, notes=notes)
 
 
@@ -169,28 +171,3 @@ def _estimates(
         for key, (_, _, place) in METHODS.items():
             if not (key and label_free):
                 yield key, row + (0.0 if label_free else place), entry[key] if key else entry
-
-
-def _set_limits(
-    ax: Axes, entries: list[dict[str, Any]], bounds: tuple[float, float], near: float
-) -> None:
-    """Show all intervals; if a metric has no bound, others only near ours.
-
-    The axis spans at least a tenth of the range of the metric, so that exact values that are nearly
-    equal look so, and `near` on both sides of 0.
-    """
-    shown = [one["interval"] for _, _, one in _estimates(entries, False) if one["interval"]]
-    truths = [entry["truth"] for entry in entries if entry.get("truth") is not None]
-    ours = [end for entry in entries for end in entry["interval"] or ()] + truths
-    ends = [end for interval in shown for end in interval] + truths + [-near, near] * (near > 0)
-    finite = bool(np.isfinite(bounds).all())
-    if not ends:
-        ax.set_xlim(*(bounds if finite else (0.0, 1.0)))
-        return
-    low, high = min(ends), max(ends)
-    if ours and not finite:
-        room = ROOM * max(max(ours) - min(ours), 1e-3)
-        low, high = max(low, min(ours) - room), min(high, max(ours) + room)
-    span = bounds[1] - bounds[0] if finite else max(0.5 * abs(low + high), 1e-2)
-    margin = max(0.04 * (high - low), 0.5 * (LEAST_SPAN * span - (high - low)))
-    ax.set_xlim(low - margin, high + margin)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..core.data.messages import index_of
 from ..model_comparison import ModelComparison
 from . import canvas
 
@@ -50,7 +51,7 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     ['A', 'B', 'all rows']
     """
     names, prob = comparison.models, comparison.settings.prob
-    canvas.check_in("metric", metric, comparison.theta[names[0]])
+    index_of(metric, [*comparison.theta[names[0]]], "metric")  # an unknown one raises
     rows = {name: name for name in comparison.groups} | {"all rows": None}
     if len(comparison.groups) == 1:
         del rows["all rows"]

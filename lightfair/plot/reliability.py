@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats, sigmoid
+from ..core.data.messages import index_of
 from ..core.metrics.estimate import tails
 from ..core.metrics.labels_only import beta_binomial
 from ..core.model.curve import features
@@ -17,19 +18,17 @@ from . import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MARKED = 2  # groups up to which labeled rows are drawn
 POINTS = 200  # scores at which a curve is evaluated
 
 
 def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None) -> Axes:
-    """Plot the rate of positives against the score: the curve, its band, and labeled rows.
+    """Plot the rate of positives of a group against the score: curve, band, and labeled rows.
 
     Parameters
     ----------
     result : Assessment
     group : optional
-        One group, or a list of up to six. Default: all; if there are more than six, those with most
-        labeled rows, and a note says so. One at a time shows most; see the example.
+        Default: the group with most labeled rows.
     ax : Axes, optional
         Where to draw. Default: a new figure.
 
@@ -38,15 +37,14 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     Axes
         The line is the posterior mean of the rate over the scores of the group, with its deviations
         from the curve, so that with trust it jumps from region to region. The band is pointwise, at
-        the credible level of the settings; more than three groups have whiskers instead. A marker
-        is the share of positives among the labeled rows of a region, with its labels-only interval;
-        its area grows with their number, up to 60. Labeled rows are drawn for one or two groups.
-        The upright line is the threshold.
+        the credible level of the settings. A marker is the share of positives among the labeled
+        rows of a region, with its labels-only interval; its area grows with their number, up to
+        60. The upright line is the threshold.
 
     Raises
     ------
     ValueError
-        If a group does not exist, or more than six are given.
+        If the group does not exist.
 
     Examples
     --------
@@ -58,36 +56,22 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     >>> for ax, group in zip(axes, result.groups):
     ...     ax = lf.plot.calibration(result, group, ax=ax)
     """
-    names, left_out = canvas.choose_groups(result, group)
-    size, threshold, prob = len(names), result.table.threshold, result.settings.prob
+    labeled = result.table.sums("rows")[..., :2].sum(axis=(1, 2))
+    at = int(np.argmax(labeled)) if group is None else index_of(group, result.groups)
+    name, threshold, prob = result.groups[at], result.table.threshold, result.settings.prob
     ax = canvas.axes_for(ax, "both")
     ax.axline((0.0, 0.0), slope=1.0, color=canvas.GREY, linewidth=0.8, linestyle=(0, (1.0, 2.5)))
-    looks = dict(zip(names, (canvas.LIGHTFAIR,) if size == 1 else canvas.GROUPS, strict=False))
-    for index, (name, look) in enumerate(looks.items()):
-        for score, rate in curves(result, result.groups.index(name)):
-            ends = np.quantile(rate, tails(prob), axis=0)
-            canvas.draw_curve(ax, score, (rate.mean(axis=0), *ends), look, index, size)
-        if size <= MARKED:
-            _draw_labeled(ax, result, name, canvas.LABELS_ONLY if size == 1 else look)
-        if isinstance(threshold, dict):
-            style: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes}
-            ax.axvline(threshold[name], linewidth=0.9, zorder=1.5, **style)
-    if isinstance(threshold, float):
-        ax.axvline(threshold, color=canvas.GREY, linewidth=0.9, zorder=1.5)
+    for score, rate in curves(result, at):
+        ends = np.quantile(rate, tails(prob), axis=0)
+        canvas.draw_curve(ax, score, (rate.mean(axis=0), *ends), canvas.LIGHTFAIR)
+    _draw_labeled(ax, result, at)
+    cut = threshold[name] if isinstance(threshold, dict) else threshold
+    notes = ["rows predicted negative and positive have separate curves"] * (cut is None)
+    if cut is not None:
+        ax.axvline(cut, color=canvas.GREY, linewidth=0.9, zorder=1.5)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.03, 1.03))
-    shape = (
-        "bands and whiskers" if size <= MARKED else "bands" if size <= canvas.BANDED else "whiskers"
-    )
-    notes = [left_out] if left_out else []
-    if size > MARKED:
-        notes.append("labeled rows are drawn for one group or two")
-    if threshold is None:
-        notes.append("rows predicted negative and positive have separate curves")
-    title, legend = f"Calibration of {names[0]}", {}
-    if size > 1:
-        title, legend = "Calibration", {name: canvas.handle(look) for name, look in looks.items()}
-    x = f"score; {shape}: {100 * prob:g} %"
-    canvas.finish(ax, title, x, "share of positive labels", legend=legend, notes=notes)
+    x = f"score; band and whiskers: {100 * prob:g} %"
+    canvas.finish(ax, f"Calibration of {name}", x, "share of positive labels", notes=notes)
     return ax
 
 
@@ -139,10 +123,10 @@ def rates(result: Assessment, group: int, logit: Floats, predicted: Any) -> Floa
     return sigmoid(log_odds(flat, design, where.base[region], result.settings.cap))
 
 
-def _draw_labeled(ax: Axes, result: Assessment, name: str, look: canvas.Look) -> None:
+def _draw_labeled(ax: Axes, result: Assessment, group: int) -> None:
     """Draw the labeled rows of a group, region by region."""
-    check, settings = result.misfit, result.settings
-    mask = check.group == result.groups.index(name)
+    check, settings, look = result.misfit, result.settings, canvas.LABELS_ONLY
+    mask = check.group == group
     score, rows, positives = check.score[mask], check.rows[mask], check.positives[mask]
     prior = settings.labels_only_prior
     ends = beta_binomial(positives, rows - positives, prior=prior, prob=settings.prob)

@@ -33,10 +33,10 @@ def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Ax
     Returns
     -------
     Axes
-        Bands are pointwise, at the credible level of the settings; more than three groups have
-        whiskers instead, each at places of its own. Undefined values are not plotted; the reasons
-        are printed below. The upright line is the threshold of the assessment. With more than six
-        groups those with most labeled rows are plotted, and a note says so.
+        Bands are pointwise, at the credible level of the settings. Undefined values are not
+        plotted; the reasons are printed below. The upright line is the threshold of the
+        assessment. With more than six groups those with most labeled rows are plotted, and a note
+        says so.
 
     Raises
     ------
@@ -54,22 +54,23 @@ def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Ax
     'tpr by threshold'
     """
     curve, settings = requested_curve(result), result.settings
-    names, left_out = canvas.choose_groups(result, None)
+    most, labeled = len(canvas.GROUPS), result.table.sums("rows")[..., :2].sum(axis=(1, 2))
+    names = [result.groups[at] for at in np.sort(np.argsort(-labeled, kind="stable")[:most])]
     estimates = {name: curve.metric(metric, name) for name in names}  # raises before it draws
     ax = canvas.axes_for(ax, "both")
     looks = dict(zip(names, canvas.GROUPS, strict=False))
-    notes = [left_out] * bool(left_out)
-    for index, (name, look) in enumerate(looks.items()):
+    total = len(result.groups)
+    notes = [f"{most} of {total} groups: those with most labeled rows"] * (total > most)
+    for name, look in looks.items():
         one = estimates[name]
         means = np.array([estimate.mean for estimate in one.values()])
         ends = np.array([estimate.interval(settings.prob) for estimate in one.values()]).T
-        canvas.draw_curve(ax, curve.thresholds, (means, *ends), look, index, len(names))
+        canvas.draw_curve(ax, curve.thresholds, (means, *ends), look, len(names))
         notes += _reasons(name, one)
     if isinstance(settings.threshold, float):
         ax.axvline(settings.threshold, color=canvas.GREY, linewidth=0.9, zorder=1.5)
     notes[NOTES:] = [f"and {len(notes) - NOTES} more"] * (len(notes) > NOTES)
-    shape = "bands" if len(names) <= canvas.BANDED else "whiskers"
-    x = f"threshold; {shape}: {100 * settings.prob:g} %"
+    x = f"threshold; bands: {100 * settings.prob:g} %"
     legend = {name: canvas.handle(look) for name, look in looks.items() if len(names) > 1}
     canvas.finish(ax, f"{metric} by threshold", x, metric, legend=legend, notes=notes)
     return ax

@@ -59,17 +59,13 @@ def test_the_default_is_the_parameter_with_the_largest_rhat(two):
 def test_a_trace_has_every_draw(two, ax):
     plot.trace(two, "tpr[B]", ax=ax)
     draws = two.draws("tpr")[:, :, 1]
-    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines[: len(draws)]], draws)
+    np.testing.assert_array_equal([line.get_ydata() for line in ax.lines], draws)
     assert f"R-hat {float(diagnose(draws).rhat):.3f}" in below(ax)
-    far = int(np.argmax(np.abs(draws.mean(axis=1) - draws.mean())))
-    assert [line.get_linewidth() > 0.5 for line in ax.lines[: len(draws)]].index(True) == far
-    levels = [line.get_ydata()[0] for line in ax.lines[len(draws) :]]
-    assert levels == pytest.approx([draws.mean(), draws[far].mean()])
 
 
 def test_undefined_draws_are_left_out_and_counted(gaps, ax):
     plot.trace(gaps, "ppv[C]", ax=ax)
     assert "undefined in 100.0% of them" in below(ax)
     assert "undefined in every draw" in words(ax)
-    with pytest.raises(ValueError, match=r"parameter must be one of .*; got 'ppv\[Z\]'"):
+    with pytest.raises(ValueError, match=r"no parameter 'ppv\[Z\]' \(did you mean 'ppv\["):
         plot.trace(gaps, "ppv[Z]", ax=ax)

@@ -65,8 +65,18 @@ def test_scores_that_round_to_a_bound_are_drawn_there():
     np.testing.assert_allclose(rate[:, :1], rates(result, 0, low, np.zeros(1, dtype=int)))
 
 
+def test_the_default_is_the_group_with_most_labels(crowd, ax):
+    labeled = {one["name"]: one["labeled"] for one in crowd.to_dict()["data"]["groups"]}
+    plot.calibration(crowd, ax=ax)
+    title = ax.get_title(loc="left").replace("\n", " ")
+    assert title == f"Calibration of {max(labeled, key=labeled.get)}"
+    with pytest.raises(ValueError, match="no group 'x'; there are "):
+        plot.calibration(crowd, "x", ax=ax)
+
+
 def test_labeled_rows_are_marks_by_their_number(two, ax):
     plot.calibration(two, "A", ax=ax)
+    assert ax.get_title(loc="left") == "Calibration of A"
     check = two.misfit
     mask = check.group == 0
     (points,) = [one for one in ax.collections if isinstance(one, PathCollection)]
@@ -85,21 +95,11 @@ def test_thresholds_are_upright_lines(two, ax):
     assert upright() == {0.5}
     rows = lf.simulate(300, 60, rng=3)
     ax.clear()
-    plot.calibration(ask(rows, metrics="tpr", threshold={"A": 0.4, "B": 0.7}), ax=ax)
-    assert upright() == {0.4, 0.7}
+    plot.calibration(ask(rows, metrics="tpr", threshold={"A": 0.4, "B": 0.7}), "B", ax=ax)
+    assert upright() == {0.7}
     ax.clear()
     given = (rows.y_score > np.resize([0.3, 0.6], 300)).astype(int)
     result = ask(rows, metrics="tpr", y_pred=given)
     plot.calibration(result, ax=ax)
-    assert not upright() and len(bands(ax)) == 4 and len(curves(result, 0)) == 2
+    assert not upright() and len(bands(ax)) == 2 and len(curves(result, 0)) == 2
     assert "predicted negative and positive have separate curves" in below(ax)
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 6])
-def test_what_is_drawn_depends_on_the_number_of_groups(size, crowd, ax):
-    plot.calibration(crowd, list(crowd.groups[:size]), ax=ax)
-    points = [one for one in ax.collections if isinstance(one, PathCollection)]
-    assert len(points) == (size if size <= 2 else 0) and bool(bands(ax)) == (size <= 3)
-    shape = {1: "bands and whiskers", 2: "bands and whiskers", 3: "bands"}.get(size, "whiskers")
-    assert ax.get_xlabel().startswith(f"score; {shape}: 95 %")
-    assert ("labeled rows are drawn for one group or two" in below(ax)) == (size > 2)

@@ -24,6 +24,12 @@ def test_lines_and_bands_are_those_of_the_curve(two, ax):
     assert list(ax.lines[-1].get_xdata()) == [0.5, 0.5]
 
 
+def test_of_many_groups_those_with_most_labels_are_drawn(crowd, ax):
+    plot.thresholds(crowd, "tpr", ax=ax)
+    assert len(bands(ax)) == len(GROUPS)
+    assert "6 of 8 groups: those with most labeled rows" in below(ax)
+
+
 def test_metrics_of_scores_have_no_curve(two, ax):
     with pytest.raises(ValueError, match="auc is a metric of scores"):
         plot.thresholds(two, "auc", ax=ax)
