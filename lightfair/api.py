@@ -41,7 +41,7 @@ class Result:
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
-    >>> plan = lf.plan_labels(result, refits=0)
+    >>> plan = lf.plan_labels(result)
     >>> str(plan).startswith("Plan for tpr: 100 rows")
     True
     """

@@ -23,7 +23,7 @@ from lightfair.report.document import Document
 FORMS = ("to_csv", "to_dataframe", "to_markdown", "to_html", "_repr_html_", "__str__")
 KINDS = {
     "assessment": lambda result, rows: result,
-    "plan": lambda result, rows: lf.plan_labels(result, "tpr", 0.2, refits=0),
+    "plan": lambda result, rows: lf.plan_labels(result, "tpr", 0.2),
     "search": lambda result, rows: lf.find_threshold(result, "tpr"),
     "models": lambda result, rows: lf.compare_models(
         {"old": rows.y_score, "new": rows.y_score**2},

@@ -429,7 +429,7 @@ def test_F43_auc_of_one_class_is_undefined(label):
 
 def test_F45_how_many_labels(rows):
     got = ask(rows, metrics="tpr", draws=60)
-    plan = lf.plan_labels(got, "tpr", width=0.2, refits=0, rng=1)
+    plan = lf.plan_labels(got, "tpr", width=0.2)
     assert plan.labels is None or 0 <= plan.labels <= 340
     widths = plan.intervals[0].width
     assert (np.diff(widths) <= 1e-9).all()

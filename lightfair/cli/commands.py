@@ -88,7 +88,7 @@ def plan(arguments: argparse.Namespace) -> Answer:
       lightfair plan scores.csv --label label --score score --group sex \
           --choose 100 --output next.csv
       lightfair plan scores.csv --label label --score score --group sex \
-          --extra 100 500 1000 --refits 0
+          --extra 100 500 1000
     """
     from .. import api
 
@@ -106,8 +106,7 @@ def plan(arguments: argparse.Namespace) -> Answer:
         table = api.score_table(data, clip=settings.clip)
     result = _assessed(arguments, settings, table)
     also = "" if data is None else _choose(arguments, result, data)
-    given = vars(arguments)
-    options = {name: given[name] for name in ("group", "extra", "refits", "rng")}
+    options = {"group": arguments.group, "extra": arguments.extra}
     label_plan = api.plan_labels(result, arguments.metrics, arguments.width, **options)
     return deliver(arguments, label_plan, also=also)
 

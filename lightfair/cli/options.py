@@ -154,7 +154,6 @@ OPTIONS = {  # by their headings in the help
         Option("width", "X", "plan", "width of the interval to reach (0.05)", default=0.05),
         Option("difference", "NAME", "plan", "group to plan for (all but the reference)", "group"),
         Option("extra", "N [N ...]", "plan", "numbers of additional labels to forecast for"),
-        Option("refits", "N", "plan", "fits for each; 0: quick forecast (12)", default=12),
     ),
     "rows to label next": (
         Option("choose", "N", "plan", "choose N rows", "n"),

@@ -47,7 +47,7 @@ value of `model` minus that of `than`. Estimates are posterior means.
 
 Columns of a LabelPlan (`PLAN_COLUMNS`): quantity is "width" (expected width of an interval) at
 each number `extra`; "labels" (extra labels needed for `width`); or "shrinks_per_label" (of the
-widest difference, per label in the group). mcse is the Monte Carlo standard error of the estimate.
+widest difference, per label in the group).
 
 Columns of a FoundThresholds (`SEARCH_COLUMNS`): quantity is "wanted" (the metric of the reference
 at its own `threshold`, or the target), "recommended" (a threshold of a group), and at that
@@ -92,7 +92,7 @@ NAMES = {
     "left_out reason",
     "models": "quantity metric model than group reference estimate sd low high prob prob_fairer "
     "prob_as_fair prob_greater prob_equal exact converged reason",
-    "plan": "quantity metric group reference extra estimate mcse prob width reason",
+    "plan": "quantity metric group reference extra estimate prob width reason",
     "thresholds": "quantity metric group reference threshold statistic estimate sd low high prob "
     "within prob_within exact converged reason",
 }

@@ -1,8 +1,7 @@
 """Preposterior forecast: how wide an interval will be after more labels, without fitting again.
 
-Use it when a forecast has to be immediate; `refits` gives the widths by simulation. The unlabeled
-rows are put into bins of a group, a predicted class, a region and 0.4 of the logit. For each draw
-of the posterior, taken as the truth,
+The unlabeled rows are put into bins of a group, a predicted class, a region and 0.4 of the logit.
+For each draw of the posterior, taken as the truth,
 
     theta is linear in the labels, with slope h_j in bin j (a derivative of the metric);
     a label in bin j adds the information p_j (1 - p_j) x_j x_j' on psi, x = d log odds / d psi;
@@ -149,12 +148,7 @@ def count_metric(result: Assessment, metric: str) -> Metric:
 
 
 def expected_sd(ahead: Preposterior, extra: Floats, contrasts: Floats) -> Floats:
-    """Expected standard deviations of contrasts: the mean of `sds` over draws, float64 (E,)."""
-    return np.asarray(sds(ahead, extra, contrasts).mean(axis=0))
-
-
-def sds(ahead: Preposterior, extra: Floats, contrasts: Floats) -> Floats:
-    """Standard deviations of contrasts of the groups' metrics after extra labels, by draw.
+    """Expected standard deviations of contrasts of the groups' metrics after extra labels.
 
     Parameters
     ----------
@@ -165,7 +159,7 @@ def sds(ahead: Preposterior, extra: Floats, contrasts: Floats) -> Floats:
 
     Returns
     -------
-    float64 (K, E)
+    float64 (E,), means over draws.
     """
     x, left = ahead.gradient, 1.0 - extra / ahead.bins.rows
     precision = np.swapaxes(x * (extra * ahead.information)[..., None], 1, 2) @ x
@@ -174,7 +168,7 @@ def sds(ahead: Preposterior, extra: Floats, contrasts: Floats) -> Floats:
     t = (contrasts[:, ahead.bins.group] * part[:, None]) @ x  # (K, E, r)
     curve = (t * np.swapaxes(np.linalg.solve(precision, np.swapaxes(t, 1, 2)), 1, 2)).sum(2)
     variance = curve + residual_variance(ahead, left) @ (contrasts**2).T
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+    return np.asarray(np.sqrt(np.maximum(variance, 0.0)).mean(axis=0))
 
 
 def residual_variance(ahead: Preposterior, left: Floats) -> Floats:

@@ -12,8 +12,6 @@ from . import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-ERRORS = 2.0  # Monte Carlo standard errors, half the length of a whisker
-
 
 def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     """Plot the expected width of intervals against the number of extra labels.
@@ -28,8 +26,8 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     -------
     Axes
         A line for each planned difference, or for the group if there is only one; of more than six
-        the widest have a colour and a name. Whiskers are two Monte Carlo standard errors. The level
-        line is the requested width, the upright line the number of labels that reaches it.
+        the widest have a colour and a name. The level line is the requested width, the upright
+        line the number of labels that reaches it.
 
     Examples
     --------
@@ -37,7 +35,7 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     >>> from matplotlib.figure import Figure
     >>> rows = lf.simulate(400, 60, rng=3)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
-    >>> planned = lf.plan_labels(result, "tpr", 0.2, refits=0, rng=1)
+    >>> planned = lf.plan_labels(result, "tpr", 0.2)
     >>> ax = lf.plot.plan(planned, ax=Figure().add_subplot())
     >>> ax.get_title(loc="left")
     'Plan for tpr minus that of A'
@@ -47,12 +45,7 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     widest = sorted(defined, key=lambda one: -one.width[0])
     legend: dict[str, Any] = {}
     for one, look in zip(widest, canvas.GROUPS, strict=False):
-        errors: dict[str, Any] = {
-            "yerr": ERRORS * np.nan_to_num(one.mcse),
-            "elinewidth": 1.0,
-            "capsize": 2.5,
-        }
-        ax.errorbar(plan.extra, one.width, linestyle=look.dashes, **errors, **canvas.style(look))
+        ax.plot(plan.extra, one.width, linestyle=look.dashes, **canvas.style(look))
         legend[one.group] = canvas.handle(look)
     for one in widest[len(canvas.GROUPS) :]:
         (line,) = ax.plot(plan.extra, one.width, color=canvas.GREY, linewidth=0.8, zorder=1.8)

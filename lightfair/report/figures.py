@@ -108,7 +108,7 @@ def of_plan(plan: LabelPlan) -> Pictures:
     """Return the figure of a plan."""
     caption = (
         f"Expected width of {100 * plan.prob:g} % intervals of {plan.metric} by number of extra "
-        "labels; whiskers: two Monte Carlo standard errors."
+        "labels."
     )
     return {"plan": [_picture(caption, HEIGHT, plot.plan, plan)]}
 

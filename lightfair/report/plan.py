@@ -30,8 +30,7 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         results += shared.critical_warnings(plan.warnings)
         sections = Section("plan", "", _widths(plan)), Section("verdict", "", tuple(results))
         return Document(title, sections)
-    errors = f"± is the Monte Carlo standard error of a width, from {plan.refits} refits each."
-    names = ("metric", "width", "prob", "refits", "seed")
+    names = ("metric", "width", "prob")
     return shared.full_report(
         plan,
         title,
@@ -42,7 +41,7 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
             "Future labels are drawn from the posterior of the assessment, whose model is assumed "
             "to be correct.",
             "Rows to be labeled are chosen at random.",
-            errors if plan.refits else "Widths are forecasts; no model was refitted.",
+            "Widths are forecasts; no model was fitted again.",
         ),
         options={
             "plan_labels": {name: getattr(plan, name) for name in names}
@@ -59,8 +58,6 @@ def _widths(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
         for one in order[:LISTED]
     }
     text = f"expected width of {100 * plan.prob:g} % intervals"
-    if any(np.any(one.mcse > 0.0) for one in plan.intervals):
-        text += ", ± Monte Carlo error"
     extra = {f"{extra:,}": at for at, extra in enumerate(plan.extra.tolist())}
     blocks = (Paragraph(text), table_of("extra labels", columns, extra))
     if len(order) <= LISTED:
@@ -72,8 +69,7 @@ def _widths(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
 def _width(one: Expected, at: int) -> Cell:
     if math.isnan(one.width[at]):
         return Cell("-", one.reason or "undefined")
-    error = f" ±{one.mcse[at]:.3f}" if one.mcse[at] > 0.0 else ""
-    return Cell(f"{one.width[at]:.3f}{error}")
+    return Cell(f"{one.width[at]:.3f}")
 
 
 def _labels_needed(plan: LabelPlan) -> str:
@@ -91,18 +87,12 @@ def _labels_needed(plan: LabelPlan) -> str:
 
 
 def _next_group(plan: LabelPlan) -> str | None:
-    """Where to label next, and what that narrows, beside the other groups."""
+    """Where to label next, and what that narrows."""
     if plan.next_group is None or len(plan.groups) == 1:
         return None
-    columns = zip(plan.groups, plan.shrinks.tolist(), plan.unlabeled.tolist(), strict=True)
-    gains = {name: (shrinks, min(NEXT, rows)) for name, shrinks, rows in columns}
-    shrinks, labels = gains.pop(plan.next_group)
-    verb = "narrows" if labels == 1 else "narrow"
-    text = (
-        f"Next: {plan.next_group}; {counted(labels, 'label')} there {verb} the widest interval "
-        f"by {labels * shrinks:.4f}"
+    at = plan.groups.index(plan.next_group)
+    labels = min(NEXT, int(plan.unlabeled[at]))
+    return (
+        f"Next: {plan.next_group}; there, {counted(labels, 'label')} would narrow the widest "
+        f"interval by {labels * plan.shrinks[at]:.4f}."
     )
-    others = [(*one, name) for name, one in gains.items() if not math.isnan(one[0])]
-    for shrinks, more, name in sorted(others)[-1:]:
-        text += f", {more} in {name} by {more * shrinks:.4f}"
-    return f"{text}."

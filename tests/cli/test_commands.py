@@ -149,19 +149,19 @@ def test_sql(ask):
     ],
 )
 def test_plan(options, wanted, ask, assessed):
-    given = ["plan", "rows.csv", *COLUMNS, *QUICK, "--extra", "50", "--refits", "0"]
-    want = lf.plan_labels(assessed(), **{"extra": [50], "refits": 0, "rng": 2, **wanted})
+    given = ["plan", "rows.csv", *COLUMNS, *QUICK, "--extra", "50"]
+    want = lf.plan_labels(assessed(), **{"extra": [50], **wanted})
     assert agrees(ask, want, options, *given)
 
 
 def test_plan_of_a_table_and_rows_to_label(ask, fail, rows, assessed):
     ask("summarize", "rows.csv", *COLUMNS, "-o", "table.json")
-    quick = [*QUICK, "--refits", "0", "--metric", "fpr"]
+    quick = [*QUICK, "--metric", "fpr"]
     assert "Plan for fpr" in ask("plan", "table.json", *quick)
     choice = ["--choose", "20", "--output", "next.csv"]
     assert "single rows are needed" in fail("plan", "table.json", *quick, *choice)
     Path("next.csv").write_text("row,label_prob\n7,0.5\n")  # a list of rows may be overwritten
-    out = ask("plan", "rows.csv", *COLUMNS, *QUICK, "--refits", "0", *choice)
+    out = ask("plan", "rows.csv", *COLUMNS, *QUICK, *choice)
     assert out.endswith("next.csv: 20 rows to label\n")
     data = {"y_score": rows.y_score, "sensitive_features": {"g": rows.group}}
     want = lf.choose_labels(assessed(), 20, y_true=rows.y_true, rng=2, **data)
@@ -211,6 +211,5 @@ def test_threshold(options, wanted, search, ask, assessed):
 @pytest.mark.parametrize("command", ["threshold", "plan"])
 def test_critical_warnings_are_printed(command, ask, folder):
     (folder / "none.csv").write_text("\n".join(["y,s,g", *[",0.3,A", ",0.6,B"] * 30]))
-    more = ["--refits", "0"] if command == "plan" else []
     for file, code in (("none.csv", "no_labels"), ("rows.csv", "not_converged")):
-        assert f"{code}: " in ask(command, file, *COLUMNS, *QUICK, *more)
+        assert f"{code}: " in ask(command, file, *COLUMNS, *QUICK)

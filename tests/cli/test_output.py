@@ -48,7 +48,7 @@ def test_several_formats_and_json(ask, result):
     "command, quantities",
     [
         (["demo", "--rows", "600", "--labeled", "60"], {"metric", "difference"}),
-        (["plan", "rows.csv", *COLUMNS, "--refits", "0", "--extra", "50"], {"width", "labels"}),
+        (["plan", "rows.csv", *COLUMNS, "--extra", "50"], {"width", "labels"}),
         (["threshold", "rows.csv", *COLUMNS], {"wanted", "recommended"}),
         (["compare", "rows.csv", *COLUMNS, "--score", "d"], {"difference", "overall"}),
     ],

@@ -49,7 +49,7 @@ def results(rows, nobody):
         "undefined": ask(rows, y_pred=nobody, metrics=["ppv", "selection_rate"], reference="B"),
         "many": ask(rows, group=np.arange(400) % 22, metrics="tpr", checks="tpr<=0.2"),
         "one": ask(rows, group=np.full(400, "all"), metrics="tpr"),
-        "plan": lf.plan_labels(plain, "tpr", refits=0, extra=[10, 20], rng=1),
+        "plan": lf.plan_labels(plain, "tpr", extra=[10, 20]),
         "search": lf.find_threshold(plain, "tpr"),
         "comparison": lf.compare_models(scores, rows.y_true, **options),
     }

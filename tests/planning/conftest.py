@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import lightfair as lf
-from lightfair.planning import refits
 
 
 def assessed(rows=3000, labeled=100, weight=None, **options):
@@ -39,7 +38,4 @@ def small():
 
 @pytest.fixture(scope="session")
 def plan(result):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(refits, "WARMUP", 60)
-        patch.setattr(refits, "DRAWS", 120)
-        return lf.plan_labels(result, width=0.15, extra=[100, 600], refits=4, rng=2)
+    return lf.plan_labels(result, width=0.15, extra=[100, 600])

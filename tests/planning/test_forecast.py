@@ -11,7 +11,6 @@ from lightfair.planning.forecast import (
     forecast_width,
     preposterior,
     score_bins,
-    sds,
     unlabeled_parts,
 )
 
@@ -37,7 +36,7 @@ def test_more_labels_narrow_a_forecast_until_nothing_is_uncertain(result):
     ahead = preposterior(result, "tpr")
     steps = np.array([forecast(ahead, share)[0] for share in np.linspace(0.0, 1.0, 11)])
     assert (np.diff(steps) < 0.0).all()
-    assert sds(ahead, ahead.bins.rows, np.eye(2)).max() < 1e-10
+    assert forecast(ahead, 1.0, np.eye(2)).max() < 1e-10
 
 
 def test_a_population_stays_uncertain(assess):

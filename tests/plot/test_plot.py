@@ -21,7 +21,7 @@ FUNCTIONS = [*METRIC, "calibration", "trace", "plan"]
 
 @cache
 def planned(result):
-    return lf.plan_labels(result, "tpr", 0.2, refits=0, extra=[10, 20], rng=1)
+    return lf.plan_labels(result, "tpr", 0.2, extra=[10, 20])
 
 
 def draw(name, result, ax):

@@ -34,7 +34,7 @@ def nine(rows):
 
 @pytest.fixture(scope="session")
 def plan(result):
-    return lf.plan_labels(result, "tpr", 0.2, extra=[20, 100], refits=0, rng=7)
+    return lf.plan_labels(result, "tpr", 0.2, extra=[20, 100])
 
 
 @pytest.fixture(scope="session")

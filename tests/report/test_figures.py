@@ -69,7 +69,7 @@ def test_one_group_and_too_many_groups(rows, nine, monkeypatch):
 
 
 def test_the_same_result_gives_the_same_bytes_in_any_style_and_thread(rows):
-    result = lf.plan_labels(ask_quickly(rows, metrics="tpr"), extra=[20], refits=0)
+    result = lf.plan_labels(ask_quickly(rows, metrics="tpr"), extra=[20])
     page, before = result.to_html(), dict(matplotlib.rcParams)
     with ThreadPoolExecutor(2) as threads:
         assert set(threads.map(lambda _: result.to_html(), range(2))) == {page}

@@ -45,24 +45,21 @@ def test_how_many_labels_it_takes(plan, changes, text):
 
 
 def test_no_labels_are_needed_for_an_exact_metric(result):
-    plan = lf.plan_labels(result, "selection_rate", 0.2, refits=0)
+    plan = lf.plan_labels(result, "selection_rate", 0.2)
     assert verdict(plan) == ["No labels are needed: the quantity is known exactly."]
 
 
 def test_where_to_label_next(plan):
-    shrinks, rows = np.array([0.001, 0.002]), np.array([4, 100])
-    changes = {"shrinks": shrinks, "unlabeled": rows, "next_group": "B"}
-    assert verdict(plan, **changes)[1] == (
-        "Next: B; 10 labels there narrow the widest interval by 0.0200, 4 in A by 0.0040."
-    )
-    assert verdict(plan, **changes | {"shrinks": np.array([np.nan, 0.002])})[1] == (
-        "Next: B; 10 labels there narrow the widest interval by 0.0200."
-    )
+    changes = {"shrinks": np.array([0.001, 0.002]), "unlabeled": np.array([4, 100])}
+    text = "Next: {}; there, {} labels would narrow the widest interval by {}."
+    for group, labels, gain in (("B", 10, "0.0200"), ("A", 4, "0.0040")):
+        next_group = verdict(plan, **changes, next_group=group)[1]
+        assert next_group == text.format(group, labels, gain)
     assert len(verdict(plan, next_group=None)) == 1
 
 
 def test_the_widest_differences_are_listed(nine):
-    plan = lf.plan_labels(nine, "ppv", 0.2, extra=[20], refits=0)
+    plan = lf.plan_labels(nine, "ppv", 0.2, extra=[20])
     blocks = document(plan).sections[0].blocks
     assert blocks == document(plan, full=True).sections[1].blocks
     widest = sorted(

@@ -74,12 +74,9 @@ def test_an_unknown_seed_is_reported(rows):
 
 def test_plans_searches_and_comparisons_add_their_own(result, plan, found, models):
     assert "Widths are forecasts" in text_of(plan, "assumptions")
-    refitted = lf.plan_labels(result, "tpr", 0.2, extra=[20], refits=2, rng=7)
-    assert "from 2 refits" in text_of(refitted, "assumptions")
-    for one, name in ((refitted, "plan_labels"), (found, "find_threshold")):
+    for one, name in ((plan, "plan_labels"), (found, "find_threshold")):
         values = json.loads(section(one, "reproduce").blocks[0].text)
         assert values[name]["metric"] == "tpr" and values["settings"]["draws"] == QUICKEST["draws"]
-    assert json.loads(section(refitted, "reproduce").blocks[0].text)["plan_labels"]["seed"] == 7
     assert "reference keeps its own threshold" in text_of(found, "assumptions")
     text = text_of(models, "assumptions")
     assert "mean of those of the models' scores" in text and "labels-only" not in text

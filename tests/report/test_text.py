@@ -131,6 +131,6 @@ def test_reports_fit_and_show_all_numbers(rows, groups, kind):
     assert all(squeezed(one_line(name)) in squeezed(text) for name in result.groups)
     assert all(value in text for value in numbers_of(result.to_dict()))
     if groups == 3:
-        assert fits(str(lf.plan_labels(result, "tpr", 0.1, extra=[20], refits=0)))
+        assert fits(str(lf.plan_labels(result, "tpr", 0.1, extra=[20])))
     assert fits(str(lf.find_threshold(result, "ppv", target=0.5)))
     assert groups == 1 or fits(str(lf.find_threshold(result, "tpr")))
