@@ -48,7 +48,7 @@ On the command line::
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -577,46 +577,38 @@ def _metric_values(result: ModelComparison, name: str) -> Values:
     pairs = itertools.combinations(result.models, 2)
     return {
         "models": [_model_values(result, name, model) for model in result.models],
-        "pairs": [_pair_values(result, name, model, than) for than, model in pairs],
+        "pairs": [_model_values(result, name, model, than) for than, model in pairs],
     }
 
 
-def _model_values(result: ModelComparison, name: str, model: str) -> Values:
-    def value(group: str | None = None) -> Values:
-        return summary(result.metric(model, name, group), result.settings.prob)
+def _model_values(
+    result: ModelComparison, name: str, model: str, than: str | None = None
+) -> Values:
+    """Values overall, by group, of the gaps to the reference and of the largest gap.
 
-    def gap(group: str | None = None) -> Values:
-        return summary(result.gap(model, name, group), result.settings.prob)
-
-    return {"model": model, **_by_group(result, value, gap)}
-
-
-def _pair_values(result: ModelComparison, name: str, model: str, than: str) -> Values:
-    prob = result.settings.prob
+    They are those of a model, or how it differs from another one.
+    """
+    prob, reference = result.settings.prob, result.settings.reference
 
     def value(group: str | None = None) -> Values:
+        if than is None:
+            return summary(result.metric(model, name, group), prob)
         delta = result.metric_difference(name, model, than, group)
         more, same = plain(delta.prob_greater(0.0)), plain(delta.prob_equal())
         return {**summary(delta, prob), "prob_greater": more, "prob_equal": same}
 
     def gap(group: str | None = None) -> Values:
-        values = summary(result.gap_difference(name, model, than, group), prob)
+        if than is None:
+            return summary(result.gap(model, name, group), prob)
         gain = result.fairer(name, model, than, group)
         fairer, same = plain(gain.prob_greater(0.0)), plain(gain.prob_equal())
-        return {**values, "prob_fairer": fairer, "prob_as_fair": same}
+        change = summary(result.gap_difference(name, model, than, group), prob)
+        return {**change, "prob_fairer": fairer, "prob_as_fair": same}
 
-    return {"model": model, "than": than, **_by_group(result, value, gap)}
-
-
-def _by_group(
-    result: ModelComparison,
-    value: Callable[..., dict[str, Any]],
-    gap: Callable[..., dict[str, Any]],
-) -> Values:
-    """Values overall, by group, of the gaps to the reference and of the largest gap."""
-    reference = result.settings.reference
     others = [group for group in result.groups if reference not in (None, group)]
     return {
+        "model": model,
+        **({} if than is None else {"than": than}),
         "overall": value(),
         "groups": [{"name": group, **value(group)} for group in result.groups],
         "differences": [{"group": g, "reference": reference, **gap(g)} for g in others],

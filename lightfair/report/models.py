@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core import __version__
-from ..core.data.messages import counted, number, probability
-from ..core.metrics.estimate import Estimate, direction_level
+from ..core.data.messages import counted, probability
+from ..core.metrics.estimate import Estimate
 from ..model_comparison import ModelComparison, data_values
 from .document import Cell, Document, Paragraph, Section
 from .format import Columns, estimate_cell, table_of, target_line
@@ -28,8 +28,6 @@ DECISIONS = (
     "The decisions of the models count as one more attribute. In every draw, the labels are the "
     "same for all models."
 )
-
-SENTENCES = 3  # groups beside the reference up to which each has a sentence
 
 
 def document(
@@ -60,30 +58,21 @@ def document(
     return Document(f"Fairness of {_listed(result.models)}", capitalized(sections, names))
 
 
-def sentence(result: ModelComparison, metric: str, first: str, second: str, group: Any) -> str:
-    """Return which of two models has the smaller gap, and how probable that is.
-
-    `group` is compared with the reference; None is the largest gap over all groups.
-    """
-    gain, reference = result.fairer(metric, second, first, group), result.settings.reference
-    what, word = f"{metric} of {group} minus {reference}", "closer to 0"
-    if group is None:
-        what, word = f"the largest gap in {metric}", "smaller"
+def sentence(result: ModelComparison, metric: str, first: str, second: str) -> str:
+    """Return the probability that the second model has the smaller gap, the largest of all."""
+    *_, group = _gaps(result)
+    gain = result.fairer(metric, second, first, group)
+    what = f"the largest gap in {metric} is smaller"
+    if group is not None:
+        what = f"{metric} of {group} minus {result.settings.reference} is closer to 0"
+    text = f"{what} for {second} than for {first}"
     if gain.reason is not None:
-        return f"{what}: undefined, {gain.reason}."
-    if gain.exact and gain.mean == 0.0:
-        return f"{what} is the same for {first} and {second}."
-    more, less, same = gain.prob_greater(0.0), (gain.defined < 0.0).mean(), gain.prob_equal()
-    better, worse = (second, first) if more >= less else (first, second)
-    text = f"{what} is {word} for {better} than for {worse}"
-    if gain.exact:
-        return f"{text}, by {number(abs(gain.mean))}."
-    text += f" with probability {probability(max(more, less))}"
-    if max(more, less) < direction_level(result.settings.prob):
-        text = f"{what} is not clearly {word} for either {first} or {second}"
-        text += f", P({second} fairer) {probability(more)}"
-    equal = f", the same with probability {probability(same)}" if same >= 0.001 else ""
-    return f"{text}{equal}."
+        return f"{text}: undefined, {gain.reason}."
+    more, same = (
+        probability(value, exact=gain.exact)
+        for value in (gain.prob_greater(0.0), gain.prob_equal())
+    )
+    return f"{text} with probability {more}; it is the same with probability {same}."
 
 
 def _rows(result: ModelComparison) -> Section:
@@ -155,14 +144,9 @@ def _tables(
 
 
 def _findings(result: ModelComparison, name: str) -> list[Paragraph]:
-    """Which of two models has the smaller gaps; for many groups, only the largest gap."""
-    groups = _gaps(result) if len(result.groups) - 1 <= SENTENCES else [None]
-    texts = [
-        sentence(result, name, *pair, group)
-        for pair in itertools.combinations(result.models, 2)
-        for group in groups
-    ]
-    return [Paragraph(text, "finding") for text in texts]
+    """Which of two models has the smaller gap."""
+    pairs = itertools.combinations(result.models, 2) if _gaps(result) else ()
+    return [Paragraph(sentence(result, name, *pair), "finding") for pair in pairs]
 
 
 def _gaps(result: ModelComparison) -> list[Any]:
