@@ -68,6 +68,7 @@ from .core.diagnostics.warnings import FEW, coarse_interval, data_warnings, resu
 from .core.fit import Progress
 from .core.metrics.definitions import DEFAULT_METRICS, theta
 from .core.metrics.estimate import Estimate, rounded
+from .core.metrics.imputation import PSEUDO, row_weight
 from .core.model.curve import Prior
 from .core.model.regions import Trust
 from .core.pipeline import assess_data
@@ -259,10 +260,10 @@ class ModelComparison:
             cells |= True if group is None else self.cell_group == index_of(group, self.groups)
         unlabeled = self.cells.table.sums("rows")[cells, :, UNLABELED].any()
         exact = metric in self.settings.label_free or not unlabeled
-        exact = exact and self.settings.target != "population"
         if models:
             first, second = (self.models.index(level_name(model)) for model in models)
             exact |= bool((self.decisions[cells, first] == self.decisions[cells, second]).all())
+        exact = exact and self.settings.target != "population"
         return Estimate(rounded(draws), self.settings.metric(metric).lack, exact)
 
     def _draws(self, model: Any, metric: str, group: Any) -> Floats:
@@ -439,7 +440,9 @@ def compare_data(
     names = tuple(dict.fromkeys((*settings.metrics, "accuracy")))
     data, decisions, cell_group = _crossed(checked, settings.clip)
     cells = assess_data(data, of_cells, rng=seed, progress=progress)
-    labels = cells.counts.sum(axis=3)  # in a cell all rows have one decision of each model
+    # in a cell all rows have one decision of each model
+    labels = np.maximum(cells.counts - cells.pseudo_rows, 0.0).sum(axis=3)
+    pseudo = _joint_pseudo_rows(cells, table, len(checked))
     by_group: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     overall: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     drawn = {}
@@ -447,14 +450,15 @@ def compare_data(
         counts = np.zeros((*labels.shape[:2], len(table.groups), 2, 2))
         at: Any = np.s_[:, :, cell_group, decisions[:, place].astype(int)]
         np.add.at(counts, at, labels)
+        added = pseudo.sum(axis=tuple(3 + k for k in range(len(checked)) if k != place))
         fixed = tables[model].sums("weight").sum(axis=-1)[..., None] * [1.0, 0.0]
         for name in names:
             metric = settings.metric(name)
             # without labels one number in every draw, not one up to rounding
             known = name in settings.label_free
             sums = np.broadcast_to(fixed, counts.shape) if known else counts
-            drawn[f"{name} of model {model}"] = by_group[model][name] = theta(metric, sums)
-            overall[model][name] = theta(metric, sums.sum(axis=2))
+            drawn[f"{name} of model {model}"] = by_group[model][name] = theta(metric, sums + added)
+            overall[model][name] = theta(metric, sums.sum(axis=2) + added[:, :, 0])
     shape = cells.shape
     cuts: Any = {model: one.threshold for model, one in tables.items()}
     fitted = {name: getattr(cells.settings, name) for name in FITTED}
@@ -477,6 +481,22 @@ def compare_data(
         *result_warnings(drawn, table.groups, cells.gate, shape),
     )
     return replace(result, warnings=warnings)
+
+
+def _joint_pseudo_rows(cells: Assessment, table: ScoreTable, models: int) -> Floats:
+    """Weight of the pseudo-rows of each group, by the decisions of all models, then by label.
+
+    Those of a model have the prior that they have in `metrics.imputation`: two in all. They are 0
+    for finite targets.
+    """
+    each = (2,) * (models + 1)
+    if cells.settings.target != "population":
+        return np.zeros((1, 1, len(table.groups), *each))
+    rng = np.random.default_rng([cells.label_seed, len(cells.groups) + 1])
+    drawn = rng.standard_gamma(
+        PSEUDO / 2.0 ** (models - 1), (*cells.shape, len(table.groups), *each)
+    )
+    return np.asarray(drawn * row_weight(table).reshape(-1, *(1,) * (models + 1)))
 
 
 def _crossed(checked: dict[str, ScoreData], clip: float) -> tuple[ScoreData, Bools, Ints]:

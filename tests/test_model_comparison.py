@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import lightfair as lf
 from lightfair.core.data.logit import sigmoid
@@ -127,6 +128,28 @@ def test_selection_rates_need_no_labels_but_of_a_population(data, result):
     assert not result.metric_difference("tpr", "new", "old", "a").exact
     rate = ask(data, metrics="selection_rate", target="population").metric
     assert not rate("new", "selection_rate", "a").exact
+
+
+def test_models_that_decide_alike_may_differ_in_the_population():
+    """Six rows of each group, all right: Beta posteriors, and a difference of some width."""
+    label, group = np.tile([0, 1], 6), np.repeat(["a", "b"], 6)
+    score = np.where(label == 1, 0.8, 0.2)
+    result = lf.compare_models(
+        *({"one": score, "two": 0.9 * score}, label),
+        sensitive_features=group,
+        metrics=["accuracy", "tpr"],
+        target="population",
+        **QUICK | {"draws": 1000},
+    )
+    for model in ("one", "two"):
+        beta = {"accuracy": stats.beta(7, 1), "tpr": stats.beta(3.5, 0.5)}
+        for name, of_group in beta.items():
+            draws = result.metric(model, name, "a").draws.ravel()
+            assert stats.kstest(draws, of_group.cdf).pvalue > 1e-4
+        overall = result.metric(model, "accuracy").draws.ravel()
+        assert stats.kstest(overall, stats.beta(13, 1).cdf).pvalue > 1e-4
+    delta = result.metric_difference("accuracy", "two", "one", "a")
+    assert not delta.exact and 0.0 < delta.sd < stats.beta(7, 1).std() * np.sqrt(2.0)
 
 
 def test_pairing_is_narrower_than_two_assessments():

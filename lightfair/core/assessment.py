@@ -26,7 +26,7 @@ from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
 from .metrics.definitions import Metric, decided
 from .metrics.estimate import Estimate, Gap, Ratio, check_prob
-from .metrics.imputation import Imputed, impute_group, score_slots
+from .metrics.imputation import Imputed, impute_group, pseudo_rows, score_slots
 from .metrics.labels_only import Effective, LabelsOnly, effective_labels
 from .metrics.prediction_powered import PredictionPowered
 from .settings import Settings
@@ -174,8 +174,9 @@ class Assessment:
 
         weight and label are float64 (chain * draw, bin); the bins are
         `metrics.imputation.score_slots(fine)`.
-        The same labels in every call; metrics of scores are made of them. `free` says that what is
-        computed of them is the same for any labels: without curves there are no others.
+        The same labels in every call; metrics of scores are made of them and of `pseudo_rows`.
+        `free` says that what is computed of them is the same for any labels: without curves there
+        are no others.
 
         Examples
         --------
@@ -194,6 +195,13 @@ class Assessment:
             target=self.settings.target,
             seed=self.label_seed,
             cap=self.settings.cap,
+        )
+
+    @cached_property
+    def pseudo_rows(self) -> Floats:
+        """Weight of the pseudo-rows in `counts`, of its shape; 0 for finite targets."""
+        return pseudo_rows(
+            self.table, self.shape, target=self.settings.target, seed=self.label_seed
         )
 
     def marginal(self, metric: str, attribute: Any, level: Any) -> Estimate:
@@ -577,6 +585,8 @@ class Assessment:
             self.table,
             self.fine,
             finite,
+            self.pseudo_rows,
+            self.label_seed,
         )
 
     def _assessed(self, metric: str) -> ByGroup:

@@ -24,7 +24,14 @@ from .mcmc.hierarchy import named_effects
 from .mcmc.posterior import Posterior, identity
 from .mcmc.sampler import Chains, Draws, start_chains, take_draws
 from .metrics.definitions import Metric, free_of_labels, theta
-from .metrics.imputation import confusion, confusion_counts, impute_group, slot_theta
+from .metrics.imputation import (
+    confusion,
+    confusion_counts,
+    impute_group,
+    pseudo_rows,
+    slot_theta,
+    with_pseudo_rows,
+)
 from .model.curve import active, tie
 from .model.likelihood import labeled_data
 from .model.regions import Regions, no_regions, regions, trusted_scales
@@ -138,9 +145,13 @@ def draw_posterior(
         parameters=gate(diagnose(_parameters(posterior, settings))).reason
     )
     all_counts = np.concatenate(drawn, axis=1)
+    pseudo = pseudo_rows(table, all_counts.shape[:2], target=settings.target, seed=label_seed)
     by_bin: dict[str, Floats] = {}
     if slots is not None:
-        by_bin, all_counts = _bin_theta(posterior, slots, settings, settings.target, label_seed)
+        by_bin, all_counts = _bin_theta(
+            posterior, slots, settings, settings.target, label_seed, pseudo
+        )
+    all_counts += pseudo
     values = _count_theta(all_counts, table, settings) | by_bin
     in_order = {name: values[name] for name in settings.metrics}
     return Drawn(posterior, in_order, all_counts, convergence)
@@ -188,9 +199,17 @@ def _count_theta(counts: Floats, table: ScoreTable, settings: Settings) -> dict[
 
 
 def _bin_theta(
-    posterior: Posterior, slots: tuple[Slots, ...], settings: Settings, target: str, seed: int
+    posterior: Posterior,
+    slots: tuple[Slots, ...],
+    settings: Settings,
+    target: str,
+    seed: int,
+    pseudo: Floats | None = None,
 ) -> tuple[dict[str, Floats], Floats]:
-    """Impute labels by score bin, group by group: the metrics of scores, and confusion counts."""
+    """Impute labels by score bin, group by group: the metrics of scores, and confusion counts.
+
+    The counts are without pseudo-rows, which the metrics of scores have.
+    """
     shape = posterior.phi.shape[:3]
     metrics = [m for m in map(settings.metric, settings.metrics) if m.of == "nodes"]
     values = {metric.name: np.empty(shape) for metric in metrics}
@@ -201,6 +220,9 @@ def _bin_theta(
             psi, index, bins, posterior.regions, target=target, seed=seed, cap=settings.cap
         )
         counts[:, :, index] = confusion(imputed, bins).reshape(*shape[:2], 2, 2)
+        if pseudo is not None and metrics:
+            of_group = pseudo[:, :, index]
+            imputed = with_pseudo_rows(imputed, bins.total, of_group, (seed, index, 1))
         for metric in metrics:
             value = slot_theta(metric, bins.score, *imputed)
             if metric.name in settings.label_free:  # the same number in every draw, as above

@@ -102,7 +102,8 @@ def assess(
         model: the curve alone. A Trust sets the scales.
     target : {"sample", "expected", "population"}
         The estimand: the metric that these rows would show if all were labeled; its expected value
-        given the curves; or the metric of the population that the rows were drawn from.
+        given the curves; or the metric of the population that the rows were drawn from, under a
+        prior of half a row in each cell of a group's confusion table (`metrics.imputation`).
     prob : float
         Credible level of the intervals, in (0, 1).
     epsilon : float

@@ -30,6 +30,7 @@ from ..core.data.logit import Floats, Ints, sigmoid
 from ..core.data.nodes import CELL_WIDTH, UNLABELED
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, theta
+from ..core.metrics.imputation import PSEUDO, row_weight
 from ..core.model import likelihood
 from ..core.model.curve import features
 from ..core.model.regions import Regions
@@ -125,7 +126,7 @@ def preposterior(
         gradient[:, at] = likelihood.gradient(psi[:, g, None], design) @ root[i]
     of_count = _count_slopes(count_metric(result, metric), _expected_counts(result, bins, rate))
     gain, loss = (of_count[:, bins.group, bins.predicted, label] for label in (1, 0))
-    weight_sq = result.table.sums("weight_sq")[..., :UNLABELED]
+    weight_sq = result.table.sums("weight_sq")[..., :UNLABELED] + _pseudo(result, 2)
     return Preposterior(
         bins,
         result.settings.target,
@@ -273,11 +274,18 @@ def _covariance_root(psi: Floats) -> Floats:
 
 def _expected_counts(result: Assessment, bins: Bins, rate: Floats) -> Floats:
     """Expected confusion counts of draws: float64 (K, G, predicted, label)."""
-    known = result.table.sums("weight")[..., :UNLABELED]
+    known = result.table.sums("weight")[..., :UNLABELED] + _pseudo(result, 1)
     cells = np.arange(2 * len(result.groups))
     members = bins.weight[:, None] * ((2 * bins.group + bins.predicted)[:, None] == cells)
     unknown = np.stack([(1.0 - rate) @ members, rate @ members], axis=-1)
     return np.asarray(known + unknown.reshape(len(rate), *known.shape))
+
+
+def _pseudo(result: Assessment, power: int) -> Floats | float:
+    """Sum of a power of the weights of the pseudo-rows in a cell: float64 (G, 1, 1), or 0."""
+    if result.settings.target != "population":
+        return 0.0
+    return np.asarray(PSEUDO * row_weight(result.table)[:, None, None] ** power)
 
 
 def _count_slopes(metric: Metric, counts: Floats) -> Floats:

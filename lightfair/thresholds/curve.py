@@ -75,6 +75,8 @@ class ThresholdCurve:
         ones, and from the last one on.
     labeled : bool array, shape (group,)
         Whether all rows of the group have labels.
+    pseudo : float64 array, shape (chain, draw, group, predicted, label)
+        Weight of the pseudo-rows, the same at every threshold; 0 for finite targets.
     settings : Settings
 
     Examples
@@ -95,6 +97,7 @@ class ThresholdCurve:
     groups: tuple[str, ...]
     parts: Floats
     labeled: Any
+    pseudo: Floats
     settings: Settings
 
     def draws(self, metric: str | Metric) -> Floats:
@@ -141,7 +144,8 @@ class ThresholdCurve:
 
     def _draws(self, metric: str | Metric, group: int | slice) -> Floats:
         """Draws of a metric, float64 (chain, draw, threshold) or (..., group) of a slice."""
-        return theta(self._metric(metric), above_and_below(self.parts[:, :, :, group], axis=2))
+        counts = above_and_below(self.parts[:, :, :, group], axis=2)
+        return theta(self._metric(metric), counts + self.pseudo[:, :, None, group])
 
     def _metric(self, metric: str | Metric) -> Metric:
         of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
@@ -181,7 +185,8 @@ def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
         sums = sums_by_rank(*result.imputed(result.groups[index], free=True), ranks, len(cuts) + 1)
         parts[:, :, :, index] = sums.reshape(*chains, len(cuts) + 1, 2)
     unlabeled = result.table.sums("rows")[..., UNLABELED].sum(axis=1)
-    return ThresholdCurve(cuts, result.groups, parts, unlabeled == 0.0, result.settings)
+    labeled, pseudo = unlabeled == 0.0, result.pseudo_rows
+    return ThresholdCurve(cuts, result.groups, parts, labeled, pseudo, result.settings)
 
 
 _CURVES: WeakKeyDictionary[Assessment, ThresholdCurve] = WeakKeyDictionary()

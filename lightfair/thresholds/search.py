@@ -263,9 +263,8 @@ def find_threshold(
         goal, own = np.full(chains, target), None
     else:
         at = result.groups.index(base)
-        goal = theta(of, confusion(result.imputed(base, free=of.label_free), bins[at])).reshape(
-            chains
-        )
+        counts = confusion(result.imputed(base, free=of.label_free), bins[at])
+        goal = theta(of, counts.reshape(*chains, 2, 2) + result.pseudo_rows[:, :, at])
         wanted = Estimate(goal, of.lack, bool(result.by_group(of).known[at]))
         own = own[base] if isinstance(own, dict) else own
     return FoundThresholds(
@@ -294,7 +293,8 @@ def _search(
     exact = bool(known[at] and (base is None or known[result.groups.index(base)]))
     parts = parts_of(bins[at], result.fine, at)
     sums = sums_by_rank(*result.imputed(name, free=of.label_free), parts.rank, len(parts.low) + 1)
-    values = theta(of, above_and_below(sums, axis=1))
+    pseudo = result.pseudo_rows[:, :, at].reshape(-1, 1, 2, 2)
+    values = theta(of, above_and_below(sums, axis=1) + pseudo)
     gap = values - goal[:, None]
     defined = ~np.isnan(gap)
     usable = 1.0 - defined.mean(axis=0) <= UNDEFINED_LIMIT

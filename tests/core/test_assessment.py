@@ -122,6 +122,11 @@ def test_an_undefined_metric_is_null_with_a_reason(rows, target):
     decide = (rows.group == "A") & (rows.y_score > 0.5)  # nobody of B is selected
     result = ask(rows, y_pred=decide, metrics=["ppv", "tpr"], target=target)
     entry = result.to_dict()["metrics"]["ppv"]["groups"][1]
+    if target == "population":  # somebody may be selected: nothing is known of them
+        low, high = result.metric("ppv", "B").interval()
+        assert low < 0.01 and high > 0.99 and "reason" not in entry
+        assert 0.0 < result.metric("tpr", "B").interval()[1] < 0.2
+        return
     assert (entry["mean"], entry["sd"], entry["interval"]) == (None, None, None)
     assert entry["reason"] == "there are no rows predicted positive"
     delta = result.to_dict()["metrics"]["ppv"]["differences"][0]

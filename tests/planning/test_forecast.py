@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import lightfair as lf
 from lightfair.core.data.nodes import UNLABELED
 from lightfair.planning.forecast import (
     expected_sd,
@@ -57,6 +58,21 @@ def test_without_labels_it_is_the_posterior(target, assess):
         expected = [result.metric(metric, g).sd for g in "AB"]
         expected.append(result.difference(metric, "B", "A").sd)
         np.testing.assert_allclose(found, expected, rtol=0.25, err_msg=metric)
+
+
+def test_a_population_of_which_none_is_selected_has_width():
+    rows = np.tile([0.1, 0.2, 0.3, 0.4], 20)
+    result = lf.assess(
+        np.tile([0, 1, 0, 1, -1], 16),
+        rows,
+        sensitive_features=np.repeat(["A", "B"], 40),
+        metrics="selection_rate",
+        target="population",
+        rng=1,
+    )
+    found = forecast(preposterior(result, "selection_rate"), 0.0, np.eye(2))
+    assert found.min() > 0.01
+    np.testing.assert_allclose(found, result.metric("selection_rate", "A").sd, rtol=0.3)
 
 
 def test_an_exact_metric_has_no_width(result):

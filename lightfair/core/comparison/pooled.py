@@ -34,7 +34,8 @@ class GroupDraws(NamedTuple):
 
     counts: float64 (chain, draw, group, predicted, label); imputed: returns the imputed labels of a
     group; table, fine: the table without and with threshold intervals; finite: whether the target
-    is these very rows.
+    is these very rows; pseudo: weight of the pseudo-rows in counts, of which pooled groups keep
+    those of the first; seed: of the imputation.
     """
 
     counts: Floats
@@ -42,6 +43,8 @@ class GroupDraws(NamedTuple):
     table: ScoreTable
     fine: ScoreTable
     finite: bool
+    pseudo: Floats
+    seed: int
 
 
 class Level(NamedTuple):
@@ -112,6 +115,7 @@ def overall_draws(
     groups = range(len(drawn.table.groups)) if groups is None else groups
     shape = drawn.counts.shape[:2]
     pooled = drawn.counts[:, :, list(groups)].sum(axis=2)
+    pooled = np.maximum(pooled - drawn.pseudo[:, :, list(groups[1:])].sum(axis=2), 0.0)
     bins, draws = None, {}
     for metric in metrics:
         if metric.of == "nodes":
@@ -127,7 +131,7 @@ def _pooled_bins(drawn: GroupDraws, groups: Sequence[int]) -> tuple[Floats, Floa
 
     The same score, or the same cell, of several groups is one bin, as in a table without groups.
     """
-    from ..metrics.imputation import score_slots
+    from ..metrics.imputation import Imputed, score_slots, with_pseudo_rows
 
     every = score_slots(drawn.fine)
     slots = [every[group] for group in groups]
@@ -152,4 +156,8 @@ def _pooled_bins(drawn: GroupDraws, groups: Sequence[int]) -> tuple[Floats, Floa
             weight[:, at] += np.add.reduceat(one[:, by_place], start, axis=1)
             positive[:, at] += np.add.reduceat(two[:, by_place], start, axis=1)
     weight = np.broadcast_to(weight, positive.shape)
-    return mean[order], weight, np.clip(positive / weight, 0.0, 1.0)
+    label = np.clip(positive / weight, 0.0, 1.0)
+    rows, first = np.bincount(bin_of, total).astype(np.float64), groups[0]
+    seed = (drawn.seed, first, 1)
+    pooled = with_pseudo_rows(Imputed(weight, label), rows, drawn.pseudo[:, :, first], seed)
+    return mean[order], *pooled

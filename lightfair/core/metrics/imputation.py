@@ -9,7 +9,27 @@ sample
     a draw of their labels, y ~ Bernoulli(f): the counts of these very rows;
 population
     rows, labeled ones too, are a sample: expected counts under the Bayesian bootstrap, with Exp(1)
-    weights of the rows. f stays a probability, for a population is large.
+    weights of the rows, and `PSEUDO` of a row more in each cell. f stays a probability, for a
+    population is large.
+
+The bootstrap alone (Rubin 1981) gives no weight to what the sample lacks: after ten right decisions
+accuracy would be 1 in every draw. With the pseudo-rows, if all rows are labeled, cells of k rows
+are Dirichlet(k + 1/2), the posterior under the prior of Jeffreys (1946) for a multinomial: a prior
+Beta(1/2, 1/2) of tpr, Beta(1, 1) of accuracy. 95 % intervals of fully labeled groups, mean over 36
+populations, 60 data sets each, of accuracy, tpr, fpr, ppv and selection rate and of differences of
+two groups; bootstrap, then with 1/4, 1/2 and 1 rows:
+
+    rows   least coverage of the ten, %   mean width                mean interval score
+    10     32   94   95   90              0.45  0.66  0.68  0.67    2.3   0.82  0.75  0.74
+    20     49   93   94   90              0.40  0.50  0.52  0.52    1.5   0.63  0.61  0.58
+    50     69   94   95   93              0.30  0.33  0.34  0.35    0.67  0.42  0.41  0.40
+    200    88   93   94   95              0.17  0.17  0.17  0.18    0.23  0.21  0.21  0.21
+
+Pooled groups share the pseudo-rows of one; half a row of each of many groups would add up. In
+metrics of scores there are two of them, one of each label, each at the score of a random row of the
+group: auc of 10 rows was covered in 96 to 99 % instead of 37 to 85 %. A mean of scores alone has no
+width where all scores are equal. Treatment equality has an infinite mean where no false positive is
+known: read its median.
 
 It is computed on one of two grids:
 
@@ -49,6 +69,8 @@ SMALL = 32  # rows up to which a sum of Bernoullis is drawn exactly
 RARE = 16.0  # variance below which a skewed sum is drawn from a binomial
 
 BLOCK = 1_000_000  # numbers in a temporary array
+
+PSEUDO = 0.5  # rows added to each cell of the confusion table of a group, for "population"
 
 
 class Counts(NamedTuple):
@@ -224,6 +246,26 @@ def _bootstrap(
         of_block[:, 1] += (rate * drawn).sum(axis=1)
         of_block[:, 0] += ((1.0 - rate) * drawn).sum(axis=1)
     return counts
+
+
+def pseudo_rows(
+    table: ScoreTable, shape: tuple[int, ...], *, target: str, seed: int | np.random.Generator
+) -> Floats:
+    """Draw the weight of the pseudo-rows of each cell of the confusion tables.
+
+    float64 (chain, draw, group, predicted, label); (1, 1, ...) and 0 for finite targets.
+    """
+    size, groups = row_weight(table)[:, None, None], len(table.groups)
+    if target != "population":
+        return np.zeros((1, 1, groups, 2, 2))
+    rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng([seed, groups])
+    return np.asarray(rng.standard_gamma(PSEUDO, (*shape, groups, 2, 2)) * size)
+
+
+def row_weight(table: ScoreTable) -> Floats:
+    """Return the weight of an effective row (Kish) of each group, float64 (group,)."""
+    weight, weight_sq = (table.sums(name).sum(axis=(1, 2)) for name in ("weight", "weight_sq"))
+    return over(weight_sq, weight, 1.0)
 
 
 def _draw_positives(
@@ -536,6 +578,25 @@ def slot_theta(metric: Metric, score: Floats, weight: Floats, label: Floats) -> 
         arguments = (score, weight[block], label[block])
         theta[block] = evaluate(metric, arguments, (block.stop - block.start,), signature)
     return theta
+
+
+def with_pseudo_rows(
+    imputed: Imputed, total: Floats, pseudo: Floats, seed: tuple[int, ...]
+) -> Imputed:
+    """Add the pseudo-rows of a group, in each draw at the scores of two of its rows.
+
+    total: float64 (bin,), weight of all rows of a bin; pseudo: float64 (..., predicted, label), of
+    each draw; nothing is added where all are 0, as they are for finite targets.
+    """
+    if not pseudo.any():
+        return imputed
+    draws, added = np.arange(len(imputed.weight)), pseudo.sum(axis=-2).reshape(-1, 2)
+    at = np.random.default_rng(seed).choice(len(total), added.shape, p=total / total.sum())
+    weight, positive = imputed.weight.copy(), imputed.weight * imputed.label
+    positive[draws, at[:, 1]] += added[:, 1]
+    for label in (0, 1):
+        weight[draws, at[:, label]] += added[:, label]
+    return Imputed(weight, np.minimum(positive / weight, 1.0))
 
 
 def frequency(metric: Metric, slots: Slots) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from asking import ask_quickly, assess_rows
+from scipy import stats
 
 import lightfair.core as lf
 from lightfair.core.metrics.definitions import theta
@@ -108,6 +109,25 @@ def test_other_targets(rows, features, target):
     assert min(groups) < found.marginal("tpr", "sex", "A").mean < max(groups)
     low, high = found.overall("auc").interval(0.99)
     assert 0.5 < low < high < 1.0
+
+
+def test_pooled_groups_of_a_population_have_the_pseudo_rows_of_one():
+    """Twenty groups of ten rows, 19 of 20 right: with all of theirs the mean would be 0.87."""
+    right = np.tile([1] * 9 + [0] + [1] * 10, 10)
+    score = np.where(np.arange(200) % 2 == right, 0.8, 0.2)
+    result = lf.assess(
+        *(np.arange(200) % 2 == 0, score),
+        sensitive_features=np.repeat([f"g{i:02}" for i in range(20)], 10),
+        metrics=["accuracy", "auc"],
+        target="population",
+        **(SMALL | {"draws": 400}),
+    )
+    overall = result.overall("accuracy")
+    wrong = round(200 * (1.0 - np.mean((score >= 0.5) == (np.arange(200) % 2 == 0))))
+    beta = stats.beta(200 - wrong + 1.0, wrong + 1.0)
+    assert stats.kstest(overall.draws.ravel(), beta.cdf).pvalue > 1e-4
+    one = result.marginal("auc", "group", "g03")
+    np.testing.assert_allclose(one.draws, result.draws("auc")[..., 3], rtol=1e-12)
 
 
 def test_values_have_levels_and_differences(result):

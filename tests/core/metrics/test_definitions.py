@@ -26,7 +26,13 @@ from lightfair.core.metrics.definitions import (
     successes_failures,
     theta,
 )
-from lightfair.core.metrics.imputation import TARGETS, confusion, score_slots, slot_theta
+from lightfair.core.metrics.imputation import (
+    TARGETS,
+    confusion,
+    score_slots,
+    slot_theta,
+    with_pseudo_rows,
+)
 from lightfair.core.settings import Settings
 
 COUNTS = [[50, 10], [5, 30]]  # tn, fn; fp, tp
@@ -220,7 +226,10 @@ def test_every_metric_with_every_target(rows, target):
     for index, bins in enumerate(score_slots(result.fine)):
         drawn = result.imputed(result.groups[index])
         counts = result.counts[:, :, index].reshape(-1, 2, 2)
-        np.testing.assert_array_equal(confusion(drawn, bins), counts)
+        pseudo = result.pseudo_rows[:, :, index]
+        whole = confusion(drawn, bins) + pseudo.reshape(-1, 2, 2)
+        np.testing.assert_array_equal(whole, counts)
+        drawn = with_pseudo_rows(drawn, bins.total, pseudo, (result.label_seed, index, 1))
         auc = slot_theta(as_metric("auc"), bins.score, *drawn)
         np.testing.assert_array_equal(auc, result.draws("auc")[..., index].ravel())
     np.testing.assert_array_equal(theta("tpr", result.counts), result.draws("tpr"))
