@@ -46,6 +46,13 @@ METHODS: Columns = {
     "labels only": lambda entry: value_cell(entry["labels_only"]),
 }
 
+RATIOS: Columns = {
+    "ratio": lambda entry: value_cell(entry["ratio"]),
+    "P(four fifths)": lambda entry: probability_cell(
+        entry["ratio"]["prob_four_fifths"], entry["ratio"]
+    ),
+}
+
 
 def document(result: Assessment, *, full: bool = False, command: str | None = None) -> Document:
     """Return the report.
@@ -72,7 +79,9 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
         return Document(f"lightfair {__version__}", tuple(sections))
     low, high = settings.labels_only_prior
     texts = (
-        f"Differences below {settings.epsilon:g} in absolute value count as small.",
+        f"Differences below {settings.epsilon:g} in absolute value count as small. Ratios are "
+        "medians; four-fifths rule: the smaller of two metrics is at least "
+        f"{FOUR_FIFTHS:g} of the larger.",
         f"The labels-only estimate has a Beta({low:g}, {high:g}) prior in each group. The "
         "prediction-powered estimate assumes no model; its intervals are asymptotic and can exceed "
         "the bounds of a metric if labels are few.",
@@ -129,10 +138,13 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     if values["differences"]:
         columns |= (powered if full else {}) | probability_columns(settings.epsilon) | truth
         by_group = {entry["group"]: entry for entry in values["differences"]}
+        if full and metric.bounds[0] >= 0.0:
+            for group, entry in by_group.items():
+                ratio = result.ratio(name, group, settings.reference)
+                entry["ratio"] = ratio_values(ratio, settings.prob)
+            columns |= RATIOS
         blocks.append(table_of(f"minus {settings.reference}", columns, by_group))
         blocks += _findings(result, name)
-        if full and metric.bounds[0] >= 0.0:
-            blocks += _ratios(result, name)
     if len(result.table.attributes) > 1:
         blocks.append(_marginal(result, name))
     return Section(name, name, tuple(blocks))
@@ -229,25 +241,6 @@ def gap_line(result: Assessment, name: str) -> str:
     if gap.left_out:
         parts.append(f"without {', '.join(gap.left_out)}, undefined")
     return "; ".join(parts)
-
-
-def _ratios(result: Assessment, name: str) -> shared.Blocks:
-    """The ratios of a metric to that of the reference."""
-    prob, reference = result.settings.prob, result.settings.reference
-    columns: Columns = {
-        "ratio": value_cell,
-        "P(four fifths)": lambda entry: probability_cell(entry["prob_four_fifths"], entry),
-    }
-    ratios = {
-        group: ratio_values(result.ratio(name, group, reference), prob)
-        for group in result.groups
-        if group != reference
-    }
-    text = (
-        "Ratios are medians. Four-fifths rule: the smaller of the two metrics is at least "
-        f"{FOUR_FIFTHS:g} of the larger."
-    )
-    return [table_of(f"over {reference}", columns, ratios), Paragraph(text)]
 
 
 def _marginal(result: Assessment, name: str) -> Table:

@@ -3,14 +3,12 @@
 Nothing is truncated. Sentences are wrapped. If a table is too wide, its column titles are wrapped,
 then names longer than the first column move to a line above their numbers, then its columns are
 divided between several tables. Reasons for undefined numbers follow the table. The width does not
-depend on the terminal, so that the same result gives the same text everywhere. East Asian wide
-characters count as two columns.
+depend on the terminal, so that the same result gives the same text everywhere.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
 from itertools import zip_longest
 
 from ..core.data.messages import one_line
@@ -28,8 +26,6 @@ WIDEST = 30  # column of numbers
 
 Column = list[str]  # a title, and a text per row
 
-_PAD = "\ue000"  # follows each wide character during layout, so that len() counts columns
-
 _NUMBER = re.compile(r"(-|[<>]?-?\d[\d,]*(?:\.\d+)?%?)( .*)?")
 
 # units that are kept on one line, with the blanks that follow: words, 95 %, [0.1, 0.2], P(|.|
@@ -38,9 +34,9 @@ _WORD = re.compile(r"(?:\[-?[\d.]+, -?[\d.]+\]|\d[\d.]* %|[^ |]|\|(?!<))+\|? *|\
 
 def render(document: Document) -> str:
     """Return a document as text without a final newline."""
-    parts = [_wrap(_padded(document.title))] if document.title else []
+    parts = [_wrap(one_line(document.title))] if document.title else []
     parts += [_section(section) for section in document.sections]
-    return "\n\n".join("\n".join(lines) for lines in parts).replace(_PAD, "")
+    return "\n\n".join("\n".join(lines) for lines in parts)
 
 
 def _section(section: Section) -> list[str]:
@@ -52,7 +48,7 @@ def _section(section: Section) -> list[str]:
             lines += _table(block, WIDTH - indent)
         else:
             lines += _paragraph(block, WIDTH - indent, max(marks))
-    head = _wrap(_padded(section.title)) if section.title else []
+    head = _wrap(one_line(section.title)) if section.title else []
     return [*head, *(" " * indent + line if line else line for line in lines)]
 
 
@@ -61,23 +57,23 @@ def _paragraph(block: Paragraph, room: int, widest: int) -> list[str]:
     leads = {"verdict": block.mark.ljust(widest + GAP), "warning": f"{block.mark}: "}
     lead = leads.get(block.role, "")
     hang = len(lead) if block.role == "verdict" else INDENT
-    return _wrap(lead + _padded(block.text), room, hang)
+    return _wrap(lead + one_line(block.text), room, hang)
 
 
 def _table(table: Table, room: int) -> list[str]:
     """Lines of a table, followed by the reasons for undefined numbers."""
     reasons = table.reasons()
     rows = [
-        [f"{_padded(text)} {reasons.get(why or '', '')}".strip(" ") for text, why in row]
+        [f"{one_line(text)} {reasons.get(why or '', '')}".strip(" ") for text, why in row]
         for row in table.rows
     ]
     columns = [
-        [_padded(title), *_aligned([row[at] for row in rows])]
+        [one_line(title), *_aligned([row[at] for row in rows])]
         for at, title in enumerate(table.head)
     ]
     lines = _arranged(columns[0], columns[1:], room)
     for reason, mark in reasons.items():
-        lines += _wrap(f"{mark} {_padded(reason)}", room, len(mark) + 1)
+        lines += _wrap(f"{mark} {one_line(reason)}", room, len(mark) + 1)
     return lines
 
 
@@ -127,16 +123,8 @@ def _row(name: str, *numbers: str, sizes: list[int], room: int) -> list[str]:
     return [*above, *(line.rstrip(" ") for line in lines)]
 
 
-def _padded(text: str) -> str:
-    """Escape control characters, and mark wide characters so that len() counts columns."""
-    text = one_line(text)
-    if text.isascii():
-        return text
-    return "".join(c + _PAD * (unicodedata.east_asian_width(c) in "WF") for c in text)
-
-
 def _wrap(text: str, columns: int = WIDTH, hang: int = INDENT) -> list[str]:
-    """Lines of a padded text, all but the first indented; words are broken only if too long."""
+    """Lines of a text, all but the first indented; words are broken only if too long."""
     lines, line = [], ""
     for word in _WORD.findall(text):
         if line.strip(" ") and len(line) + len(word.rstrip(" ")) > columns:
@@ -144,7 +132,6 @@ def _wrap(text: str, columns: int = WIDTH, hang: int = INDENT) -> list[str]:
             line = " " * hang
         while len(line) + len(word.rstrip(" ")) > columns:
             at = columns - len(line)
-            at -= word[at] == _PAD
             lines.append(line + word[:at])
             line, word = " " * hang, word[at:]
         line += word

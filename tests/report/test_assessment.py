@@ -10,7 +10,7 @@ import pytest
 from results import QUICKEST, ask_quickly, flat
 
 import lightfair as lf
-from lightfair.core.data.messages import number
+from lightfair.core.data.messages import number, probability
 from lightfair.core.mcmc.convergence import Gate
 from lightfair.core.metrics.labels_only import Effective
 from lightfair.report.assessment import document, labels_line, sentence
@@ -93,7 +93,8 @@ def test_the_full_form_has_all_columns(result):
     delta = values["differences"][0]
     assert differences["B"][2].startswith(number(delta["prediction_powered"]["mean"]))
     ratio = values["ratios"][0]
-    assert table(section, "over A")["B"][0].startswith(number(ratio["median"]))
+    assert differences["B"][5].startswith(number(ratio["median"]))
+    assert differences["B"][6] == probability(ratio["prob_four_fifths"])
 
 
 def test_verdicts_come_first(result):
