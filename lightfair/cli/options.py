@@ -68,14 +68,6 @@ class Option(NamedTuple):
         return {**shared, "action": "extend", "nargs": "+"} if more else shared
 
 
-def number(text: str) -> float:
-    """Parse a number."""
-    try:
-        return float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number; got {text!r}") from None
-
-
 def whole(text: str) -> int:
     """Parse a whole number of at least 0."""
     if not text.isdecimal() or len(text) > 18:
@@ -83,15 +75,15 @@ def whole(text: str) -> int:
     return int(text)
 
 
-def cut(text: str) -> Any:
+def threshold(text: str) -> Any:
     """Parse a threshold: "all", a number, or (NAME, number) from NAME=NUMBER."""
     name, equals, value = text.rpartition("=")
     if text == "all":
         return text
-    return (name, number(value)) if equals else number(text)
+    return (name, float(value)) if equals else float(text)
 
 
-KINDS = {"N": whole, "X": number, "NUMBER": cut}
+KINDS = {"N": whole, "X": float, "NUMBER": threshold}
 TABLES = "assess plan threshold summarize"  # their FILE may be a table
 READS = f"{TABLES} sql"
 ROWS = f"{READS} compare"

@@ -258,11 +258,6 @@ def _name(sql: Dialect, name: Any) -> str:
         raise ValueError(
             f"a name of a table or column must be text that is not empty; got {name!r}"
         )
-    if sql is DIALECTS["spark"] and "${" in name:
-        raise ValueError(
-            f"Spark replaces ${{...}} in statements, so {show(name)} cannot be named; rename it in "
-            "a view"
-        )
     quote = sql.quote
     if sql is DIALECTS["bigquery"]:
         return quote + _escaped(name).replace(quote, "\\" + quote) + quote

@@ -10,7 +10,7 @@ import pytest
 
 import lightfair as lf
 from lightfair.cli.arguments import one_threshold, sentence, threshold_of
-from lightfair.cli.options import cut
+from lightfair.cli.options import threshold as cut
 
 COLUMNS = ["--label", "y", "--score", "s", "--group", "g"]
 VALUES = {"reference": "B", "prob": 0.8, "target": "expected", "epsilon": 0.1, "family": "llo"}

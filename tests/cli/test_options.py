@@ -78,7 +78,7 @@ def test_help_of_the_whole_and_of_a_command(run, ask):
         ("assess x.csv --thresh 0.4", "assess has no option --thresh (did"),  # no short forms
         ("plan x.csv --simultaneous", "plan has no option --simultaneous, an option of assess,"),
         ("assess x.csv --missing dorp", "argument --missing: invalid choice: 'dorp' (choose"),
-        ("assess x.csv --prob x\\n\x1b", "--prob: must be a number; got 'x\\\\n\\x1b'"),
+        ("assess x.csv --prob x\\n\x1b", "--prob: invalid float value: 'x\\\\n\\x1b'"),
         ("assess x.csv --chains 99999999999999999999", "--chains: must be a whole number"),
         ("assess x.csv --nested --no-hierarchical", "not allowed with argument --nested"),
         ("assess", "the following arguments are required: FILE; see lightfair assess --help"),
