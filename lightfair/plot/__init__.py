@@ -17,33 +17,23 @@ Undefined values are not plotted; the reason is printed in their place. Names fr
 literally, `$` included, in at most two lines unless two of them would look alike.
 """
 
-from ..core import lazy as _lazy
+from .canvas import figure_size
+from .chains import trace
+from .density import posterior
+from .forest import differences, groups
+from .label_plan import plan
+from .model_forest import models
+from .reliability import calibration
+from .threshold_curves import thresholds
 
-TYPE_CHECKING = False  # known to type checkers; importing typing would cost 4 ms
-if TYPE_CHECKING:
-    from .canvas import figure_size as figure_size
-    from .chains import trace as trace
-    from .density import posterior as posterior
-    from .forest import differences as differences
-    from .forest import groups as groups
-    from .label_plan import plan as plan
-    from .model_forest import models as models
-    from .reliability import calibration as calibration
-    from .threshold_curves import thresholds as thresholds
-
-_HOMES = {
-    "canvas": ("figure_size",),
-    "chains": ("trace",),
-    "density": ("posterior",),
-    "forest": ("differences", "groups"),
-    "label_plan": ("plan",),
-    "model_forest": ("models",),
-    "reliability": ("calibration",),
-    "threshold_curves": ("thresholds",),
-}
-__all__ = [name for names in _HOMES.values() for name in names]  # noqa: PLE0605
-__getattr__ = _lazy(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__all__ = [
+    "calibration",
+    "differences",
+    "figure_size",
+    "groups",
+    "models",
+    "plan",
+    "posterior",
+    "thresholds",
+    "trace",
+]

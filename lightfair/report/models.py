@@ -79,15 +79,12 @@ def _rows(result: ModelComparison) -> Section:
     """The data, and on how many rows the decisions of two models differ."""
     data, settings = data_values(result), result.settings
     thresholds = settings.threshold if isinstance(settings.threshold, dict) else {}
-    texts = {model: _threshold(value) for model, value in thresholds.items()}
-    decisions = "thresholds " + ", ".join(f"{model} {text}" for model, text in texts.items())
-    if len(set(texts.values())) == 1:
-        decisions = f"threshold {next(iter(texts.values()))}"
+    cuts = ", ".join(f"{model} {value}" for model, value in thresholds.items())
     attributes = " and ".join(result.cells.table.attributes[:-1])
     lines = [
         f"models {_listed(result.models)} on the same rows: "
         f"{counted(data['rows'], 'row')}, {data['labeled']:,} labeled, {data['unlabeled']:,} "
-        f"unlabeled; {counted(len(result.groups), 'group')} by {attributes}; {decisions}",
+        f"unlabeled; {counted(len(result.groups), 'group')} by {attributes}; thresholds {cuts}",
         target_line(settings.target),
     ]
     for pair in data["disagreements"]:
@@ -102,12 +99,6 @@ def _rows(result: ModelComparison) -> Section:
 
 def _listed(models: tuple[str, ...]) -> str:
     return f"{', '.join(models[:-1])} and {models[-1]}"
-
-
-def _threshold(value: Any) -> str:
-    if isinstance(value, dict):
-        return "(" + ", ".join(f"{name} {threshold:g}" for name, threshold in value.items()) + ")"
-    return f"{value:g}"
 
 
 def _metric(result: ModelComparison, name: str) -> Section:

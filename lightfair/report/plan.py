@@ -27,12 +27,12 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
     if text := _next_group(plan):
         results.append(Paragraph(text))
     if not full:
-        results += shared.critical_warnings(plan.warnings)
+        results += shared.critical_warnings(plan.assessment.warnings)
         sections = Section("plan", "", _widths(plan)), Section("verdict", "", tuple(results))
         return Document(title, sections)
     names = ("metric", "width", "prob")
     return shared.full_report(
-        plan,
+        plan.assessment,
         title,
         results,
         Section("plan", "plan", _widths(plan)),

@@ -12,8 +12,6 @@ from ..core.data.messages import Note, counted
 from ..core.diagnostics.predictive import typical_rate, worth_sentence
 from ..core.mcmc.convergence import Gate
 from ..core.values import counts_of
-from ..planning.plan import LabelPlan
-from ..thresholds.search import FoundThresholds
 from .document import Cell, Document, Paragraph, Section, Table
 from .format import rows_line, target_line
 from .provenance import provenance_sections
@@ -52,7 +50,7 @@ def capitalized(sections: list[Section], metrics: Sequence[str] = ()) -> tuple[S
 
 
 def full_report(
-    result: FoundThresholds | LabelPlan,
+    base: Assessment,
     title: str,
     findings: Blocks,
     results: Section,
@@ -63,13 +61,13 @@ def full_report(
 
     `findings` are put first; `provenance` are arguments of `provenance_sections`.
     """
-    base, notes = result.assessment, result.warnings
+    first = (*findings, *warning_summary(base.warnings))
     sections = [
-        Section("verdict", "verdict", (*findings, *warning_summary(notes))),
+        *([Section("verdict", "verdict", first)] if first else []),
         results,
         rows_section(base),
         diagnostics_section(base),
-        *warnings_section(notes),
+        *warnings_section(base.warnings),
         *provenance_sections(base.settings, base.table, command, **provenance),
     ]
     return Document(f"{title[:1].upper()}{title[1:]}", capitalized(sections))

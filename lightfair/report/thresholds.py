@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..core.assessment import Assessment
-from ..core.data.messages import probability
 from ..thresholds.curve import counted_metrics, threshold_values
 from ..thresholds.search import FoundThresholds
 from . import sections as shared
@@ -70,10 +69,10 @@ def _each_group(name: str, at: dict[str, dict[str, Any]], epsilon: float) -> lis
 
 def document(found: FoundThresholds, *, full: bool = False, command: str | None = None) -> Document:
     """Return the report of a search; `full` and `command` as in `report.assessment`."""
+    settings, notes = found.assessment.settings, found.assessment.warnings
     goal = f"that of {found.reference}" if found.target is None else f"{found.target:g}"
     title = f"thresholds at which {found.metric} is {goal}"
-    entries = found.to_dict()["groups"]
-    near = f"P(|gap|<{found.epsilon:g})"
+    near = f"P(|gap|<{settings.epsilon:g})"
     columns: Columns = {
         "recommended": _recommended,
         "gap there": value_cell,
@@ -82,45 +81,28 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
     none = {"interval": None, "prob_within": None}
     gaps = {
         entry["group"]: entry | (entry["gap"] or none | {"reason": entry["recommended_reason"]})
-        for entry in entries
+        for entry in found.to_dict()["groups"]
     }
-    blocks: tuple[Paragraph | Table, ...] = table_of("group", columns, gaps), Paragraph(RULE)
-    reference = None if found.wanted is None else estimate_cell(found.wanted, found.prob)
-    at = "" if found.own is None else f" {found.own:g}"
+    blocks: shared.Blocks = [table_of("group", columns, gaps), Paragraph(RULE)]
+    if found.wanted is not None:
+        cell = estimate_cell(found.wanted, settings.prob)
+        at = "" if found.own is None else f" {found.own:g}"
+        value = cell.text if cell.why is None else f"undefined, {cell.why}"
+        text = f"{found.metric} of {found.reference}, at its own threshold{at}: {value}."
+        blocks.insert(0, Paragraph(text))
     if not full:
-        if reference is not None:
-            title += f"{at and f' at{at}'}, {reference.text}"
-        sections = [Section("thresholds", "", blocks)]
-        if critical := shared.critical_warnings(found.warnings):
-            sections.append(Section("warnings", "warnings", tuple(critical)))
-        return Document(title, tuple(sections))
-    if reference is not None:
-        text = reference.text if reference.why is None else f"undefined, {reference.why}"
-        text = f"{found.metric} of {found.reference}, at its own threshold{at}: {text}."
-        blocks = (Paragraph(text), *blocks)
+        blocks += shared.critical_warnings(notes)
+        return Document(title, (Section("thresholds", "", tuple(blocks)),))
     return shared.full_report(
-        found,
+        found.assessment,
         title,
-        [Paragraph(_sentence(found, entry, goal), "finding") for entry in entries],
-        Section("thresholds", "thresholds", blocks),
+        [],
+        Section("thresholds", "thresholds", tuple(blocks)),
         command,
         texts=ASSUMPTIONS,
         options={
             "find_threshold": {k: getattr(found, k) for k in ("metric", "reference", "target")}
         },
-    )
-
-
-def _sentence(found: FoundThresholds, entry: dict[str, Any], goal: str) -> str:
-    gap = entry["gap"]
-    if gap is None:
-        return f"{entry['group']}: no threshold is recommended; {entry['recommended_reason']}."
-    near = f"with probability {probability(gap['prob_within'])}"
-    if gap["exact"]:
-        near = "(exact)" if gap["prob_within"] else "is not reached (exact)"
-    return (
-        f"{entry['group']}: {entry['recommended']!r} is recommended; {found.metric} there minus "
-        f"{goal} is {value_cell(gap).text}, less than {found.epsilon:g} from 0 {near}."
     )
 
 

@@ -124,16 +124,6 @@ class FoundThresholds:
         return self.of.name
 
     @property
-    def prob(self) -> float:
-        """Credible level of the assessment."""
-        return self.assessment.settings.prob
-
-    @property
-    def epsilon(self) -> float:
-        """Limit below which a gap is small, of the assessment."""
-        return self.assessment.settings.epsilon
-
-    @property
     def warnings(self) -> tuple[Note, ...]:
         """Warnings of the assessment."""
         return self.assessment.warnings
@@ -174,12 +164,13 @@ class FoundThresholds:
         >>> one["group"], one["recommended"] == found["B"].recommended
         ('B', True)
         """
+        prob = self.assessment.settings.prob
         values = {
             "metric": self.metric,
             "reference": self.reference,
             "own": self.own,
             "target": self.target,
-            "wanted": None if self.wanted is None else summary(self.wanted, self.prob),
+            "wanted": None if self.wanted is None else summary(self.wanted, prob),
             "groups": [_group_values(self, one) for one in self.groups],
         }
         return framed(self.assessment, values)
@@ -368,8 +359,9 @@ def _group_values(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]
         what = found.metric if found.wanted is None else f"{found.metric}, or what is wanted,"
         share = f"more than {UNDEFINED_LIMIT:.0%} of draws, at every threshold"
         values["recommended_reason"] = f"{what} is undefined in {share}"
+    settings = found.assessment.settings
     for name, estimate in (("metric", one.metric), ("gap", one.gap)):
-        values[name] = None if estimate is None else summary(estimate, found.prob)
+        values[name] = None if estimate is None else summary(estimate, settings.prob)
     if one.gap is not None:
-        values["gap"]["prob_within"] = plain(one.gap.prob_within(found.epsilon))
+        values["gap"]["prob_within"] = plain(one.gap.prob_within(settings.epsilon))
     return values
