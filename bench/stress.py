@@ -5,12 +5,13 @@
 Every run simulates 6,000 rows of a set (`SETS`), shows the labels of a random few and assesses them
 with the defaults. The truth is the metric of all rows with all labels. Groups are A, with scores
 that are probabilities, and B, 35 % of the rows; the set `ten` has ten groups of equal size, two of
-which do not follow the others, and `clusters` seven with one curve and three with another.
+which do not follow the others, and `clusters` ten of which three have a flatter curve.
 
 Each line is the mean over accuracy, tpr and fpr. Quantities are the metrics of B (where there are
-several such groups, of all of them), those of the others, and the differences B - A. Three columns
-share the labels: lightfair, labels only, and prediction-powered estimates, which leave out groups
-with few labels. The numbers of a run depend on its set, labels, seed and number alone.
+several such groups, of all of them), those of the others, the differences B - A, and with ten
+groups the differences of the others and the sd of the metric between groups. Three columns share
+the labels: lightfair, labels only, and prediction-powered estimates, which leave out groups with
+few labels. The numbers of a run depend on its set, labels, seed and number alone.
 """
 
 from __future__ import annotations
@@ -81,6 +82,12 @@ STRANGE: dict[str, Rate] = {
     "prior_shift": lambda p: sigmoid(logit_of(p, 0.0) - 1.0),
 }
 
+
+def flatter(p: Floats) -> Floats:
+    """Rates of scores that say a fifth as much."""
+    return sigmoid(0.2 * logit_of(p, 0.0))
+
+
 SETS = {
     "well": Stress(fits=True),
     **{name: Stress(strange=(rate,)) for name, rate in STRANGE.items()},
@@ -88,15 +95,15 @@ SETS = {
     "covariate": Stress(beta=((1.2, 1.3), (0.8, 2.5)), fits=True),
     "ten": Stress(strange=(STRANGE["useless"], STRANGE["reversed"]), groups=10),
     "saturated": Stress(sharp=27.0),
-    "clusters": Stress(strange=(STRANGE["prior_shift"],) * 3, groups=10),
+    "clusters": Stress(strange=(flatter,) * 3, groups=10),
 }
 
 
 class Run(NamedTuple):
     """One run.
 
-    values: float64 (method, metric, quantity, 5), of groups and then of differences: the truth, and
-    mean, low, high and sd of the estimate; labels: of each group; warned: codes of warnings.
+    values: float64 (method, metric, quantity, 5), as in `answers`: the truth, and mean, low, high
+    and sd of the estimate; labels: of each group; warned: codes of warnings.
     """
 
     values: Floats
@@ -127,7 +134,8 @@ def run(task: tuple[str, int, int], *, seed: int, draws: int | None) -> Run:
     data = score_data(label, **rows)
     known = frequencies(score_table(data), tuple(map(as_metric, METRICS)))
     of_groups = np.array([known[metric] for metric in METRICS])
-    truth = np.hstack([of_groups, of_groups[:, 1:] - of_groups[:, :1]])
+    deltas, sd = of_groups[:, 1:] - of_groups[:, :1], of_groups.std(axis=1, keepdims=True)
+    truth = np.hstack([of_groups, deltas, sd])
     columns = np.moveaxis([answers(result, metric) for metric in METRICS], 0, 1)
     truth = np.broadcast_to(truth, columns.shape[:3])
     values = np.concatenate([truth[..., None], columns], axis=3)
@@ -136,11 +144,16 @@ def run(task: tuple[str, int, int], *, seed: int, draws: int | None) -> Run:
 
 
 def answers(result: Assessment, metric: str) -> Floats:
-    """Mean, low, high and sd of groups, then of differences: float64 (method, quantity, 4)."""
+    """Mean, low, high and sd of groups, of differences, and of the sd between groups.
+
+    float64 (method, quantity, 4); the sd between groups by its median, and by lightfair alone.
+    """
     groups, rest = result.groups, range(1, len(result.groups))
     estimates = [result.metric(metric, group) for group in groups]
     estimates += [result.difference(metric, group, "A") for group in groups[1:]]
     ours = [(one.mean, *one.interval(1.0 - 2.0 * TAIL), one.sd) for one in estimates]
+    spread = result.between_group_sd(metric)
+    ours.append((spread.median, *spread.interval(1.0 - 2.0 * TAIL), float(spread.draws.std())))
     only, powered = result.labels[metric], result.prediction_powered[metric]
     deltas = only.draws[:, 1:] - only.draws[:, :1]
     ends = np.quantile(deltas, [TAIL, 1.0 - TAIL], axis=0)
@@ -149,15 +162,18 @@ def answers(result: Assessment, metric: str) -> Floats:
     theirs = [*zip(powered.mean, powered.low, powered.high, powered.se, strict=True)]
     pairs = [powered_difference(powered, at, 0) for at in rest]
     theirs += [(pair.mean, pair.low, pair.high, pair.se) for pair in pairs]
-    return np.array([ours, alone, theirs])
+    return np.array([ours, [*alone, (np.nan,) * 4], [*theirs, (np.nan,) * 4]])
 
 
 def quantities(name: str) -> dict[str, slice]:
-    """Places of quantities among groups and differences."""
+    """Places of quantities among groups, differences and the sd between groups."""
     groups, strange = SETS[name].groups, len(SETS[name].strange)
     first = groups - strange
-    places = {"B": slice(first, groups), "A": slice(first), "B - A": slice(-strange, None)}
-    return places | ({"A - A": slice(groups, -strange)} if first > 1 else {})
+    last = 2 * groups - 1  # of groups and differences
+    places = {"B": slice(first, groups), "A": slice(first), "B - A": slice(last - strange, last)}
+    if first > 1:
+        places |= {"A - A": slice(groups, last - strange), "sd": slice(last, None)}
+    return places
 
 
 def figures(values: Floats) -> dict[str, Floats]:
