@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -108,10 +108,10 @@ def draw_posterior(
         progress=progress and partial(progress, "warm-up"),
     )
     metrics = tuple(map(settings.metric, settings.metrics))
-    parts: list[Posterior] = []
+    blocks: list[Draws] = []
     drawn: list[Floats] = []
     reported: list[Floats] = []
-    taken, missing = 0, draws
+    taken, missing, moved = 0, draws, False
     while missing:
         chains, block = take_draws(
             chains, missing, progress=progress and partial(progress, "draws")
@@ -131,16 +131,18 @@ def draw_posterior(
             smooth |= _bin_theta(part, slots, settings, "expected", label_seed)[0]
         levels = pooled_theta(counts.expected, table, metrics)
         ordered = [smooth[name] for name in settings.metrics]
-        parts.append(part)
+        blocks.append(block)
+        moved |= bool(np.ptp(part.phi, axis=(0, 1)).any())
         drawn.append(counts.drawn)
         reported.append(_reported(ordered, levels, table, settings))
         convergence = gate(diagnose(_filled(np.concatenate(reported, axis=1))))
         # metrics may be the same in every draw, curves never are
-        if not any(np.ptp(one.phi, axis=(0, 1)).any() for one in parts):
+        if not moved:
             convergence = Gate(math.inf, 0.0, 0.0, False, "the chains are stuck")
         taken += missing
         missing = 0 if convergence.ok else min(-(-taken // 2), MAX_DRAWS * draws - taken)
-    posterior = _joined(parts)
+    every = Draws(*(np.concatenate(column, axis=2) for column in zip(*blocks, strict=True)))
+    posterior = _named(every, chains, settings, where, table)
     convergence = convergence._replace(
         parameters=gate(diagnose(_parameters(posterior, settings))).reason
     )
@@ -255,21 +257,6 @@ def _named(
     named = named_effects(block.eta[0], sigma, chains.prior, table.attributes)
     effects, sds = ({k: tie(v, settings.family) for k, v in part.items()} for part in named)
     return replace(plain, effects=effects, effect_sd=sds)
-
-
-def _joined(parts: list[Posterior]) -> Posterior:
-    """Concatenate draws."""
-
-    def join(values: list[Any]) -> Any:
-        if values[0] is None:
-            return None
-        if isinstance(values[0], dict):
-            return {name: join([value[name] for value in values]) for name in values[0]}
-        return np.concatenate(values, axis=1)
-
-    names = [one.name for one in fields(Posterior) if one.name != "regions"]
-    draws = {name: join([getattr(part, name) for part in parts]) for name in names}
-    return Posterior(regions=parts[0].regions, **draws)
 
 
 def _reported(

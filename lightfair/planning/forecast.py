@@ -209,25 +209,6 @@ def forecast_width(now: Floats, before: Floats, after: Floats, prob: float) -> F
 
 def score_bins(table: ScoreTable, regions: Regions) -> Bins:
     """Put the unlabeled rows of a table into bins of 0.4 of the logit, in order of `bin_keys`."""
-    parts = unlabeled_parts(table, regions)
-    parts = parts._replace(cell=parts.cell // BIN_CELLS)
-    _, first, at = np.unique(bin_keys(*parts[:4]), return_index=True, return_inverse=True)
-    rows, weight, weight_sq, logit = (
-        np.bincount(at, column, len(first)).astype(np.float64)
-        for column in (parts.rows, parts.weight, parts.weight_sq, parts.rows * parts.logit)
-    )
-    same = [column[first] for column in parts[:4]]
-    return Bins._make([*same, logit / rows, rows, weight, weight_sq])
-
-
-def bin_keys(group: Ints, predicted: Ints, region: Ints, cell: Ints) -> npt.NDArray[np.int64]:
-    """Return one number for each bin, int64."""
-    wide = (2 * group + predicted).astype(np.int64)
-    return (wide * 2**20 + region) * 2**20 + cell + 2**19
-
-
-def unlabeled_parts(table: ScoreTable, regions: Regions) -> Bins:
-    """Return the unlabeled points, then cells, of a table as bins of one cell each."""
     points, cells = table.points, table.cells
     mean = cells.power1 / np.where(cells.weight > 0.0, cells.weight, 1.0)
     logit = np.concatenate([points.logit, (cells.cell + 0.5) * CELL_WIDTH + mean])
@@ -237,7 +218,19 @@ def unlabeled_parts(table: ScoreTable, regions: Regions) -> Bins:
     cell = np.concatenate([cell_of(points.logit), cells.cell])[unlabeled]
     sums = [np.concatenate(pair)[unlabeled] for pair in zip(points[2:], cells[2:5], strict=True)]
     region = region_of(table, regions, stratum, logit, cell)
-    return Bins._make([stratum // 6, stratum // 3 % 2, region, cell, logit, *sums])
+    key = (stratum // 6, stratum // 3 % 2, region, cell // BIN_CELLS)
+    _, first, at = np.unique(bin_keys(*key), return_index=True, return_inverse=True)
+    rows, weight, weight_sq, logit = (
+        np.bincount(at, column, len(first)).astype(np.float64)
+        for column in (*sums, sums[0] * logit)
+    )
+    return Bins._make([*(column[first] for column in key), logit / rows, rows, weight, weight_sq])
+
+
+def bin_keys(group: Ints, predicted: Ints, region: Ints, cell: Ints) -> npt.NDArray[np.int64]:
+    """Return one number for each bin, int64."""
+    wide = (2 * group + predicted).astype(np.int64)
+    return (wide * 2**20 + region) * 2**20 + cell + 2**19
 
 
 def cell_of(logit: Floats) -> Ints:

@@ -161,7 +161,12 @@ class LabelPlan:
             **{name: getattr(self, name) for name in same},
             "groups": [dict(zip(names, row, strict=True)) for row in rows],
             "steps": [
-                {"extra": number, "intervals": [_interval(one, i) for one in self.intervals]}
+                {
+                    "extra": number,
+                    "intervals": [
+                        vars(one) | {"width": plain(one.width[i])} for one in self.intervals
+                    ],
+                }
                 for i, number in enumerate(self.extra.tolist())
             ],
             "labels": {"number": self.labels, "reason": self.reason},
@@ -340,13 +345,3 @@ def _reason(labels: int | None, forecast: Forecast) -> str | None:
         return "no row is unlabeled"
     least = contrasts.widest(forecast.widths(forecast.total))
     return f"with all rows labeled a width of {least:.3g} is left"
-
-
-def _interval(expected: Expected, at: int) -> dict[str, Any]:
-    """A width with its name."""
-    return {
-        "group": expected.group,
-        "reference": expected.reference,
-        "width": plain(expected.width[at]),
-        "reason": expected.reason,
-    }

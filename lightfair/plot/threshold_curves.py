@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..core.assessment import Assessment
-from ..core.metrics.estimate import Estimate
 from ..thresholds.curve import requested_curve
 from . import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
 NOTES = 4  # lines about undefined values
 
 
@@ -66,7 +63,8 @@ def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Ax
         means = np.array([estimate.mean for estimate in one.values()])
         ends = np.array([estimate.interval(settings.prob) for estimate in one.values()]).T
         canvas.draw_curve(ax, curve.thresholds, (means, *ends), look, len(names))
-        notes += _reasons(name, one)
+        reasons = dict.fromkeys(estimate.reason for estimate in one.values())
+        notes += [f"{name}: {reason}" for reason in reasons if reason is not None]
     if isinstance(settings.threshold, float):
         ax.axvline(settings.threshold, color=canvas.GREY, linewidth=0.9, zorder=1.5)
     notes[NOTES:] = [f"and {len(notes) - NOTES} more"] * (len(notes) > NOTES)
@@ -74,13 +72,3 @@ def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Ax
     legend = {name: canvas.handle(look) for name, look in looks.items() if len(names) > 1}
     canvas.finish(ax, f"{metric} by threshold", x, metric, legend=legend, notes=notes)
     return ax
-
-
-def _reasons(name: str, estimates: dict[float, Estimate]) -> list[str]:
-    """Why values are undefined: a line for each run of thresholds."""
-    notes = []
-    for why, run in groupby(estimates, lambda cut: estimates[cut].reason):
-        first, *others = run
-        end = f" to {others[-1]:.2g}" if others else ""
-        notes += [f"{name} at {first:.2g}{end}: {why}"] * (why is not None)
-    return notes

@@ -12,7 +12,6 @@ from lightfair.planning.forecast import (
     forecast_width,
     preposterior,
     score_bins,
-    unlabeled_parts,
 )
 
 DELTA = np.array([[-1.0, 1.0]])
@@ -23,10 +22,9 @@ def forecast(ahead, share, contrasts=DELTA):
 
 
 @pytest.mark.parametrize("name", ["result", "weighted"])
-@pytest.mark.parametrize("bins", [unlabeled_parts, score_bins])
-def test_bins_hold_all_unlabeled_rows(name, bins, request):
+def test_bins_hold_all_unlabeled_rows(name, request):
     result = request.getfixturevalue(name)
-    at = bins(result.table, result.posterior.regions)
+    at = score_bins(result.table, result.posterior.regions)
     for column in ("rows", "weight", "weight_sq"):
         sums = np.zeros((2, 2))
         np.add.at(sums, (at.group, at.predicted), getattr(at, column))
