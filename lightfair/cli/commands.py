@@ -232,10 +232,6 @@ def sql(arguments: argparse.Namespace) -> Answer:
 
     if columns_of(arguments) is None:
         raise ValueError("sql needs the names of columns; give --label, --score and --group")
-    if arguments.label_prob is not None:
-        raise ValueError(
-            "sql does not support --label-prob; summarize the labeled rows with it, and add tables"
-        )
     given = {**vars(arguments), "threshold": threshold_of(arguments)}
     names = inspect.signature(sql_query).parameters
     return Answer(sql_query(**{name: given[name] for name in names if given[name] is not None}))

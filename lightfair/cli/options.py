@@ -86,7 +86,8 @@ def threshold(text: str) -> Any:
 KINDS = {"N": whole, "X": float, "NUMBER": threshold}
 TABLES = "assess plan threshold summarize"  # their FILE may be a table
 READS = f"{TABLES} sql"
-ROWS = f"{READS} compare"
+FILES = f"{TABLES} compare"
+ROWS = f"{FILES} sql"
 FITS = "assess plan compare threshold demo"
 POSITIVE = "scores of at least NUMBER are positive (0.5)"
 CUT = f"{POSITIVE}; repeat GROUP=NUMBER to set one per group"
@@ -131,7 +132,7 @@ OPTIONS = {  # by their headings in the help
         Option("threshold", "NUMBER ...", "plan threshold", CUT),
         Option("threshold", "NUMBER ...", "compare", MODEL_CUT),
         Option("weight", "COL", ROWS, "row weights", "sample_weight"),
-        Option("label-prob", "COL", ROWS, "probability that a row was chosen for labeling"),
+        Option("label-prob", "COL", FILES, "probability that a row was chosen for labeling"),
         Option("positive-label", "VALUE", ROWS, "label of the positive class"),
         Option("unlabeled", "VALUE", ROWS, "label that means unlabeled"),
         Option("missing", "raise|drop|group", ROWS, "what to do with rows without a group (raise)"),

@@ -35,7 +35,10 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells of POS
         ("demo --labeled 20000", "--labeled must be at most 10000"),
         (f"summarize {ROWS} --threshold all -o t.json", "--threshold all is an option of assess"),
         ("sql --dialect duckdb --table t", "give --label, --score and --group"),
-        (f"sql --dialect duckdb --table t {COLUMNS} --label-prob d", "does not support --label-pr"),
+        (
+            f"sql --dialect duckdb --table t {COLUMNS} --label-prob d",
+            "sql has no option --label-prob, an option of assess",
+        ),
         (f"plan {ROWS} {RUN} --difference C", "no group 'C'; there are A, B"),
         (f"plan {ROWS} --choose 5", "--choose and --output belong together"),
         (f"{CHOOSE} --missing drop", "--choose needs the numbers of rows"),

@@ -201,8 +201,6 @@ def powered_difference(
     for at, place in ((group, "group"), (reference, "reference")):
         if (why := result.reason[at]) is not None:
             return PoweredDifference(NAN, NAN, NAN, NAN, NAN, f"{why} (in the {place})")
-    if group == reference:
-        return PoweredDifference(0.0, 0.0, 0.0, 0.0, float(np.inf), None)
     mean = float(result.mean[group] - result.mean[reference])
     parts = result.se[[group, reference]] ** 2
     bottom = (parts**2 / result.df[[group, reference]]).sum()
