@@ -59,20 +59,20 @@ def document(
 
 
 def sentence(result: ModelComparison, metric: str, first: str, second: str) -> str:
-    """Return the probability that the second model has the smaller gap, the largest of all."""
+    """Return which model probably has the smaller gap, the largest of all groups."""
     *_, group = _gaps(result)
     gain = result.fairer(metric, second, first, group)
     what = f"the largest gap in {metric} is smaller"
     if group is not None:
         what = f"{metric} of {group} minus {result.settings.reference} is closer to 0"
+    chance, same = gain.prob_greater(0.0), gain.prob_equal()
+    if 2.0 * chance + same < 1.0:
+        first, second, chance = second, first, 1.0 - chance - same
     text = f"{what} for {second} than for {first}"
     if gain.reason is not None:
         return f"{text}: undefined, {gain.reason}."
-    more, same = (
-        probability(value, exact=gain.exact)
-        for value in (gain.prob_greater(0.0), gain.prob_equal())
-    )
-    return f"{text} with probability {more}; it is the same with probability {same}."
+    shown = [probability(value, exact=gain.exact) for value in (chance, same)]
+    return f"{text} with probability {shown[0]}, the same with probability {shown[1]}."
 
 
 def _rows(result: ModelComparison) -> Section:
