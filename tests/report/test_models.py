@@ -60,7 +60,7 @@ def test_equal_and_many_models(rows):
     assert heads == [("x", "y", "z"), pairs] * 2
     findings = [block.text for block in metric.blocks if not hasattr(block, "head")]
     same = (
-        "the largest gap in selection_rate is smaller for y than for x with probability 0; it is "
+        "the largest gap in selection_rate is smaller for y than for x with probability 0, the "
+        "same with probability 1."
     )
-    same += "the same with probability 1."
     assert len(findings) == 3 and findings[0] == same
