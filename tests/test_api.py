@@ -90,8 +90,8 @@ def test_assess_is_that_of_the_core(rows):
 
 
 def test_a_check_says_how_many_labels_would_settle_it(rows):
-    result = ask(rows, metrics="tpr", draws=400, warmup=100)
-    verdict = result.check("tpr<=0.1")
+    result = ask(rows, metrics="accuracy", draws=400, warmup=100)
+    verdict = result.check("accuracy<=0.1")
     assert verdict.status == "insufficient" and verdict.more_labels > 0
-    plain = core.Assessment.check(result, "tpr<=0.1")
+    plain = core.Assessment.check(result, "accuracy<=0.1")
     assert (plain.status, plain.prob_within) == (verdict.status, verdict.prob_within)

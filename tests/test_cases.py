@@ -251,7 +251,9 @@ def test_F18_interval_and_point_are_of_one_quantity(result):
     assert estimate.prob_greater(0.0) == (draws > 0).mean()
 
 
-@pytest.mark.parametrize("check, code", [("tpr<=0.9", 0), ("tpr<=0.0001", 1), ("tpr<=0.12", 3)])
+@pytest.mark.parametrize(
+    "check, code", [("accuracy<=0.9", 0), ("selection_rate<=0.0001", 1), ("tpr<=0.12", 3)]
+)
 def test_F19_the_command_exits_as_the_gate_says(csv, check, code, capsys):
     assert main(["assess", *csv, "--metric", "tpr", "--check", check]) == code
     assert check.partition("<=")[0] in capsys.readouterr().out

@@ -6,7 +6,7 @@ names; the numbers are computed in `metrics` and `comparison`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,9 +27,18 @@ from .mcmc.posterior import Posterior, identity
 from .metrics.definitions import Metric, decided
 from .metrics.estimate import Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import Imputed, impute_group, pseudo_rows, score_slots
-from .metrics.labels_only import Effective, LabelsOnly, effective_labels
-from .metrics.prediction_powered import PredictionPowered
+from .metrics.labels_only import (
+    CLASS_ROWS,
+    Effective,
+    LabelsOnly,
+    effective_labels,
+    in_denominator,
+    labels_answers,
+)
+from .metrics.prediction_powered import PredictionPowered, prediction_powered
 from .settings import Settings
+
+CLASS_LABELS = 100  # labels of each class, with which a metric is judged by the model alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,6 +285,36 @@ class Assessment:
         pooled = bool(self.settings.hierarchical)
         return ByGroup(draws, self.groups, of.lack, known, of.label_free, pooled)
 
+    def without_model(self, metric: str) -> Floats:
+        """Return draws of a metric that rest on labels and no model, float64 (draw, group).
+
+        A verdict needs their support; see `comparison.verdict`. A metric without such an estimate,
+        such as ece, has the draws of the model in groups with 100 labels of each class, else NaN.
+
+        Examples
+        --------
+        >>> result.without_model("tpr").shape
+        (10000, 2)
+        """
+        by, of = self.by_group(metric), self.settings.metric(metric)
+        if by.label_free:
+            return by.draws.reshape(-1, len(self.groups))
+        rng, prob = np.random.default_rng(self.label_seed), self.settings.prob
+        only, powered = self.labels.get(of.name), self.prediction_powered.get(of.name)
+        if only is None or powered is None:  # a metric of counts that was not assessed
+            powered = prediction_powered(of, self.table, prob=prob, target=self.settings.target)
+            prior = self.settings.labels_only_prior
+            only = labels_answers((of,), self.table, (), prior=prior, prob=prob, rng=rng)[of.name]
+        df = np.nan_to_num(powered.df, nan=1.0, posinf=1e9)
+        near = powered.mean + powered.se * rng.standard_t(df, only.draws.shape)
+        draws = np.where(np.isnan(near), only.draws, near)
+        labels = self.table.sums("rows")[..., :UNLABELED]
+        own = in_denominator(of, labels)
+        few = (labels.sum(axis=(1, 2)) if own is None else own) < CLASS_ROWS
+        enough = np.isnan(draws).all(axis=0) & (labels.sum(axis=1).min(axis=1) >= CLASS_LABELS)
+        draws = np.where(enough, np.resize(by.draws, draws.shape), draws)
+        return np.where(by.known, by.draws[0, 0], np.where(few, np.nan, draws))
+
     def effective_labels(self, metric: str) -> Effective:
         """Return the effective number of labels of a metric, by group; see `metrics.labels_only`.
 
@@ -495,7 +534,10 @@ class Assessment:
         pairs = compared_pairs(len(self.groups), at, base, self._base)
         question = Question(
             check,
-            tuple(self.by_group(name) for name in check.metrics),
+            tuple(
+                replace(self.by_group(name), without_model=self.without_model(name))
+                for name in check.metrics
+            ),
             pairs,
             rows > 0,
             self._decided(check, pairs),

@@ -21,11 +21,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..core.comparison.verdict import SUPPORT
 from ..core.data.logit import Floats
 from ..core.metrics.estimate import BORDER
 
@@ -47,7 +49,15 @@ MAX_SIZE = 10_000_000  # truths times draws times contrasts, beyond 10 truths
 def forecast_labels(result: Assessment, question: Question, prob: float) -> int | None:
     """Forecast how many more labels would probably settle a check of a result."""
     labeled, finite = result.table.labeled, result.settings.target != "population"
-    return labels_to_settle(question, prob, labeled, result.table.rows - labeled, finite=finite)
+    ways, parts = [(question, prob)], question.parts
+    without = [(part, part.without_model) for part in parts if part.without_model is not None]
+    if without:  # which must support the verdict
+        parts = tuple(replace(part, draws=draws[None]) for part, draws in without)
+        ways.append((question._replace(parts=parts), min(prob, SUPPORT["pass"])))
+    unlabeled = result.table.rows - labeled
+    numbers = [labels_to_settle(*way, labeled, unlabeled, finite=finite) for way in ways]
+    known = [number for number in numbers if number is not None]
+    return max(known) if len(known) == len(ways) else None
 
 
 def labels_to_settle(

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core import __version__
 from ..core.assessment import Assessment
+from ..core.comparison.verdict import SUPPORT
 from ..core.data.messages import interval, number, probability
 from ..core.data.nodes import CELL_WIDTH
 from ..core.data.table import ScoreTable
@@ -193,7 +194,8 @@ def _findings(result: Assessment, name: str) -> list[Paragraph]:
 def sentence(result: Assessment, metric: str, group: str, reference: str) -> str:
     """Return the direction of a difference, its probability and the size of the difference.
 
-    A direction is clear if the central interval lies on one side of 0 (`direction_level`).
+    A direction is clear if the central interval lies on one side of 0 (`direction_level`), and
+    labels without the model support it, too, as they must a verdict (`core.comparison.verdict`).
     """
     estimate, prob = result.difference(metric, group, reference), result.settings.prob
     pair = f"{metric} for {group} against {reference}"
@@ -212,8 +214,13 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
         why = "this needs no labels" if free else "all rows of both are labeled"
         by = "" if same else f" by {number(abs(estimate.mean))}"
         return f"{metric} is {word} {between}{by}; {why}."
-    clear = chances[word] >= (prob if same else direction_level(prob))
+    sure = chances[word] >= (prob if same else direction_level(prob))
+    one, two = (result.without_model(metric)[:, result.groups.index(g)] for g in (group, reference))
+    support = float((one > two if word == "higher" else one < two).mean())
+    clear = sure and (same or support >= SUPPORT["fail"])
     text = f"{pair}: no clear direction, P(higher) {probability(chances['higher'])}"
+    if sure and not clear:
+        text += " by the model, which labels do not support without it"
     if clear:
         text = f"{metric} is {word} {between} with probability {probability(chances[word])}"
     if not (clear and same) and chances["the same"] >= 0.001:

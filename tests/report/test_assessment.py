@@ -45,19 +45,31 @@ def test_undefined_and_infinite_numbers_have_no_digits(nine):
     assert sentence(nine, "ppv", "g8", "g0") == text
 
 
-def test_a_sentence_has_direction_probability_and_size(rows, result):
+@pytest.fixture(scope="module")
+def many():
+    return ask_quickly(lf.simulate(2000, 1500, rng=1), metrics=["tpr", "selection_rate"])
+
+
+def test_without_labels_there_is_no_direction(rows):
+    """One is clear by the prior alone: the scores of B are higher."""
+    score = np.where(rows.group == "B", 0.3 + 0.7 * rows.y_score, 0.7 * rows.y_score)
+    blank = ask_quickly(rows, y_true=np.full(400, np.nan), y_score=score, metrics=["fpr"])
+    assert blank.difference("fpr", "B", "A").prob_greater(0) > 0.98
+    text = sentence(blank, "fpr", "B", "A")
+    assert text.startswith("fpr for B against A: no clear direction, P(higher) ")
+    assert "by the model, which labels do not support without it" in text
+
+
+def test_a_sentence_has_direction_probability_and_size(rows, many):
+    result = many
     delta = result.difference("tpr", "B", "A")
     chance = max(delta.prob_greater(0), (delta.draws < 0).mean())
     word = "higher" if delta.prob_greater(0) >= 0.5 else "lower"
     size = f"{number(delta.mean)} [{', '.join(map(number, delta.interval(0.8)))}]."
     narrow = replace(result, settings=replace(result.settings, prob=0.8))
     text = sentence(narrow, "tpr", "B", "A")
-    assert text.startswith(f"tpr is {word} for B than for A with probability {chance:.3f}")
+    assert text.startswith(f"tpr is {word} for B than for A with probability {probability(chance)}")
     assert text.endswith(size)
-    wide = replace(result, settings=replace(result.settings, prob=0.999999))
-    assert sentence(wide, "tpr", "B", "A").startswith(
-        "tpr for B against A: no clear direction, P(h"
-    )
     rate = result.difference("selection_rate", "B", "A")
     assert sentence(result, "selection_rate", "B", "A") == (
         f"selection_rate is {'higher' if rate.mean > 0 else 'lower'} for B than for A by "
@@ -174,11 +186,12 @@ def test_truth_criteria_marginals_and_simultaneous_intervals(rows):
         (0.97, "tpr for B against A: no clear direction, P(higher) 0.970: "),
         (0.98, "tpr is higher for B than for A with probability 0.980: "),
         (0.03, "tpr for B against A: no clear direction, P(higher) 0.030: "),
-        (0.02, "tpr is lower for B than for A with probability 0.980: "),
+        (0.02, "tpr for B against A: no clear direction, P(higher) 0.020 by the model, which "),
     ],
 )
-def test_a_direction_is_clear_if_the_interval_excludes_0(result, share, start):
-    """F34, F17."""
+def test_a_direction_is_clear_if_the_interval_excludes_0(many, share, start):
+    """F34, F17; labels without the model say that B is higher, and support nothing else."""
+    result = many
     draws = np.full((1, 100, 2), 0.5)
     draws[0, :, 1] = np.where(np.arange(100) < round(100 * share), 0.6, 0.4)
     assert sentence(replace(result, theta={"tpr": draws}), "tpr", "B", "A").startswith(start)

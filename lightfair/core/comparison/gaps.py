@@ -92,6 +92,8 @@ class ByGroup:
         Whether it does not depend on labels.
     pooled : bool
         Whether the model of the draws shares a prior between groups.
+    without_model : float64 array, shape (draw, group), or None
+        Draws that rest on labels and no model, NaN where labels are too few.
     """
 
     draws: Floats
@@ -100,6 +102,7 @@ class ByGroup:
     known: npt.NDArray[np.bool_]
     label_free: bool = False
     pooled: bool = False
+    without_model: Floats | None = None
 
     @cached_property
     def undefined(self) -> Floats:

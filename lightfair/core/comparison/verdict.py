@@ -20,6 +20,19 @@ selected. The last three rule out a pass; other gaps may still fail. A group wit
 gaps: it gets no verdict, and is listed. `prob` is the credible level unless given. Exact gaps are
 decided with certainty.
 
+A verdict may not follow from the prior alone: with few labels, or where the scores of a group mean
+something else than in the others, the model can be sure and wrong. So labels must support it
+without the model, by prediction-powered draws, in groups with fewer than ten labels in the
+denominator by labels-only ones (`Assessment.without_model`):
+
+    pass          P(all gaps are within the limit) >= 0.9, too, or prob if that is less
+    fail          P(this group is above that one by more than the limit) >= 0.7, likewise
+    both          at least 5 labels in the denominator of each metric in each group compared
+
+A metric without such draws, such as ece, needs 100 labels of each class in each group instead.
+Metrics that are known exactly need nothing. `bench/VERDICTS.md` has the errors and the price of
+this and of other rules.
+
 On the command line verdicts head the report and determine the exit code: 0 if all pass, 1 if one
 fails, 3 if none fails and one is inconclusive::
 
@@ -53,6 +66,8 @@ LISTED = 200  # pairs in the plain values, the worst
 
 NO_RATIO = "a ratio of 0 to 0 is undefined"
 
+
+SUPPORT = {"pass": 0.9, "fail": 0.7}  # probability that a verdict needs without the model
 
 RELATIONS = {  # with the end of the range of limits, and the rule
     "difference": (math.inf, "be a number above 0", "0.05 is five points"),
@@ -363,19 +378,25 @@ def judge(
     check, involved = question.check, np.unique(question.pairs)
     exact = all(part.exact(involved) for part in question.parts)
     if exact:  # all draws are equal
-        parts = tuple(replace(part, draws=part.draws[:1, :1]) for part in question.parts)
+        parts = tuple(
+            replace(part, draws=part.draws[:1, :1], without_model=None) for part in question.parts
+        )
         question = question._replace(parts=parts)
     any_beyond = any_unknown = np.zeros(question.parts[0].draws.shape[:2], dtype=bool)
     obstacles = [] if question.decided is None else [question.decided]
     can_judge = False
     pairs: list[PairWithin] = []
-    directions: list[Beyond] = []
+    directions: list[tuple[Beyond, float]] = []
+    unsupported = np.zeros((), dtype=bool)
     for pair in question.pairs:
         one, two = (question.parts[0].groups[at] for at in pair)
         outside = unknown = np.zeros((), dtype=bool)
-        worst, of_pair = np.full((), np.nan), []
+        worst, of_pair, blind = np.full((), np.nan), [], []
         for metric, part in zip(check.metrics, question.parts, strict=True):
             gap, above, below = _compare(check, *(part.draws[..., at] for at in pair))
+            free = part.draws if part.without_model is None else part.without_model
+            free_gap, free_above, free_below = _compare(check, *(free[..., at] for at in pair))
+            unsupported = unsupported | free_above | free_below | np.isnan(free_gap)
             undefined = np.isnan(gap)
             outside, unknown = outside | above | below, unknown | undefined
             worst = (np.fmin if check.relation == "ratio" else np.fmax)(worst, np.abs(gap))
@@ -383,15 +404,20 @@ def judge(
                 of_pair += why
                 continue
             can_judge = True
+            blind += [
+                f"{metric} of {part.groups[at]} has too few labels to be judged without the model"
+                for at in pair
+                if np.isnan(free[..., at]).all()
+            ]
             any_beyond, any_unknown = any_beyond | above | below, any_unknown | undefined
             if undefined.mean() <= UNDEFINED_LIMIT:
                 signed = float(np.nanmean(gap))
                 defined = (~undefined).sum()
                 up, down = (float(side.sum() / defined) for side in (above, below))
                 away = signed if check.relation == "ratio" else -signed
-                directions.append(Beyond(metric, one, two, up, signed))
-                directions.append(Beyond(metric, two, one, down, away))
-        obstacles += of_pair
+                ways = Beyond(metric, one, two, up, signed), Beyond(metric, two, one, down, away)
+                directions += zip(ways, (free_above.mean(), free_below.mean()), strict=True)
+        obstacles += of_pair + blind
         inside, beyond = float((~outside & ~unknown).mean()), float(outside.mean())
         share = 1.0 - inside - beyond
         if not of_pair and share > UNDEFINED_LIMIT:
@@ -402,21 +428,31 @@ def judge(
             mean = float(np.nanmean(worst))
             pairs.append(PairWithin(one, two, inside / (inside + beyond), gap=mean))
     wide = -1.0 if check.relation == "ratio" else 1.0
-    surest = max(directions, key=lambda way: (way.prob, wide * way.gap), default=None)
+    sure = [(way, support) for way, support in directions if way.prob >= prob]
+    sure.sort(key=lambda found: (found[0].prob, wide * found[0].gap), reverse=True)
+    needs = {name: min(prob, least) for name, least in SUPPORT.items()}
+    failing = next((way for way, support in sure if support >= needs["fail"]), None)
+    supports = {"pass": 1.0 - unsupported.mean(), "fail": max((s for _, s in sure), default=0.0)}
     beyond = float(any_beyond.mean())
     inside = float((~any_beyond & ~any_unknown).mean()) if can_judge else 0.0
     judged = inside + beyond
-    status, reason, more, no_forecast = "insufficient", None, None, None
+    status, reason, unforeseen = "insufficient", None, None
+    lacking = None  # the verdict of the model that labels do not support
     if unconverged is not None and not exact:
-        reason = unconverged
-    elif surest is not None and surest.prob >= prob:
+        reason = unforeseen = unconverged
+    elif failing is not None:
         status = "fail"
     elif obstacles:
-        reason = obstacles[0]
+        reason = unforeseen = obstacles[0]
     elif 1.0 - judged > UNDEFINED_LIMIT:
         reason = NO_RATIO if exact else f"a gap is undefined in {1.0 - judged:.0%} of the draws"
-    elif inside >= prob * judged:
+        unforeseen = reason
+    elif sure:
+        lacking = "fail"
+    elif inside >= prob * judged and supports["pass"] >= needs["pass"]:
         status = "pass"
+    elif inside >= prob * judged:
+        lacking = "pass"
     else:
         reason = f"neither within nor beyond the limit with probability {prob:g}"
         if len(pairs) > 1:
@@ -426,10 +462,15 @@ def judge(
                     "at least one pair probably exceeds the limit, but no single pair does with "
                     f"probability {prob:g}"
                 )
+    if lacking is not None:
+        chance = f"{probability(supports[lacking])} only, not {needs[lacking]:g}"
+        reason = f"labels without the model support a {lacking} with probability {chance}"
+    more, no_forecast = None, f"the verdict is {status}"
+    if unforeseen is not None:
+        no_forecast = f"not forecast, as {unforeseen}"
+    elif reason is not None:
         more = forecast()
         no_forecast = "no number of labels within reach would probably settle it"
-    if no_forecast is None:
-        no_forecast = f"the verdict is {status}" if reason is None else f"not forecast, as {reason}"
     return Verdict(
         check,
         status,
@@ -440,7 +481,7 @@ def judge(
         reason,
         more,
         empty_groups,
-        surest if status == "fail" else None,
+        failing if status == "fail" else None,
         no_forecast if more is None else None,
     )
 

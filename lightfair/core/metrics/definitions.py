@@ -544,15 +544,11 @@ def degenerate(table: ScoreTable, groups: Any = slice(None)) -> dict[str, str]:
 
     groups: indices of those that are looked at; by default all.
     """
+    found, nodes = {}, table.nodes()
     selected = table.sums("rows")[groups].sum(axis=(0, 2)) > 0.0
-    found = {}
     if not selected.all():
         found["counts"] = f"{'every' if selected[1] else 'no'} row is selected"
-    nodes = table.nodes()
-    if (
-        np.ptp(nodes.logit[np.isin(nodes.stratum // 6, np.arange(len(table.groups))[groups])])
-        == 0.0
-    ):
+    if np.ptp(nodes.logit[np.isin(nodes.stratum // 6, np.arange(len(table.groups))[groups])]) == 0:
         found["nodes"] = "all scores are equal"
     return found
 
@@ -562,17 +558,15 @@ def decided(metric: Metric, table: ScoreTable, groups: Any = slice(None)) -> str
 
     A true positive rate is 0 where no row is selected.
     """
-    why, share = degenerate(table, groups).get(metric.of), np.array([0.25, 0.75])
+    why = degenerate(table, groups).get(metric.of)
     if why is None:
         return None
+    labels, at = np.array([[3.0, 1.0], [1.0, 3.0]]), int(why.startswith("every"))
     if metric.of == "nodes":
-        score = sigmoid(table.nodes().logit[:1])
-        arguments = score, np.full((2, 1), 4.0), share[:, None]
+        arguments = sigmoid(table.nodes().logit[:1]), np.full((2, 1), 4.0), labels[:, 1:] / 4.0
         values = evaluate(metric, arguments, (2,), "score (1,), weight and label (2, 1)")
     else:
-        cells = np.zeros((2, 2, 2))
-        cells[:, int(why.startswith("every"))] = 4.0 * np.stack([1.0 - share, share], axis=-1)
-        values = theta(metric, cells)
+        values = theta(metric, np.stack([(1 - at) * labels, at * labels], axis=1))
     return why if np.ptp(values) == 0.0 else None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,11 +37,16 @@ def two(share, gap=0.2, draws=1000):
     return by_group(values)
 
 
-def ask(text, *parts, group=None, reference=None, labeled=None, prob=0.95, **options):
-    groups = len(parts[0].groups)
+def ask(text, *parts, group=None, reference=None, labeled=None, prob=0.95, without=(), **options):
+    """Judge a check; `without` are draws that rest on no model, (draw, group) by metric."""
+    groups, check = len(parts[0].groups), parse_check(text)
     labeled = np.ones(groups, bool) if labeled is None else np.array(labeled)
     pairs = compared_pairs(groups, group, reference, 0)
-    return judge(Question(parse_check(text), parts, pairs, labeled), prob, **options)
+    if without:
+        parts = [
+            replace(p, without_model=np.asarray(d)) for p, d in zip(parts, without, strict=False)
+        ]
+    return judge(Question(check, tuple(parts), pairs, labeled), prob, **options)
 
 
 @pytest.mark.parametrize(
@@ -240,6 +246,69 @@ def test_ratios_with_zeros():
     assert half.reason == "a gap is undefined in 50% of the draws"
 
 
+@pytest.mark.parametrize(
+    ("model", "share", "status"),
+    [
+        (1.0, 1.0, "pass"),
+        (1.0, 0.9, "pass"),
+        (1.0, 0.899, "insufficient"),
+        (0.0, 0.3, "fail"),
+        (0.0, 0.301, "insufficient"),
+        (0.0, 0.0, "fail"),
+        (0.5, 1.0, "insufficient"),
+        (0.5, 0.0, "insufficient"),
+    ],
+)
+def test_labels_without_the_model_must_support_a_verdict(model, share, status):
+    verdict = ask("tpr<=0.05", two(model), without=[two(share).draws[0]])
+    assert (verdict.status, verdict.prob_within) == (status, model)
+    if status == "insufficient" and model != 0.5:
+        kind, chance = ("pass", "0.899") if model else ("fail", "0.699")
+        least = {"pass": "0.9", "fail": "0.7"}[kind]
+        reason = f"labels without the model support a {kind} with probability {chance} only"
+        assert verdict.reason == f"{reason}, not {least}"
+        assert verdict.more_labels_reason.startswith("no number of labels")
+        settled = ask("tpr<=0.05", two(model), without=[two(share).draws[0]], forecast=lambda: 70)
+        assert settled.more_labels == 70
+    assert ask("tpr<=0.05", two(1.0), without=[two(0.7).draws[0]], prob=0.6).status == "pass"
+
+
+def test_support_of_a_fail_is_that_of_its_direction():
+    draws, other = np.full((1, 100, 3), 0.5), np.full((100, 3), 0.5)
+    draws[..., 1], draws[..., 2] = 0.7, 0.8
+    other[:, 1], other[:, 2] = 0.7, 0.2  # labels say that C is below
+    verdict = ask("tpr<=0.05", by_group(draws), without=[other])
+    assert verdict.status == "fail" and verdict.beyond[:3] == ("tpr", "B", "A")
+    other[:, 1] = 0.5
+    assert ask("tpr<=0.05", by_group(draws), without=[other]).status == "insufficient"
+    exact = ask("tpr<=0.05", by_group(draws, known=True), without=[other])
+    assert exact.status == "fail"
+
+
+def test_a_pass_is_supported_in_all_pairs_and_metrics_at_once():
+    rng = np.random.default_rng(5)
+    near = by_group(np.full((1, 100, 3), 0.5))
+    tpr, fpr = 0.5 + 0.02 * rng.standard_normal((2, 1000, 3))
+    inside = ((np.ptp(tpr, axis=1) <= 0.06) & (np.ptp(fpr, axis=1) <= 0.06)).mean()
+    assert 0.7 < inside < 0.89
+    verdict = ask("equalized_odds<=0.06", near, near, without=[tpr, fpr])
+    assert f"support a pass with probability {inside:.3f} only" in verdict.reason
+    assert ask("equalized_odds<=0.2", near, near, without=[tpr, fpr]).status == "pass"
+
+
+def test_a_group_without_an_estimate_of_its_own_cannot_pass_and_others_can_fail():
+    draws, other = np.full((1, 100, 3), 0.5), np.full((100, 3), 0.5)
+    other[:, 2] = NAN
+    verdict = ask("tpr<=0.05", by_group(draws), without=[other])
+    assert verdict.reason == "tpr of C has too few labels to be judged without the model"
+    assert verdict.prob_within == 1.0
+    assert verdict.more_labels_reason == f"not forecast, as {verdict.reason}"
+    assert ask("tpr<=0.05", by_group(draws), group=1, without=[other]).status == "pass"
+    draws[..., 1] = 0.7
+    other[:, 1] = 0.7
+    assert ask("tpr<=0.05", by_group(draws), without=[other]).status == "fail"
+
+
 def test_empty_groups_are_listed_without_a_verdict():
     verdict = ask("tpr<=0.05", two(1.0), empty_groups=("X, 1", "X, 2"))
     assert verdict.status == "pass"
@@ -386,8 +455,9 @@ def test_exact_selection_rates_are_decided_with_certainty(trio):
         assert trio.check("selection_rate", within=limit, relation="ratio").status == status
 
 
-def test_checked_metrics_are_assessed(rows):
+def test_checked_metrics_are_assessed():
     """At one level for interval and verdict."""
+    rows = lf.simulate(400, 200, rng=3)
     checks = ["tpr<=0.9", "equalized_odds<=0.9", "auc<=0.9", "tpr<=0.1"]
     result = assess(rows, metrics="accuracy", prob=0.6, checks=checks, draws=400, warmup=100)
     assert result.settings.metrics == ("accuracy", "tpr", "fpr", "auc")
@@ -441,16 +511,17 @@ def test_what_decisions_alone_decide_passes_no_check(rows, threshold, constant, 
 
 
 def test_equal_scores_with_decisions_of_their_own_are_judged(rows):
-    given = {"y_score": np.full(400, 0.3), "y_pred": np.arange(400) % 2, "metrics": ["tpr", "auc"]}
+    given = {"y_score": np.full(400, 0.3), "y_pred": np.arange(400) % 2, "metrics": ["fpr", "auc"]}
     result = assess(rows, **given, **ENOUGH)
-    assert result.check("tpr<=0.9").status == "pass"
-    assert result.check("auc<=0.9").status == "insufficient"
+    assert result.check("fpr<=0.9").status == "pass"
+    assert result.check("auc<=0.9").reason == "all scores are equal"
     assert "degenerate_decisions" in [note.code for note in result.warnings]
     assert "degenerate_decisions" not in [note.code for note in assess(rows).warnings]
 
 
-def test_decisions_that_differ_between_groups_fail(rows):
+def test_decisions_that_differ_between_groups_fail():
     """No row of A is selected, and every row of B: rates of 0 and 1 are far apart."""
+    rows = lf.simulate(400, 200, rng=3)
     chosen = (rows.group == "B").astype(int)
     verdict = assess(rows, y_pred=chosen, metrics="tpr", **ENOUGH).check("tpr<=0.5")
     assert verdict.status == "fail" and verdict.beyond.higher == "B"
@@ -459,6 +530,81 @@ def test_decisions_that_differ_between_groups_fail(rows):
     assert trio.check("tpr<=0.5").status == "fail"
     pair = trio.check("tpr", within=0.5, group="B", reference="A")
     assert (pair.status, pair.reason) == ("insufficient", "no row is selected")
+
+
+def few_labels(numbers, seed=0):
+    """4,000 rows whose scores say nothing in B, with so many labels in A and in B."""
+    rng = np.random.default_rng(seed)
+    group = rng.choice(["A", "B"], 4000, p=[0.65, 0.35])
+    score = rng.beta(1.2, 1.3, 4000)
+    label = rng.random(4000) < np.where(group == "A", score, score.mean())
+    shown = np.full(4000, NAN)
+    for name, number in zip("AB", numbers, strict=True):
+        at = np.flatnonzero(group == name)[:number]
+        shown[at] = label[at]
+    truth = [np.mean(score[label & (group == name)] >= 0.5) for name in "AB"]
+    return {"y_true": shown, "y_score": score, "group": group}, truth
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_no_verdict_follows_from_the_prior_alone(rows, number):
+    """The model passes what the truth does not, and no label objects, nor agrees."""
+    given, truth = few_labels([number, number])
+    assert truth[0] - truth[1] > 0.2
+    verdict = assess(rows, **given, metrics="tpr", **ENOUGH).check("tpr", within=0.2, prob=0.7)
+    assert verdict.prob_within > 0.7 and verdict.status == "insufficient"
+    assert verdict.reason.endswith("has too few labels to be judged without the model")
+
+
+def test_many_labels_support_what_is_so(rows):
+    given, truth = few_labels([2000, 1000])
+    result = assess(rows, **given, metrics="tpr", **ENOUGH)
+    gap = truth[0] - truth[1]
+    assert result.check("tpr", within=gap + 0.1).status == "pass"
+    assert result.check("tpr", within=gap - 0.1).status == "fail"
+
+
+def test_three_negative_labels_give_no_verdict(rows):
+    rng = np.random.default_rng(1)
+    score = np.concatenate([rng.beta(3, 5, 1000), rng.beta(4, 4, 1000)])
+    label = np.full(2000, NAN)
+    label[[1, 2, 1003]] = 0.0
+    given = {"y_true": label, "y_score": score, "group": np.repeat(["A", "B"], 1000)}
+    result = assess(rows, **given, metrics=["tpr", "fpr"], **ENOUGH)
+    fpr, tpr = result.check("fpr<=0.05"), result.check("tpr<=0.6")
+    assert result.difference("fpr", "B", "A").prob_greater(0.05) > 0.95
+    assert tpr.status == fpr.status == "insufficient"
+    assert fpr.reason == "fpr of B has too few labels to be judged without the model"
+
+
+def test_draws_without_the_model():
+    """Prediction-powered where they exist, else labels-only; exact ones as they are."""
+    rows = lf.simulate(400, 200, rng=3)
+    y = np.where((rows.group == "A") | (np.arange(400) < 40), rows.y_true, NAN)
+    result = assess(rows, y_true=y, metrics=["accuracy", "tpr", "ece", "selection_rate"])
+    draws, powered = result.without_model("accuracy"), result.prediction_powered["accuracy"]
+    assert powered.reason[0] is None and powered.reason[1] is not None
+    assert draws[:, 0].mean() == pytest.approx(powered.mean[0], abs=0.003)
+    assert draws[:, 0].std() == pytest.approx(powered.se[0], rel=0.1)
+    only = result.labels["accuracy"]
+    assert draws[:, 1].mean() == pytest.approx(only.mean[1], abs=0.005)
+    assert draws[:, 1].std() == pytest.approx(only.sd[1], rel=0.02)
+    assert np.isnan(result.without_model("ece")).all()
+    rates = result.without_model("selection_rate")
+    assert (rates == result.draws("selection_rate")[0, 0]).all()
+    assert result.without_model("npv").shape == draws.shape
+    blank = assess(rows, y_true=np.where(rows.group == "B", NAN, rows.y_true), metrics="tpr")
+    assert np.isnan(blank.without_model("tpr")).all(axis=0).tolist() == [False, True]
+
+
+def test_a_metric_without_other_estimates_needs_many_labels():
+    data = lf.simulate(2000, 1500, rng=1)
+    asked = {"sensitive_features": data.group, "metrics": "ece", "rng": 1, **ENOUGH}
+    many = lf.assess(data.y_true, data.y_score, **asked)
+    assert many.check("ece<=0.2").status == "pass"
+    some = np.where(np.arange(2000) < 400, data.y_true, NAN)
+    few = lf.assess(some, data.y_score, **asked)
+    assert few.check("ece<=0.2").reason.endswith("to be judged without the model")
 
 
 def test_chains_that_have_not_converged_give_no_verdict(rows):
