@@ -32,6 +32,8 @@ COMMANDS = {
     "scale": "--rows 1e4 --groups 2 --labels 50 --output {out}",
     "speed": "--quick",
     "stress": f"{FEW} --sets jump ten --labels 60 --quick --out {{out}}",
+    "verdicts": "--sets useless --data {replica} --labels 30 --runs 1 --results {out}/rows.csv "
+    "--out {out}",
     "paper/faults": f"--data {{scores}} {FEW} --paper {{scores}}/printed",
     "paper/figures": f"--data {{scores}} {FEW} --out {{out}}",
     "paper/run": f"--table accuracy --data {{scores}} --paper {{scores}}/printed {FEW} "
