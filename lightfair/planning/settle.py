@@ -13,8 +13,9 @@ draws, the excess over the limit in each direction of each pair:
     ratio        min / max of both >= w     w one - two,    w two - one
 
 It passes if all are at most 0 with probability `prob`, it fails if one is above 0 with probability
-`prob` (`core.comparison.verdict`). The root is taken from the number of labels,
-root^2 = labeled / (labeled + more).
+`prob` (`core.comparison.verdict`). Labels must support it without the model, too: the forecast is
+the larger of two, the other one from draws without the model and the probability of a pass there.
+The root is taken from the number of labels, root^2 = labeled / (labeled + more).
 """
 
 from __future__ import annotations

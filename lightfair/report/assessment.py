@@ -104,8 +104,9 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
         rule = (
             "A check passes if all gaps are within its limit with a probability of at least "
             f"{settings.prob:g}. It fails if one particular group exceeds another by more than "
-            "the limit with such a probability. Otherwise the evidence is insufficient, which is "
-            "not a pass."
+            "the limit with such a probability. Labels without the model must support both, with "
+            f"{SUPPORT['pass']:g} and {SUPPORT['fail']:g}. Otherwise the evidence is insufficient, "
+            "which is not a pass."
         )
         blocks.append(Paragraph(rule))
     elif full:

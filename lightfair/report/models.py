@@ -69,8 +69,11 @@ def sentence(result: ModelComparison, metric: str, first: str, second: str) -> s
     if 2.0 * chance + same < 1.0:
         first, second, chance = second, first, 1.0 - chance - same
     text = f"{what} for {second} than for {first}"
-    if gain.reason is not None:
-        return f"{text}: undefined, {gain.reason}."
+    lack = gain.reason
+    if lack is None and not gain.exact and not result.cells.table.labeled:
+        lack = "no row is labeled"
+    if lack is not None:
+        return f"{text}: undefined, {lack}."
     shown = [probability(value, exact=gain.exact) for value in (chance, same)]
     return f"{text} with probability {shown[0]}, the same with probability {shown[1]}."
 

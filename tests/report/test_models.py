@@ -48,6 +48,15 @@ def test_a_sentence_names_the_likelier_model_with_its_probability(models):
     assert sentence(models, "tpr", "old", NEW) == sentence(models, "tpr", NEW, "old") == text
 
 
+def test_without_labels_no_model_is_named_fairer(rows):
+    """Unless the metric is known without them."""
+    scores = {"x": rows.y_score, "y": rows.y_score**2}
+    given = {"sensitive_features": rows.group, "metrics": ["tpr", "selection_rate"]}
+    blank = lf.compare_models(scores, np.full(400, np.nan), **given, **QUICKEST)
+    assert sentence(blank, "tpr", "x", "y").endswith(": undefined, no row is labeled.")
+    assert " with probability " in sentence(blank, "selection_rate", "x", "y")
+
+
 def test_equal_and_many_models(rows):
     group = np.array([*"abcde"])[np.arange(400) % 5]
     scores = {"x": rows.y_score, "y": rows.y_score, "z": rows.y_score**2}
