@@ -17,7 +17,7 @@ them need the model's probability of 0.95, and
     model             nothing else: the rule before this bench
     5 labels          so many labels in the denominator of the metric, in each group compared
     Bayes factor 10   the posterior odds of the status over its odds without any label
-    labels only P Q   a labels-only probability of a pass of P, of a fail of Q
+    labels only P Q   a labels-only probability of P that each pair is within, of Q that one is not
     without model P Q the same of draws of `Assessment.without_model`, which need 5 labels, too
 
 Runs are added to FILE; a second call computes what is missing. FOLDER/VERDICTS.md is written from
@@ -144,6 +144,9 @@ def judged(result: Assessment, blank: Assessment, metric: str, limit: float) -> 
         "without model": result.without_model(metric),
     }
     within = {kind: (np.ptp(d, axis=1) <= limit).mean() for kind, d in draws.items()}
+    for kind in KINDS:  # of the least likely pair
+        gaps = np.abs(draws[kind][:, :, None] - draws[kind][:, None, :])
+        within[kind] = (gaps <= limit).mean(axis=0).min()
     apart = {  # (group above, group below)
         kind: (d[:, :, None] - d[:, None, :] > limit).mean(axis=0) for kind, d in draws.items()
     }

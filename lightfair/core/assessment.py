@@ -28,6 +28,7 @@ from .metrics.definitions import Metric, decided
 from .metrics.estimate import Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import Imputed, impute_group, pseudo_rows, score_slots
 from .metrics.labels_only import (
+    BOOTSTRAP_DRAWS,
     CLASS_ROWS,
     Effective,
     LabelsOnly,
@@ -294,7 +295,7 @@ class Assessment:
         Examples
         --------
         >>> result.without_model("tpr").shape
-        (10000, 2)
+        (4000, 2)
         """
         by, of = self.by_group(metric), self.settings.metric(metric)
         if by.label_free:
@@ -305,9 +306,9 @@ class Assessment:
             powered = prediction_powered(of, self.table, prob=prob, target=self.settings.target)
             prior = self.settings.labels_only_prior
             only = labels_answers((of,), self.table, (), prior=prior, prob=prob, rng=rng)[of.name]
-        df = np.nan_to_num(powered.df, nan=1.0, posinf=1e9)
-        near = powered.mean + powered.se * rng.standard_t(df, only.draws.shape)
-        draws = np.where(np.isnan(near), only.draws, near)
+        df, alone = np.nan_to_num(powered.df, nan=1.0, posinf=1e9), only.draws[:BOOTSTRAP_DRAWS]
+        near = powered.mean + powered.se * rng.standard_t(df, alone.shape)
+        draws = np.where(np.isnan(near), alone, near)
         labels = self.table.sums("rows")[..., :UNLABELED]
         own = in_denominator(of, labels)
         few = (labels.sum(axis=(1, 2)) if own is None else own) < CLASS_ROWS

@@ -14,7 +14,7 @@ draws, the excess over the limit in each direction of each pair:
 
 It passes if all are at most 0 with probability `prob`, it fails if one is above 0 with probability
 `prob` (`core.comparison.verdict`). Labels must support it without the model, too: the forecast is
-the larger of two, the other one from draws without the model and the probability of a pass there.
+the larger of two, the other one from draws without the model of the pair that is widest apart.
 The root is taken from the number of labels, root^2 = labeled / (labeled + more).
 """
 
@@ -50,11 +50,15 @@ MAX_SIZE = 10_000_000  # truths times draws times contrasts, beyond 10 truths
 def forecast_labels(result: Assessment, question: Question, prob: float) -> int | None:
     """Forecast how many more labels would probably settle a check of a result."""
     labeled, finite = result.table.labeled, result.settings.target != "population"
-    ways, parts = [(question, prob)], question.parts
-    without = [(part, part.without_model) for part in parts if part.without_model is not None]
-    if without:  # which must support the verdict
-        parts = tuple(replace(part, draws=draws[None]) for part, draws in without)
-        ways.append((question._replace(parts=parts), min(prob, SUPPORT["pass"])))
+    ways = [(question, prob)]
+    without = [(part, part.without_model) for part in question.parts]
+    found = [(part, draws) for part, draws in without if draws is not None]
+    if found:  # which must support the verdict, in the widest pair, too
+        means = np.array([draws.mean(axis=0) for _, draws in found])
+        widest = max(question.pairs, key=lambda pair: float(np.ptp(means[:, pair], axis=1).max()))
+        parts = tuple(replace(part, draws=draws[None]) for part, draws in found)
+        alone = question._replace(parts=parts, pairs=[widest])
+        ways.append((alone, min(prob, SUPPORT["pass"])))
     unlabeled = result.table.rows - labeled
     numbers = [labels_to_settle(*way, labeled, unlabeled, finite=finite) for way in ways]
     known = [number for number in numbers if number is not None]

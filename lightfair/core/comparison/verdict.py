@@ -25,9 +25,11 @@ something else than in the others, the model can be sure and wrong. So labels mu
 without the model, by prediction-powered draws, in groups with fewer than ten labels in the
 denominator by labels-only ones (`Assessment.without_model`):
 
-    pass          P(all gaps are within the limit) >= 0.9, too, or prob if that is less
+    pass          P(this gap is within the limit) >= 0.9, or prob if that is less, for every pair
     fail          P(this group is above that one by more than the limit) >= 0.7, likewise
     both          at least 5 labels in the denominator of each metric in each group compared
+
+If some pair is beyond the limit, that one must seem to be within it, however many pairs there are.
 
 A metric without such draws, such as ece, needs 100 labels of each class in each group instead.
 Metrics that are known exactly need nothing. `bench/VERDICTS.md` has the errors and the price of
@@ -387,7 +389,7 @@ def judge(
     can_judge = False
     pairs: list[PairWithin] = []
     directions: list[tuple[Beyond, float]] = []
-    unsupported = np.zeros((), dtype=bool)
+    supports = {"pass": 1.0, "fail": 0.0}
     for pair in question.pairs:
         one, two = (question.parts[0].groups[at] for at in pair)
         outside = unknown = np.zeros((), dtype=bool)
@@ -396,7 +398,8 @@ def judge(
             gap, above, below = _compare(check, *(part.draws[..., at] for at in pair))
             free = part.draws if part.without_model is None else part.without_model
             free_gap, free_above, free_below = _compare(check, *(free[..., at] for at in pair))
-            unsupported = unsupported | free_above | free_below | np.isnan(free_gap)
+            apart = free_above | free_below | np.isnan(free_gap)
+            supports["pass"] = min(supports["pass"], 1.0 - float(apart.mean()))
             undefined = np.isnan(gap)
             outside, unknown = outside | above | below, unknown | undefined
             worst = (np.fmin if check.relation == "ratio" else np.fmax)(worst, np.abs(gap))
@@ -432,7 +435,7 @@ def judge(
     sure.sort(key=lambda found: (found[0].prob, wide * found[0].gap), reverse=True)
     needs = {name: min(prob, least) for name, least in SUPPORT.items()}
     failing = next((way for way, support in sure if support >= needs["fail"]), None)
-    supports = {"pass": 1.0 - unsupported.mean(), "fail": max((s for _, s in sure), default=0.0)}
+    supports["fail"] = max((support for _, support in sure), default=0.0)
     beyond = float(any_beyond.mean())
     inside = float((~any_beyond & ~any_unknown).mean()) if can_judge else 0.0
     judged = inside + beyond

@@ -285,15 +285,17 @@ def test_support_of_a_fail_is_that_of_its_direction():
     assert exact.status == "fail"
 
 
-def test_a_pass_is_supported_in_all_pairs_and_metrics_at_once():
+def test_a_pass_is_supported_in_each_pair_and_metric():
+    """Not in all at once: however many pairs there are, the one beyond the limit must pass, too."""
     rng = np.random.default_rng(5)
-    near = by_group(np.full((1, 100, 3), 0.5))
-    tpr, fpr = 0.5 + 0.02 * rng.standard_normal((2, 1000, 3))
-    inside = ((np.ptp(tpr, axis=1) <= 0.06) & (np.ptp(fpr, axis=1) <= 0.06)).mean()
-    assert 0.7 < inside < 0.89
+    near = by_group(np.full((1, 100, 12), 0.5))
+    tpr, fpr = 0.5 + 0.02 * rng.standard_normal((2, 1000, 12))
+    assert (np.ptp(tpr, axis=1) <= 0.06).mean() < 0.5
+    assert ask("equalized_odds<=0.06", near, near, without=[tpr, fpr]).status == "pass"
+    fpr[:, 7] += 0.05
+    least = min((np.abs(fpr[:, 7] - fpr[:, at]) <= 0.06).mean() for at in range(12) if at != 7)
     verdict = ask("equalized_odds<=0.06", near, near, without=[tpr, fpr])
-    assert f"support a pass with probability {inside:.3f} only" in verdict.reason
-    assert ask("equalized_odds<=0.2", near, near, without=[tpr, fpr]).status == "pass"
+    assert f"support a pass with probability {least:.3f} only" in verdict.reason
 
 
 def test_a_group_without_an_estimate_of_its_own_cannot_pass_and_others_can_fail():
