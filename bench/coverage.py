@@ -1,16 +1,16 @@
-"""Do the 95 % intervals hold the truth as often as they say, on real scores, and at what price?
+"""Coverage of 95 % intervals on real scores, and its cost in width, error and CPU time.
 
     python bench/coverage.py --data FOLDER [--runs N] [--labeled N ...] [--methods NAME ...]
 
 FOLDER holds score files of either layout of `paper/scores.py`: DATASET_ATTRIBUTE, the released
 test scores (source "paper_scores"), or DATASET_MODEL (source "scores"). As in the paper, all
 labels but n are hidden, delta is estimated and compared with delta of all labels; every method
-sees the same labels. What is estimated, and how labels are hidden, is in `paper/experiment.py`.
+sees the same labels. `paper/experiment.py` defines the estimand, and how labels are hidden.
 
 Each run of each method and target becomes a row of the results. A second call computes what is
-missing. Every cell gets its first 25 runs before any gets more, so that a call that is stopped
-leaves results that can be compared. The numbers of a run depend on nothing but its cell, method
-and number. At the end `coverage_report.py` writes COVERAGE.md from all rows that are there.
+missing. Every cell gets its first 25 runs before any gets more, so that an interrupted call leaves
+comparable results. The numbers of a run depend only on its cell, method and number. At the end
+`coverage_report.py` writes COVERAGE.md from all rows of the results.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-# this folder goes: numba imports whatever is called coverage, and would find this file
+# without this folder: numba imports any module named coverage, and would find coverage.py
 sys.path[:] = [
     *(str(HERE / "paper"), str(HERE.parent)),
     *(p for p in sys.path if Path(p).resolve() != HERE),
@@ -69,7 +69,7 @@ POPULATION_RUNS = 50  # runs of the target "population"
 LABELED = (10, 20, 40, 100, 200, 1000)
 COLUMNS = (*KEY, "run", "cpu", *(f"{metric}_{part}" for metric in METRICS for part in PARTS))
 
-# fits of calibration curves: a name, and the options of the fit; a further one is a line here
+# fits of calibration curves by name; a line more is a fit more
 FITS: dict[str, Curves] = {
     "calibration": CURVES["calibration"],
     "trust": CURVES["calibration"]._replace(trust=Trust()),
@@ -78,7 +78,7 @@ FITS: dict[str, Curves] = {
 
 
 class Interval(NamedTuple):
-    """Of one metric, float64 (run,); NaN where there is none."""
+    """Estimates and intervals of one metric, float64 (run,); NaN where undefined."""
 
     estimate: Floats
     low: Floats
@@ -93,24 +93,24 @@ class Answer(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Some runs of a cell by one method, which the configuration names."""
+    """Runs of a cell, which includes the method."""
 
-    asked: Configuration
+    cell: Configuration
     runs: list[int]
 
 
-def beta_binomial(asked: Configuration, data: ScoreData, runs: list[int]) -> dict[str, Answer]:
-    """Labels alone, under Beta(1, 1)."""
+def beta_binomial(cell: Configuration, data: ScoreData, runs: list[int]) -> dict[str, Answer]:
+    """Labels-only estimates under Beta(1, 1)."""
     began = time.process_time()
-    found = run(asked._replace(method="beta_binomial_1"), runs)
+    answers = run(cell._replace(method="beta_binomial_1"), runs)
     seconds = (time.process_time() - began) / len(runs)
-    intervals = {name: Interval(*answer[1:4]) for name, answer in found.items()}
+    intervals = {name: Interval(*answer[1:4]) for name, answer in answers.items()}
     return {"population": Answer(seconds, intervals)}
 
 
-def tables_of(asked: Configuration, runs: list[int]) -> list[ScoreTable]:
+def tables_of(cell: Configuration, runs: list[int]) -> list[ScoreTable]:
     """Tables of the rows of some runs with all but the shown labels hidden."""
-    return _tables_of(asked._replace(method=""), tuple(runs))
+    return _tables_of(cell._replace(method=""), tuple(runs))
 
 
 @lru_cache(maxsize=2)
@@ -119,19 +119,19 @@ def _tables_of(cell: Configuration, runs: tuple[int, ...]) -> list[ScoreTable]:
     return [hidden(data, shown_rows(cell, data, number)) for number in runs]
 
 
-def prediction_powered(asked: Configuration, data: ScoreData, runs: list[int]) -> dict[str, Answer]:
-    """Labels with the help of scores, without a model; the interval of delta is Welch's."""
+def prediction_powered(cell: Configuration, data: ScoreData, runs: list[int]) -> dict[str, Answer]:
+    """Prediction-powered estimates, without a model; the interval of delta is Welch's."""
     from lightfair.core.metrics import prediction_powered as powered
 
-    tables = tables_of(asked, runs)
+    tables = tables_of(cell, runs)
     answers = {}
     for target in ("sample", "population"):
         began = time.process_time()
         intervals = {}
         for name in METRICS:
             weight = delta(np.eye(len(data.groups)), data, truth(data, name)[1])
-            found = [powered.prediction_powered(name, table, target=target) for table in tables]
-            of_runs = [_welch(one.mean, one.se, one.df, weight) for one in found]
+            estimates = [powered.prediction_powered(name, table, target=target) for table in tables]
+            of_runs = [_welch(one.mean, one.se, one.df, weight) for one in estimates]
             intervals[name] = Interval(*np.array(of_runs).T)
         answers[target] = Answer((time.process_time() - began) / len(runs), intervals)
     return answers
@@ -151,17 +151,17 @@ def _welch(mean: Floats, se: Floats, df: Floats, weight: Floats) -> tuple[float,
 
 
 def calibrated(
-    asked: Configuration, data: ScoreData, runs: list[int], *, curves: Curves
+    cell: Configuration, data: ScoreData, runs: list[int], *, curves: Curves
 ) -> dict[str, Answer]:
     """Curves fitted to a batch of runs; all targets are imputed from the same draws."""
-    tables = tables_of(asked, runs)
+    tables = tables_of(cell, runs)
     began = time.process_time()
-    psi, where = fit(asked, tables, runs, DRAWS, curves)
+    psi, where = fit(cell, tables, runs, DRAWS, curves)
     fitting = time.process_time() - began
     answers = {}
-    for target in targets_of(asked.method, runs)[1:]:
+    for target in targets_of(cell.method, runs)[1:]:
         began = time.process_time()
-        streams = run_streams(asked, runs, target)
+        streams = run_streams(cell, runs, target)
         counts = [
             confusion_counts(of_run, table, target=target, rng=rng, regions=where, jit=True)
             for of_run, table, rng in zip(psi, tables, streams, strict=True)
@@ -187,7 +187,7 @@ METHODS: dict[str, Callable[[Configuration, ScoreData, list[int]], dict[str, Ans
     "prediction_powered": prediction_powered,
     **{name: partial(calibrated, curves=curves) for name, curves in FITS.items()},
 }
-# of methods that do not have all three
+# of methods without all three targets
 METHOD_TARGETS = {"beta_binomial": ("population",), "prediction_powered": ("sample", "population")}
 
 
@@ -195,12 +195,12 @@ def main() -> int:
     arguments = _arguments()
     if not arguments.report_only:
         try:
-            source, found = find_cases(arguments.data)
+            source, case_list = find_cases(arguments.data)
         except FileNotFoundError as error:
             print(error, file=sys.stderr)
             return 2
         done = _done(arguments.results)
-        tasks = _missing(arguments, source, found, done)
+        tasks = _missing(arguments, source, case_list, done)
         _work(tasks, done, arguments.results[0], source, arguments.processes)
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         print(f"{sum(u.ru_utime + u.ru_stime for u in used):.0f} s of CPU")
@@ -219,13 +219,13 @@ def _arguments() -> argparse.Namespace:
         type=Path,
         nargs="+",
         default=[Path(tempfile.gettempdir()) / "coverage_results.csv"],
-        help="rows go to the first file; those of the others count as done and are reported too",
+        help="rows are appended to the first file; other files only count as done and are reported",
     )
     parser.add_argument("--processes", type=int, choices=[1, 2], default=2)
     parser.add_argument(
         "--cells", type=_share, default=(1, 1), metavar="i/k", help="the i-th of k shares of cells"
     )
-    parser.add_argument("--default", default="trust", help="the method that the goals are about")
+    parser.add_argument("--default", default="trust", help="the method to which the goals apply")
     parser.add_argument("--out", type=Path, default=HERE, help="folder of the report")
     parser.add_argument("--report-only", action="store_true", help="compute nothing")
     arguments = parser.parse_args()
@@ -242,7 +242,7 @@ def _share(text: str) -> tuple[int, int]:
 
 
 def find_cases(folder: Path) -> tuple[str, list[Case]]:
-    """Return the source, as the file names tell it, and its pairs of data set and attribute."""
+    """Infer the source from the file names; return it and its pairs of data set and attribute."""
     names = [path.name.removesuffix(".csv.gz") for path in folder.glob("*.csv.gz")]
     replica = any(name.rpartition("_")[2] in MODELS for name in names)
     return "scores" if replica else "paper_scores", cases(folder, replica=replica)
@@ -251,45 +251,47 @@ def find_cases(folder: Path) -> tuple[str, list[Case]]:
 def _missing(
     arguments: argparse.Namespace,
     source: str,
-    found: list[Case],
+    case_list: list[Case],
     done: dict[tuple[str, ...], set[int]],
 ) -> list[Task]:
-    """List what is not yet in the results: in rounds of runs, the cells of a round shuffled."""
+    """List runs missing from the results, in rounds, with the cells of a round shuffled."""
     cells = [
         (case, model, n_labeled)
-        for case in found
+        for case in case_list
         for model in MODELS
         for n_labeled in arguments.labeled
         if n_labeled < len(rows(case, model).label)
     ]
     part, of = arguments.cells
-    order = np.random.default_rng(0).permutation(len(cells))  # else a share may have one n only
+    order = np.random.default_rng(0).permutation(
+        len(cells)
+    )  # otherwise a share may have a single n
     cells = [cells[at] for at in sorted(order[part - 1 :: of])]
     tasks = []
     for first in range(0, arguments.runs, BATCH):
         numbers = list(range(first, min(first + BATCH, arguments.runs)))
         for at in np.random.default_rng(first).permutation(len(cells)):
             for method in arguments.methods:
-                asked = Configuration(*cells[at], method)
-                known = [done.get(key, set()) for key in _keys(source, asked, numbers)]
-                left = [n for n in numbers if not all(n in mine for mine in known)]
+                cell = Configuration(*cells[at], method)
+                known = [done.get(key, set()) for key in _keys(source, cell, numbers)]
+                left = [n for n in numbers if not all(n in finished for finished in known)]
                 if left:
-                    tasks.append(Task(asked, left))
+                    tasks.append(Task(cell, left))
     return tasks
 
 
 def targets_of(method: str, runs: list[int]) -> tuple[str, ...]:
     """Targets of a method in a block of runs; "expected" comes with "sample", from one count.
 
-    "population", another estimand and the dearest to impute, has fewer runs.
+    "population", another estimand and the most expensive to impute, has fewer runs.
     """
     targets = METHOD_TARGETS.get(method, TARGETS)
     return targets if runs[0] < POPULATION_RUNS or method in METHOD_TARGETS else targets[:2]
 
 
-def _keys(source: str, asked: Configuration, runs: list[int]) -> Iterator[tuple[str, ...]]:
+def _keys(source: str, cell: Configuration, runs: list[int]) -> Iterator[tuple[str, ...]]:
     """Yield the key of each target of a method."""
-    case, model, n_labeled, method, *_ = asked
+    case, model, n_labeled, method, *_ = cell
     for target in targets_of(method, runs):
         yield (source, case.dataset, case.attribute, model, str(n_labeled), method, target)
 
@@ -301,14 +303,14 @@ def _work(
     source: str,
     processes: int,
 ) -> None:
-    """Answer tasks in worker processes and append the answers as they come."""
+    """Run tasks in worker processes and append their results as they finish."""
     if not tasks:
         return
     # read by the workers when they start: always compiled kernels, one thread each
     os.environ.update(LIGHTFAIR_JIT="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     results.parent.mkdir(parents=True, exist_ok=True)
     new = not results.exists() or results.stat().st_size == 0
-    one_each = list({task.asked.method: task for task in tasks}.values())
+    one_each = list({task.cell.method: task for task in tasks}.values())
     with (
         results.open("a", newline="") as out,
         ProcessPoolExecutor(
@@ -320,9 +322,9 @@ def _work(
         if new:
             writer.writerow(COLUMNS)
         # the methods of a cell follow each other: one worker takes them, and shares their tables
-        chunk = len({task.asked.method for task in tasks})
+        chunk = len({task.cell.method for task in tasks})
         for task, lines in pool.map(_answer, tasks, chunksize=chunk):
-            for key in _keys(source, task.asked, task.runs):
+            for key in _keys(source, task.cell, task.runs):
                 had = done.get(key, set())
                 writer.writerows(
                     [*key, number, *values]
@@ -335,17 +337,17 @@ def _work(
 
 def _warm(tasks: list[Task]) -> None:
     """Load compiled functions and SciPy before anything is timed."""
-    for asked, runs in tasks:
-        _answer(Task(asked, runs[:1]))
+    for cell, runs in tasks:
+        _answer(Task(cell, runs[:1]))
 
 
 def _answer(task: Task) -> tuple[Task, dict[str, list[list[str]]]]:
     """Return the task and, for each target, the values of its rows."""
-    asked, runs = task
-    data = rows(asked.case, asked.model, asked.turn)
+    cell, runs = task
+    data = rows(cell.case, cell.model, cell.turn)
     truths = {name: _true_delta(data, name) for name in METRICS}
     lines = {}
-    for target, answer in METHODS[asked.method](asked, data, runs).items():
+    for target, answer in METHODS[cell.method](cell, data, runs).items():
         lines[target] = [
             [f"{answer.cpu:.3g}", *_values(truths, answer, i)] for i in range(len(runs))
         ]
@@ -353,7 +355,7 @@ def _answer(task: Task) -> tuple[Task, dict[str, list[list[str]]]]:
 
 
 def _true_delta(data: ScoreData, name: str) -> float:
-    """Delta of all labels; NaN where there is no group, or no other group, that has the metric."""
+    """Delta from all labels; NaN where no group but the privileged one has the metric."""
     value, defined = truth(data, name)
     return value if np.delete(defined, privileged(data)).any() else np.nan
 
@@ -365,7 +367,7 @@ def _values(truths: dict[str, float], answer: Answer, i: int) -> Iterator[str]:
 
 
 def _done(results: list[Path]) -> dict[tuple[str, ...], set[int]]:
-    """Read which runs are there, by key; a last line cut short is cut off the first file."""
+    """Read the finished runs by key; a truncated last line is removed from the first file."""
     if results[0].exists():
         text = results[0].read_bytes()
         os.truncate(results[0], text.rfind(b"\n") + 1)

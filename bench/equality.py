@@ -1,19 +1,19 @@
-"""What comparisons of three groups say where the groups are equal, and where they are not.
+"""Comparisons of three groups that are equal, and of three that are not.
 
     python bench/equality.py [--runs 100] [--labeled 50 200 1000] [--out FOLDER]
 
 Every run simulates 30,000 rows of three groups, shows the labels of a random few and assesses them
 with the defaults. "equal": all groups have one distribution of scores and one calibration curve.
-"apart": each group's curve is drawn anew, log a and log b from N(0, 0.2), c from N(0, 0.5).
-What is estimated is what the labels of all 30,000 rows show, so that between equal groups, too,
-there are true gaps of about a point. Asked of the result:
+"apart": each group has its own random curve, log a and log b from N(0, 0.2), c from N(0, 0.5).
+The estimand is the metric from the labels of all 30,000 rows, so that equal groups, too, have true
+gaps of about a point. Expected of the results:
 
 - P(largest gap < epsilon) rises with labels where groups are equal;
-- all simultaneous 95 % intervals hold their numbers in 95 % of the runs;
+- all simultaneous 95 % intervals cover the truth in 95 % of the runs;
 - the sd between groups is small where groups are equal, and covered where they are not;
-- a check fails or passes wrongly in few runs.
+- a check rarely fails or passes wrongly.
 
-Writes EQUALITY.md. The numbers of a run depend on its scenario, labels and number alone.
+Writes EQUALITY.md. The numbers of a run depend only on its scenario, labels and number.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-# this folder goes: numba imports whatever is called coverage, and would find coverage.py
+# without this folder: numba imports any module named coverage, and would find coverage.py
 sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
 
 from lightfair.core.assessment import Assessment  # noqa: E402
@@ -49,13 +49,13 @@ SCENARIOS = ("equal", "apart")
 
 
 class Run(NamedTuple):
-    """What one run says; of METRICS where it is an array."""
+    """Results of one run; arrays are over METRICS."""
 
     converged: bool
     small: np.ndarray  # P(largest gap < epsilon)
     gap: np.ndarray  # the true largest gap
-    together: bool  # all simultaneous intervals hold
-    apart: np.ndarray  # (metric, group), which plain intervals hold
+    together: bool  # all simultaneous intervals cover
+    apart: np.ndarray  # (metric, group), which plain intervals cover
     widths: np.ndarray  # (2,), mean width of plain and of simultaneous intervals
     sd: np.ndarray  # median of the sd between groups
     sd_naive: np.ndarray  # median of the sd of the draws
@@ -67,7 +67,7 @@ class Run(NamedTuple):
 
 
 def simulated(scenario: str, labeled: int, number: int) -> tuple[np.ndarray, ...]:
-    """Labels of a few, labels of all, scores and groups of a run."""
+    """Shown labels, all labels, scores and groups of a run."""
     rng = np.random.default_rng([SCENARIOS.index(scenario), labeled, number])
     group = np.repeat(GROUPS, ROWS)
     score = np.clip(rng.beta(*SCORES, len(group)), 1e-12, 1.0 - 1e-12)
@@ -80,13 +80,13 @@ def simulated(scenario: str, labeled: int, number: int) -> tuple[np.ndarray, ...
     )
     label = (rng.random(len(group)) < rate).astype(float)
     shown = np.full(len(group), np.nan)
-    few = rng.permutation(len(group))[:labeled]
-    shown[few] = label[few]
+    chosen = rng.permutation(len(group))[:labeled]
+    shown[chosen] = label[chosen]
     return shown, label, score, group
 
 
 def run(scenario: str, labeled: int, number: int) -> Run:
-    """Simulate, assess, and hold the answers against all labels."""
+    """Simulate, assess, and compare the result with all labels."""
     shown, label, score, group = simulated(scenario, labeled, number)
     result = assess(
         shown, score, sensitive_features=group, metrics=METRICS, reference="A", rng=number
@@ -97,7 +97,7 @@ def run(scenario: str, labeled: int, number: int) -> Run:
 
 
 def judged(result: Assessment, truth: np.ndarray) -> Run:
-    """Hold a result against the truth (metric, group)."""
+    """Compare a result with the truth (metric, group)."""
     delta = truth[:, 1:] - truth[:, :1]
     at_once = result.simultaneous()
     ends = np.array(
@@ -132,36 +132,36 @@ def judged(result: Assessment, truth: np.ndarray) -> Run:
     )
 
 
-def report(found: dict[tuple[str, int], list[Run]], command: str, seconds: float) -> str:
+def report(results: dict[tuple[str, int], list[Run]], command: str, seconds: float) -> str:
     """Write the tables."""
-    runs = len(next(iter(found.values())))
+    runs = len(next(iter(results.values())))
     lines = [
         "# Comparisons of three groups, equal and apart",
         "",
         f"Written by `{command}`: {runs} runs a line,",
         f"{seconds:,.0f} s of CPU. A run has 30,000 rows; the metrics are {', '.join(METRICS)}.",
-        f"`bench/equality.py` says how they are simulated. A share of 95 % of {runs} runs has a",
+        f"`bench/equality.py` describes the simulation. A share of 95 % of {runs} runs has a",
         f"Monte Carlo error of {100 * np.sqrt(0.95 * 0.05 / runs):.1f} points.",
         "",
-        "## The largest gap, and intervals that hold at once",
+        "## The largest gap, and simultaneous intervals",
         "",
         "Mean P(largest gap < 0.05) of the three metrics; true mean of the largest gap; share of",
-        "runs in which all six simultaneous 95 % intervals hold, in which all six plain ones do,",
-        "and share of the plain ones that hold; how much wider the simultaneous ones are.",
+        "runs in which all six simultaneous 95 % intervals cover the truth, in which all six plain",
+        "ones do, and share of the plain ones that do; how much wider the simultaneous ones are.",
         "",
-        "| groups | labels | P accuracy | P tpr | P fpr | true gap tpr | all simultaneous hold "
-        "| all plain hold | plain hold | wider |",
+        "| groups | labels | P accuracy | P tpr | P fpr | true gap tpr | all simultaneous cover "
+        "| all plain cover | plain cover | wider |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for (scenario, labeled), mine in found.items():
-        small = np.mean([one.small for one in mine], axis=0)
-        gap = np.mean([one.gap for one in mine], axis=0)[METRICS.index("tpr")]
-        plain = np.array([one.apart for one in mine])
-        widths = np.mean([one.widths for one in mine], axis=0)
+    for (scenario, labeled), of_cell in results.items():
+        small = np.mean([one.small for one in of_cell], axis=0)
+        gap = np.mean([one.gap for one in of_cell], axis=0)[METRICS.index("tpr")]
+        plain = np.array([one.apart for one in of_cell])
+        widths = np.mean([one.widths for one in of_cell], axis=0)
         lines.append(
             f"| {scenario} | {labeled:,} | "
             + " | ".join(f"{value:.2f}" for value in small)
-            + f" | {gap:.3f} | {_share([one.together for one in mine])} | "
+            + f" | {gap:.3f} | {_share([one.together for one in of_cell])} | "
             f"{_share(plain.all(axis=(1, 2)))} | {_share(plain.ravel())} | "
             f"{widths[1] / widths[0]:.2f} |"
         )
@@ -176,11 +176,13 @@ def report(found: dict[tuple[str, int], list[Run]], command: str, seconds: float
         "| groups | labels | true | median | draw by draw | in the interval | below the end |",
         "|---|---|---|---|---|---|---|",
     ]
-    for (scenario, labeled), mine in found.items():
+    for (scenario, labeled), of_cell in results.items():
         at = METRICS.index("tpr")
-        values = [np.mean([getattr(o, k)[at] for o in mine]) for k in ("sd_true", "sd", "sd_naive")]
+        values = [
+            np.mean([getattr(o, k)[at] for o in of_cell]) for k in ("sd_true", "sd", "sd_naive")
+        ]
         shares = [
-            np.array([getattr(o, k) for o in mine]).ravel() for k in ("sd_inside", "sd_below")
+            np.array([getattr(o, k) for o in of_cell]).ravel() for k in ("sd_inside", "sd_below")
         ]
         lines.append(
             f"| {scenario} | {labeled:,} | "
@@ -193,19 +195,19 @@ def report(found: dict[tuple[str, int], list[Run]], command: str, seconds: float
         "",
         f"## The check {CHECK}",
         "",
-        "Share of runs in which the truth meets it, and its verdicts; wrong are a pass where the",
-        "truth does not meet it and a fail where it does.",
+        "Share of runs in which the truth meets it, and its verdicts; wrong is a pass where the",
+        "truth does not meet it, or a fail where it does.",
         "",
         "| groups | labels | met | pass | fail | insufficient | wrong |",
         "|---|---|---|---|---|---|---|",
     ]
-    for (scenario, labeled), mine in found.items():
-        status = np.array([one.status for one in mine])
-        meets = np.array([one.meets for one in mine])
+    for (scenario, labeled), of_cell in results.items():
+        status = np.array([one.status for one in of_cell])
+        meets = np.array([one.meets for one in of_cell])
         wrong = ((status == "pass") & ~meets) | ((status == "fail") & meets)
         shares = [meets, *(status == name for name in ("pass", "fail", "insufficient")), wrong]
         lines.append(f"| {scenario} | {labeled:,} | " + " | ".join(map(_share, shares)) + " |")
-    away = sum(not one.converged for mine in found.values() for one in mine)
+    away = sum(not one.converged for of_cell in results.values() for one in of_cell)
     lines += ["", f"Runs whose chains had not converged: {away}.", ""]
     return "\n".join(lines)
 
@@ -222,17 +224,17 @@ def main() -> int:
     arguments = parser.parse_args()
     os.environ.setdefault("LIGHTFAIR_JIT", "1")  # a fit compiled once serves all
     began = time.process_time()
-    found: dict[tuple[str, int], list[Run]] = {}
+    results: dict[tuple[str, int], list[Run]] = {}
     for scenario in SCENARIOS:
         for labeled in arguments.labeled:
-            mine = [run(scenario, labeled, number) for number in range(arguments.runs)]
-            found[scenario, labeled] = mine
+            of_cell = [run(scenario, labeled, number) for number in range(arguments.runs)]
+            results[scenario, labeled] = of_cell
             print(scenario, labeled, f"{time.process_time() - began:.0f} s of CPU", flush=True)
     command = " ".join(
         ["python bench/equality.py --runs", str(arguments.runs), "--labeled"]
         + [str(n) for n in arguments.labeled]
     )
-    text = report(found, command, time.process_time() - began)
+    text = report(results, command, time.process_time() - began)
     (arguments.out / "EQUALITY.md").write_text(text)
     print(text)
     return 0

@@ -1,9 +1,9 @@
-"""Does a cell of five labeled rows gain from the nested prior, and what does it cost elsewhere?
+"""Gain from the nested prior in a cell of five labeled rows, and its cost elsewhere.
 
     python bench/intersections.py [--runs N] [--seed N]
 
 Rows of two attributes, of 2 and 3 levels, with known scores: five cells of 760 rows with 60 labels
-each, and one of 200 rows with 5. In every run the cells get calibration curves anew, labels are
+each, and one of 200 rows with 5. In every run the cells get new calibration curves, labels are
 drawn for all rows, and the labeled ones are chosen at random in each cell. The log odds of a cell
 differ from those of its scores by
 
@@ -12,12 +12,12 @@ differ from those of its scores by
     none                 nothing: one curve for all cells
     interactions         an interaction of sd 1.0 for each cell, no effects of levels
 
-and log a by as much times 0.15. The curve is drawn with none of the priors that are compared. What
-is estimated is the metric that all rows would show (target `sample`), at the other defaults of
-`assess`: by the nested prior, by the hierarchical one, and from labels alone. A run has 4 chains of
-200 draws after 120 sweeps, all runs of a batch side by side. The interval score is the width plus
-40 times the distance to a truth outside the 95 % interval; lower is better. INTERSECTIONS.md is
-written at the end.
+and log a by 0.15 times as much. The curves are drawn from none of the compared priors. The estimand
+is the metric that all rows would show (target `sample`), estimated under the nested prior, under
+the hierarchical one, and from labels only, with the other defaults of `assess`. A run has 4 chains
+of 200 draws after 120 sweeps, all runs of a batch side by side. The interval score is the width
+plus 40 times the distance to a truth outside the 95 % interval; lower is better. The results are
+in INTERSECTIONS.md.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 HERE = Path(__file__).resolve().parent
-# this folder goes: numba imports whatever is called coverage, and would find a file here
+# without this folder: numba imports any module named coverage, and would find coverage.py
 sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != HERE)]
 
 import numpy as np  # noqa: E402
@@ -69,7 +69,7 @@ class Runs(NamedTuple):
     """Truth (run, group); estimate, low and high by method and metric, (run, group)."""
 
     truth: dict[str, Floats]
-    found: dict[tuple[str, str], tuple[Floats, Floats, Floats]]
+    estimates: dict[tuple[str, str], tuple[Floats, Floats, Floats]]
     cpu: dict[str, float]
 
 
@@ -96,11 +96,11 @@ def simulate(scenario: str, runs: int, rng: np.random.Generator) -> Runs:
     for first in range(0, runs, BATCH):
         parts.append(_batch(scenario, min(BATCH, runs - first), rng))
         print(f"{scenario}: {first + len(parts[-1].truth['tpr'])} of {runs}", file=sys.stderr)
-    keys = parts[0].found
+    keys = parts[0].estimates
     return Runs(
         {m: np.concatenate([part.truth[m] for part in parts]) for m in METRICS},
         {
-            k: tuple(map(np.concatenate, zip(*(p.found[k] for p in parts), strict=True)))
+            k: tuple(map(np.concatenate, zip(*(p.estimates[k] for p in parts), strict=True)))
             for k in keys
         },
         {name: sum(part.cpu[name] for part in parts) for name in PRIORS},
@@ -108,10 +108,10 @@ def simulate(scenario: str, runs: int, rng: np.random.Generator) -> Runs:
 
 
 def _batch(scenario: str, runs: int, rng: np.random.Generator) -> Runs:
-    """Some runs: simulated, fitted side by side with each prior, and summed up."""
+    """Simulate runs, fit them side by side with each prior, and summarize them."""
     shown, complete = zip(*(_tables(scenario, rng) for _ in range(runs)), strict=True)
     truth = {m: np.stack([theta(m, t.sums("weight")[..., :2]) for t in complete]) for m in METRICS}
-    found, cpu = {}, {}
+    estimates, cpu = {}, {}
     for name, prior in PRIORS.items():
         settings = Settings(hierarchical=prior)
         began = time.process_time()
@@ -121,12 +121,12 @@ def _batch(scenario: str, runs: int, rng: np.random.Generator) -> Runs:
             draws = theta(metric, drawn)
             with np.errstate(invalid="ignore"):
                 low, high = np.nanquantile(draws, [0.025, 0.975], axis=1)
-            found[name, metric] = (np.nanmean(draws, axis=1), low, high)
+            estimates[name, metric] = (np.nanmean(draws, axis=1), low, high)
     for metric in METRICS:
         counts = np.stack([table.sums("rows")[..., :2] for table in shown])
-        alone = beta_binomial(*successes_failures(metric, counts))
-        found["labels only", metric] = (alone.mean, alone.low, alone.high)
-    return Runs(truth, found, cpu)
+        direct = beta_binomial(*successes_failures(metric, counts))
+        estimates["labels only", metric] = (direct.mean, direct.low, direct.high)
+    return Runs(truth, estimates, cpu)
 
 
 def _tables(scenario: str, rng: np.random.Generator) -> tuple[ScoreTable, ScoreTable]:
@@ -193,7 +193,7 @@ def report(results: dict[str, Runs], runs: int, seed: int) -> str:
     groups = sorted(f"{one}, {two}" for one in LEVELS[0] for two in LEVELS[1])
     small = groups.index(", ".join(SMALL))
     large = [g for g in range(len(groups)) if g != small]
-    for title, mine in (
+    for title, indices in (
         (f"The cell with {LABELS[1]} labels", [small]),
         (f"The five cells with {LABELS[0]} labels", large),
     ):
@@ -207,7 +207,7 @@ def report(results: dict[str, Runs], runs: int, seed: int) -> str:
         for name, result in results.items():
             for metric in METRICS:
                 for method in METHODS:
-                    lines.append(_row(name, metric, method, result, mine))
+                    lines.append(_row(name, metric, method, result, indices))
         lines.append("")
     lines += [
         "## Nested against hierarchical",
@@ -220,8 +220,8 @@ def report(results: dict[str, Runs], runs: int, seed: int) -> str:
     ]
     for name, result in results.items():
         for metric in METRICS:
-            for title, mine in (("small", [small]), ("large", large)):
-                lines.append(_ratios(name, metric, title, result, mine))
+            for title, indices in (("small", [small]), ("large", large)):
+                lines.append(_ratios(name, metric, title, result, indices))
     cpu = ", ".join(
         f"{name} {sum(r.cpu[name] for r in results.values()) / (runs * len(results)):.2f}"
         for name in PRIORS
@@ -230,10 +230,10 @@ def report(results: dict[str, Runs], runs: int, seed: int) -> str:
     return "\n".join(lines)
 
 
-def _measures(result: Runs, metric: str, method: str, mine: list[int]) -> dict[str, Floats]:
-    """Error, width, coverage and interval score by run, means over some cells."""
-    truth = result.truth[metric][:, mine]
-    estimate, low, high = (values[:, mine] for values in result.found[method, metric])
+def _measures(result: Runs, metric: str, method: str, indices: list[int]) -> dict[str, Floats]:
+    """Error, width, coverage and interval score by run, averaged over some cells."""
+    truth = result.truth[metric][:, indices]
+    estimate, low, high = (values[:, indices] for values in result.estimates[method, metric])
     below, above = np.maximum(low - truth, 0.0), np.maximum(truth - high, 0.0)
     return {
         "error": np.abs(estimate - truth).mean(axis=1),
@@ -243,21 +243,24 @@ def _measures(result: Runs, metric: str, method: str, mine: list[int]) -> dict[s
     }
 
 
-def _row(name: str, metric: str, method: str, result: Runs, mine: list[int]) -> str:
-    found = _measures(result, metric, method, mine)
-    runs = len(found["error"])
+def _row(name: str, metric: str, method: str, result: Runs, indices: list[int]) -> str:
+    measures = _measures(result, metric, method, indices)
+    runs = len(measures["error"])
     cells = [name, metric, method]
     for key, scale, digits in (
         *(("error", 1.0, 3), ("width", 1.0, 3)),
         *(("coverage", 100.0, 1), ("score", 1.0, 3)),
     ):
-        mean, spread = scale * found[key].mean(), scale * found[key].std(ddof=1) / math.sqrt(runs)
+        mean, spread = (
+            scale * measures[key].mean(),
+            scale * measures[key].std(ddof=1) / math.sqrt(runs),
+        )
         cells.append(f"{mean:.{digits}f} ± {spread:.{digits}f}")
     return f"| {' | '.join(cells)} |"
 
 
-def _ratios(name: str, metric: str, title: str, result: Runs, mine: list[int]) -> str:
-    one, two = (_measures(result, metric, method, mine) for method in METHODS[:2])
+def _ratios(name: str, metric: str, title: str, result: Runs, indices: list[int]) -> str:
+    one, two = (_measures(result, metric, method, indices) for method in METHODS[:2])
     cells = [name, metric, title]
     for key in ("error", "width", "score"):
         ratio = one[key].mean() / two[key].mean()

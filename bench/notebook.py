@@ -2,9 +2,9 @@
 
     python bench/notebook.py [bench/example.ipynb]
 
-The output of a cell is what it prints, and the value of its last line: as text, as HTML if it has
-this form, as an image if it is matplotlib Axes. This needs only Python and the packages that the
-cells import, and stores nothing about the machine.
+The output of a cell is what it prints, and the value of its last line: as text, as HTML if the
+value has such a form, as an image if it is matplotlib Axes. This needs only Python and the packages
+that the cells import, and stores nothing about the machine.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ def outputs(cells: list[dict[str, Any]]) -> list[list[Output]]:
     names: dict[str, Any] = {"__name__": "__main__"}
     count, results = 0, []
     for cell in cells:
-        found: list[Output] = []
+        printed_outputs: list[Output] = []
         if cell["cell_type"] == "code":
             count += 1
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 value = _run("".join(cell["source"]), names)
             if text := printed.getvalue().splitlines(keepends=True):
-                found.append({"output_type": "stream", "name": "stdout", "text": text})
+                printed_outputs.append({"output_type": "stream", "name": "stdout", "text": text})
             if value is not None:
                 result = {"output_type": "execute_result", "execution_count": count}
-                found.append(result | {"metadata": {}, "data": _forms(value)})
-        results.append(found)
+                printed_outputs.append(result | {"metadata": {}, "data": _forms(value)})
+        results.append(printed_outputs)
     return results
 
 
@@ -79,10 +79,10 @@ def main(path: Path) -> None:
         finally:
             os.chdir(here)
     count = 0
-    for cell, found in zip(book["cells"], results, strict=True):
+    for cell, printed_outputs in zip(book["cells"], results, strict=True):
         if cell["cell_type"] == "code":
             count += 1
-            cell |= {"execution_count": count, "outputs": found}
+            cell |= {"execution_count": count, "outputs": printed_outputs}
     path.write_text(json.dumps(book, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -1,4 +1,4 @@
-"""Do paired intervals hold the truth as often as they say, and what does pairing save?
+"""Coverage of paired intervals, and what pairing saves in width.
 
     python bench/paired.py --data FOLDER [--runs N] [--output FILE]
 
@@ -9,12 +9,12 @@ truth is that of all labels. Simulated rows are new in each run, real ones are t
 
     alike        simulated: two noisy views of one log odds, of correlation 0.95
     different    simulated: each model sees one of two independent features
-    noise        simulated: B knows nothing
+    noise        simulated: the scores of B are noise
     others       real scores of two kinds of model
 
-The table that is written has, for the difference of the models in delta (the group with fewer rows
-minus the other) and in theta (of the group with fewer rows): how many of the 95 % intervals hold
-the truth, the mean width of the paired ones, and that width over the unpaired one.
+The table has, for the difference of the models in delta (the group with fewer rows minus the other)
+and in theta (of the group with fewer rows): the coverage of the 95 % intervals, the mean width of
+the paired ones, and the ratio of that width to the unpaired one.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Rows(NamedTuple):
 
 
 def simulated(kind: str, rng: np.random.Generator) -> Rows:
-    """Simulate rows whose labels are draws of one log odds, of which the models know a part."""
+    """Simulate rows whose labels depend on log odds that each model observes in part."""
     group = (rng.random(ROWS) < 0.35).astype(int)
     one, two, noise = rng.standard_normal((3, ROWS))
     odds = 1.3 * (one + two) + np.where(group == 1, -0.6, 0.2)
@@ -89,14 +89,14 @@ def real(folder: Path, dataset: str, attribute: str, *models: str) -> Rows:
 
 def truths(rows: Rows) -> Any:
     """Theta of both models from all labels: (model, metric, group)."""
-    found = np.empty((2, len(METRICS), 2))
+    values = np.empty((2, len(METRICS), 2))
     for place, score in enumerate(rows.scores.values()):
         for group in (0, 1):
-            mine = rows.group == group
-            code = 2 * (score[mine] >= 0.5) + rows.label[mine]
+            inside = rows.group == group
+            code = 2 * (score[inside] >= 0.5) + rows.label[inside]
             counts = np.bincount(code, minlength=4).reshape(2, 2)
-            found[place, :, group] = [theta(name, counts) for name in METRICS]
-    return found
+            values[place, :, group] = [theta(name, counts) for name in METRICS]
+    return values
 
 
 class Answer(NamedTuple):
@@ -108,10 +108,10 @@ class Answer(NamedTuple):
 
 def paired(rows: Rows, shown: Any, seed: int, options: dict[str, Any]) -> Answer:
     began = time.process_time()
-    found = lf.compare_models(
+    comparison = lf.compare_models(
         rows.scores, shown, sensitive_features=rows.group, metrics=METRICS, rng=seed, **options
     )
-    one, two = (np.stack([found.theta[m][name] for name in METRICS]) for m in "AB")
+    one, two = (np.stack([comparison.theta[m][name] for name in METRICS]) for m in "AB")
     delta = np.moveaxis((one - two).reshape(len(METRICS), -1, 2), 1, 2)
     return Answer(delta, time.process_time() - began)
 
@@ -120,7 +120,7 @@ def unpaired(rows: Rows, shown: Any, seed: int, options: dict[str, Any]) -> Answ
     began = time.process_time()
     values = []
     for place, score in enumerate(rows.scores.values()):
-        found = lf.assess(
+        result = lf.assess(
             shown,
             score,
             sensitive_features=rows.group,
@@ -128,21 +128,21 @@ def unpaired(rows: Rows, shown: Any, seed: int, options: dict[str, Any]) -> Answ
             rng=1000 * place + seed,
             **options,
         )
-        flat = np.stack([found.theta[name].reshape(-1, 2) for name in METRICS])
+        flat = np.stack([result.theta[name].reshape(-1, 2) for name in METRICS])
         values.append(np.moveaxis(flat, 1, 2))
     size = min(value.shape[-1] for value in values)
     return Answer(values[0][..., :size] - values[1][..., :size], time.process_time() - began)
 
 
 def measured(delta: Any, truth: Any) -> Any:
-    """Hold intervals against the truth: (quantity, metric, 2), covered and width.
+    """Compare intervals with the truth: (quantity, metric, 2), covered and width.
 
     Quantities: the difference of the models in delta, and in theta of the group with fewer rows.
     """
     draws = np.stack([delta[:, 1] - delta[:, 0], delta[:, 1]])
     real_value = np.stack([truth[:, 1] - truth[:, 0], truth[:, 1]])
     low, high = np.nanquantile(draws, [0.025, 0.975], axis=-1)
-    # counts are whole: a bound that is the truth up to rounding holds it
+    # counts are whole: a bound equal to the truth up to rounding covers it
     covered = (low <= real_value + 1e-12) & (real_value <= high + 1e-12)
     return np.stack([covered, high - low], axis=-1)
 
@@ -175,46 +175,46 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--labeled", nargs="*", type=int, default=LABELED)
     parser.add_argument("--cells", nargs="*", help="names; default: all")
     parser.add_argument("--output", type=Path, default=HERE / "PAIRED.md")
-    asked = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     makers: dict[str, Callable[[np.random.Generator], Rows]] = {
         kind: (lambda rng, kind=kind: simulated(kind, rng)) for kind in SIMULATED
     }
-    if asked.data is not None:
+    if options.data is not None:
         for name, parts in REAL.items():
-            rows = real(asked.data, *parts)
+            rows = real(options.data, *parts)
             makers[name] = lambda rng, rows=rows: rows
     lines = [
         "# Two models on the same rows",
         "",
-        f"`python bench/paired.py`, {asked.runs} runs a cell, {asked.chains} chains of "
-        f"{asked.draws} draws. Of 95 % intervals: how many",
-        "hold the truth, of accuracy / TPR / FPR; mean width of the paired ones; that over the "
+        f"`python bench/paired.py`, {options.runs} runs a cell, {options.chains} chains of "
+        f"{options.draws} draws. Of 95 % intervals:",
+        "coverage of accuracy / TPR / FPR; mean width of the paired ones, and its ratio to the "
         "width of unpaired ones. The Monte",
-        f"Carlo error of a coverage of 95 % is {100 * np.sqrt(0.95 * 0.05 / asked.runs):.0f} "
+        f"Carlo error of a coverage of 95 % is {100 * np.sqrt(0.95 * 0.05 / options.runs):.0f} "
         "points.",
         "",
-        "| models | labels | delta A - delta B: paired holds | unpaired holds | width | ratio | "
-        "theta A - theta B: paired holds | unpaired holds | width | ratio | CPU s |",
+        "| models | labels | delta A - delta B: paired covers | unpaired covers | width | ratio | "
+        "theta A - theta B: paired covers | unpaired covers | width | ratio | CPU s |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for labeled in asked.labeled:
+    for labeled in options.labeled:
         for name, make in makers.items():
-            if asked.cells and name not in asked.cells:
+            if options.cells and name not in options.cells:
                 continue
-            found, seconds = cell(
-                make, labeled, asked.runs, {"chains": asked.chains, "draws": asked.draws}
+            measures, seconds = cell(
+                make, labeled, options.runs, {"chains": options.chains, "draws": options.draws}
             )
             columns = [name, str(labeled)]
             for quantity in (0, 1):
-                mine = found[:, quantity]
-                columns += [" / ".join(f"{100 * v:.0f}" for v in row[:, 0]) for row in mine]
-                columns.append(" / ".join(f"{v:.3f}" for v in mine[0, :, 1]))
-                ratio = mine[0, :, 1] / mine[1, :, 1]
+                measured = measures[:, quantity]
+                columns += [" / ".join(f"{100 * v:.0f}" for v in row[:, 0]) for row in measured]
+                columns.append(" / ".join(f"{v:.3f}" for v in measured[0, :, 1]))
+                ratio = measured[0, :, 1] / measured[1, :, 1]
                 columns.append(" / ".join(f"{v:.2f}" for v in ratio))
             columns.append(f"{seconds[0]:.1f} and {seconds[1]:.1f}")
             lines.append("| " + " | ".join(columns) + " |")
             print(lines[-1], flush=True)
-            asked.output.write_text("\n".join(lines) + "\n")
+            options.output.write_text("\n".join(lines) + "\n")
     return 0
 
 

@@ -1,20 +1,20 @@
-"""Are predicted widths those that come, and how many labels does it save to choose the rows?
+"""Predicted and realised widths, and the labels saved by choosing the rows.
 
     python bench/planning.py --data FOLDER [--runs N] [--part widths|choice|report]
 
-FOLDER holds score files DATASET_MODEL.csv.gz, of which those of adult and compas_r are used. Labels
-of all rows are known; all but some random ones are hidden.
+FOLDER holds score files DATASET_MODEL.csv.gz; those of adult and compas_r are used. Labels of all
+rows are known; all but some random ones are hidden.
 
 widths: 50 random labels are shown and a plan is made; then further random rows get their real
-labels and the model is fitted again. Predicted is the width for the difference in TPR of the
+labels and the model is refitted. The plan predicts the width for the difference in TPR of the
 largest two groups.
 
 choice: from the same 50 random labels, rows are chosen batch by batch until 1,200 are labeled, at
 random or for the difference in TPR of the sexes of adult.
 
-All fits of a batch of runs are one batch of the sampler: 2 chains of 250 draws. How wide their
-intervals are against those of `assess` is measured, too. Results are rows of CSV files; a second
-call computes what is missing. PLANNING.md is written from all rows.
+All fits of a batch of runs are one batch of the sampler: 2 chains of 250 draws. The ratio of
+their widths to those of `assess` is measured, too. Results are rows of CSV files; a second call
+computes what is missing. PLANNING.md is written from all rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from zlib import crc32
 
 os.environ.update(LIGHTFAIR_JIT="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 HERE = Path(__file__).resolve().parent
-# this folder goes: numba imports whatever is called coverage, and would find a file here
+# without this folder: numba imports any module named coverage, and would find coverage.py
 sys.path[:] = [
     *(str(HERE / "paper"), str(HERE.parent)),
     *(p for p in sys.path if Path(p).resolve() != HERE),
@@ -79,16 +79,18 @@ def main() -> int:
     arguments = parser.parse_args()
     folder = arguments.out / "planning"
     folder.mkdir(exist_ok=True)
-    found = [c for c in cases(arguments.data, replica=True) if c.dataset in ("adult", "compas-r")]
+    case_list = [
+        c for c in cases(arguments.data, replica=True) if c.dataset in ("adult", "compas-r")
+    ]
     began = time.process_time()
     parts = ("choice", "widths") if arguments.part is None else (arguments.part,)
-    sexes = next(c for c in found if (c.dataset, c.attribute) == ("adult", "gender"))
+    sexes = next(c for c in case_list if (c.dataset, c.attribute) == ("adult", "gender"))
     # every cell gets its first runs before any gets more
     for runs in range(BATCH, arguments.runs + BATCH, BATCH):
         for model in MODELS if "choice" in parts else ():
             for method in METHODS:
                 choice(sexes, model, method, min(runs, arguments.runs), folder / "choice.csv")
-        for case in sorted(found, key=lambda c: c.attribute) if "widths" in parts else ():
+        for case in sorted(case_list, key=lambda c: c.attribute) if "widths" in parts else ():
             for model in MODELS:
                 files = (folder / "widths.csv", folder / "short.csv")
                 widths(case, model, min(runs, arguments.runs), *files)
@@ -98,7 +100,7 @@ def main() -> int:
 
 
 def widths(case: Case, model: str, runs: int, out: Path, short: Path) -> None:
-    """Plan, label, fit again."""
+    """Plan, label, refit."""
     key = (case.dataset, case.attribute, model)
     for batch in batches(runs, [int(r[3]) for r in read(out) if tuple(r[:3]) == key]):
         data = rows(case, model)
@@ -145,7 +147,7 @@ def choice(case: Case, model: str, method: str, runs: int, out: Path) -> None:
         truth = true_difference(data, group, reference)
         lines = []
         for step, after in zip(STEPS, (*STEPS[1:], None), strict=True):
-            fits = posteriors(template, [hidden(data, mine) for mine in labeled], rng)
+            fits = posteriors(template, [hidden(data, places) for places in labeled], rng)
             for i, run in enumerate(batch):
                 mean = fits[i].difference("tpr", group, reference).mean
                 numbers = (mean, *interval_of(fits[i], "tpr", group, reference), truth)
@@ -179,15 +181,15 @@ def posteriors(template: Assessment, tables: list, rng: np.random.Generator) -> 
     """Fit tables as one batch, each an assessment."""
     psi, jit = fit_tables(template, tables, rng)
     where = template.posterior.regions
-    found = []
+    assessments = []
     for curves, table in zip(psi, tables, strict=True):
         counts = confusion_counts(curves, table, target="sample", rng=rng, regions=where, jit=jit)
         posterior = replace(
             template.posterior, phi=curves[..., :3], deviations=curves[..., 3:], omega=None
         )
         values = {"tpr": theta("tpr", counts.drawn)}
-        found.append(replace(template, table=table, curves=posterior, theta=values))
-    return found
+        assessments.append(replace(template, table=table, curves=posterior, theta=values))
+    return assessments
 
 
 def fit_tables(
@@ -225,8 +227,8 @@ def true_difference(data: ScoreData, group: str, reference: str) -> float:
     """Difference in TPR from all labels."""
     values = []
     for name in (group, reference):
-        mine = (data.group == data.groups.index(name)) & (data.label == 1)
-        values.append(data.predicted[mine].mean())
+        positive = (data.group == data.groups.index(name)) & (data.label == 1)
+        values.append(data.predicted[positive].mean())
     return float(values[0] - values[1])
 
 

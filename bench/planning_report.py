@@ -20,26 +20,27 @@ Floats = npt.NDArray[np.float64]
 
 BOOTSTRAP = 1000
 GIVEN = (600, 400, 300)  # random labels whose width is the given one
-TEXT = """# Label planning: what was predicted, and what labels are worth
+TEXT = """# Label planning: predicted widths, and chosen labels
 
     python bench/planning.py --data FOLDER
 
-FOLDER holds the score files of adult and compas_r. Labels are random rows' real ones. All numbers
-are of the difference in TPR, 95 % intervals, target `sample`. ± is a Monte Carlo standard error.
+FOLDER holds the score files of adult and compas_r. Labels are the real ones of random rows. All
+numbers are of the difference in TPR, 95 % intervals, target `sample`. ± is a Monte Carlo standard
+error.
 
 ## Predicted and realised widths
 
 From 50 random labels a plan predicts the width after 100 and after 400 more; then these labels are
-really added, and the model is fitted again. Ratios are of means over the runs, predicted to
+added, and the model is refitted. Ratios are of means over the runs, predicted to
 realised. The goal is a ratio in 0.85 .. 1.15.
 
 {widths}
 
 {within}
 
-What limits it is the model. Naive Bayes on compas_r has nine scores in ten above 0.99: from 50
+The limit is the model. Naive Bayes on compas_r has nine scores in ten above 0.99: from 50
 labels its intervals for TPR are too narrow, and by race they are wider after 400 labels more in 5
-of the first 25 runs. No plan made from that posterior can know.
+of the first 25 runs. No plan made from that posterior can predict this.
 
 Fits are short: 2 chains of 250 draws. Their intervals were {short} times as wide as those of
 `assess` with its default settings, for the same labels.
@@ -49,15 +50,15 @@ Fits are short: 2 chains of 250 draws. Their intervals were {short} times as wid
 adult, difference in TPR between the sexes. From the same 50 random labels of a run, rows are
 labeled in batches (100, 200, 300, 400, 600, 800 and 1,200 labels in all), at random or as
 `choose_labels` chooses, with a tenth of the chances the same for all. The given width is the mean
-width of so many random labels. The goal is a ratio of at most 70 %.
+width with that many random labels. The goal is a ratio of at most 70 %.
 
 {choice}
 
 {all_models}
 
-What the intervals are worth, at {at} labels in all. Chosen labels cannot mend a bias of the model,
-and random ones do it slowly; where there is one, narrower intervals hold the difference that all
-labels show less often.
+Quality of the intervals at {at} labels in all. Chosen labels cannot remove a bias of the model,
+and random ones do so slowly; where there is one, narrower intervals cover the difference from all
+labels less often.
 
 {quality}
 """
@@ -66,7 +67,7 @@ AT = 400  # labels at which the quality of intervals is shown
 
 
 def write_report(folder: Path, out: Path) -> None:
-    """Write what the rows in a folder say."""
+    """Write the page from the rows in a folder."""
     widths, within = _widths(_rows(folder / "widths.csv"))
     chosen = _rows(folder / "choice.csv")
     table, line = _choice(chosen)
@@ -84,19 +85,19 @@ def write_report(folder: Path, out: Path) -> None:
 
 def _widths(rows: list[dict[str, str]]) -> tuple[str, str]:
     """A line for each file and number of labels."""
-    found: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    by_key: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in rows:
         key = (row["dataset"], row["attribute"], row["model"], row["extra"])
-        found.setdefault(key, []).append(row)
+        by_key.setdefault(key, []).append(row)
     lines, good = [], 0
-    for key, mine in sorted(found.items(), key=lambda item: (*item[0][:3], int(item[0][3]))):
-        now, forecast, real = (_column(mine, name) for name in ("now", "forecast", "realised"))
+    for key, selected in sorted(by_key.items(), key=lambda item: (*item[0][:3], int(item[0][3]))):
+        now, forecast, real = (_column(selected, name) for name in ("now", "forecast", "realised"))
         ratio, error = _ratio(forecast, real)
         good += 0.85 <= ratio <= 1.15
         lines.append(
             (
                 *key,
-                str(len(mine)),
+                str(len(selected)),
                 f"{now.mean():.3f}",
                 f"{forecast.mean():.3f}",
                 f"{real.mean():.3f}",
@@ -147,13 +148,13 @@ def _choice(rows: list[dict[str, str]]) -> tuple[str, str]:
                 )
             )
     head = ("model", "runs", "given width", "random labels", "chosen labels", "chosen / random")
-    said = [
+    parts = [
         f"{np.mean(shares[given]):.0%} ± {np.linalg.norm(errors[given]) / len(shares[given]):.0%} "
         f"at the width of {given} random labels"
         for given in GIVEN
         if shares[given]
     ]
-    return _table(head, lines), f"Mean over the models: {', '.join(said)}."
+    return _table(head, lines), f"Mean over the models: {', '.join(parts)}."
 
 
 def _quality(rows: list[dict[str, str]]) -> str:
@@ -161,30 +162,30 @@ def _quality(rows: list[dict[str, str]]) -> str:
     lines = []
     for model in sorted({row["model"] for row in rows}):
         for method in ("random", "greedy"):
-            mine = [
+            selected = [
                 row
                 for row in rows
                 if (row["model"], row["method"], row["labels"]) == (model, method, str(AT))
             ]
-            if not mine:
+            if not selected:
                 continue
             estimate, low, high, truth = (
-                _column(mine, name) for name in ("estimate", "low", "high", "truth")
+                _column(selected, name) for name in ("estimate", "low", "high", "truth")
             )
             off, held = estimate - truth, (low <= truth) & (truth <= high)
-            size = np.sqrt(len(mine))
+            size = np.sqrt(len(selected))
             lines.append(
                 (
                     model,
                     method,
-                    str(len(mine)),
+                    str(len(selected)),
                     f"{off.mean():+.3f} ± {off.std() / size:.3f}",
                     f"{np.abs(off).mean():.3f} ± {np.abs(off).std() / size:.3f}",
                     f"{(high - low).mean():.3f}",
                     f"{held.mean():.0%}",
                 )
             )
-    head = ("model", "labels", "runs", "mean error", "mean absolute error", "width", "held")
+    head = ("model", "labels", "runs", "mean error", "mean absolute error", "width", "coverage")
     return _table(head, lines)
 
 
@@ -222,7 +223,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _table(head: Iterable[str], lines: list[Any]) -> str:
-    every = [tuple(head), *lines]
-    marks = "|".join(["---"] * len(every[0]))
-    body = [f"| {' | '.join(line)} |" for line in every]
+    table = [tuple(head), *lines]
+    marks = "|".join(["---"] * len(table[0]))
+    body = [f"| {' | '.join(line)} |" for line in table]
     return "\n".join([body[0], f"|{marks}|", *body[1:]])

@@ -1,12 +1,12 @@
-"""How time and memory grow: with rows, with groups, with labels.
+"""Time and memory against the numbers of rows, groups and labels.
 
     python bench/scale.py [--rows 1e4 1e5 ...] [--groups 2 5 ...] [--labels 10 100 ...] [--quick]
 
 The pass takes rows to a table: chunks of arrays, made while it runs and never all in memory, or a
 Parquet file. The posterior takes the table to an assessment with default options. Every measurement
-is a process of its own: seconds by the clock and of CPU, without the time in which rows are made;
-peak memory of the whole process, interpreter and libraries included. Compiled functions are cached
-by a run before the first. Writes SCALE.md and scale.png beside this file.
+is its own process: wall-clock and CPU seconds, without the time to make rows; peak memory of the
+whole process, interpreter and libraries included. Compiled functions are cached by a run before the
+first. Writes SCALE.md and scale.png beside this file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-# this folder goes: numba imports whatever is called coverage, and would find coverage.py
+# without this folder: numba imports any module named coverage, and would find coverage.py
 HERE = Path(__file__).resolve().parent
 sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != HERE]
 
@@ -49,7 +49,7 @@ SEED = 20201206
 
 
 class Clock:
-    """Seconds by the clock and of CPU, less those in which rows were made."""
+    """Wall-clock and CPU seconds, less those in which rows were made."""
 
     def __init__(self) -> None:
         self.made = np.zeros(2)
@@ -129,7 +129,7 @@ def child(job: str, path: Path, rows: int, groups: int, labels: int) -> dict[str
     clock = Clock()
     if job == "posterior":
         result = lf.assess(pickle.loads(path.read_bytes()), rng=1)
-        found = clock.spent()
+        figures = clock.spent()
         draws = result.posterior.phi.shape[:2]
         extra = {"draws": int(np.prod(draws)), "ok": bool(result.gate.ok)}
         nodes = len(result.table.nodes().logit)
@@ -138,7 +138,7 @@ def child(job: str, path: Path, rows: int, groups: int, labels: int) -> dict[str
             table = pass_of_arrays(rows, groups, labels, clock)
         else:
             table = pass_of_parquet(path)
-        found = clock.spent()
+        figures = clock.spent()
         if (table.rows, table.labeled, len(table.groups)) != (rows, labels, groups):
             raise ValueError("the table does not hold the rows that were made")
         if job == "arrays":
@@ -146,7 +146,7 @@ def child(job: str, path: Path, rows: int, groups: int, labels: int) -> dict[str
         extra, nodes = {}, len(table.nodes().logit)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return {
-        **found,
+        **figures,
         "peak": peak * (1 if sys.platform == "darwin" else 1024),
         **extra,
         "nodes": nodes,
@@ -156,19 +156,19 @@ def child(job: str, path: Path, rows: int, groups: int, labels: int) -> dict[str
 def measured(
     job: str, path: Path, size: dict[str, int], env: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """What a child measures."""
+    """Return the measurements of a child process."""
     command = [sys.executable, __file__, "--child", job, str(path), json.dumps(size)]
     env = {**os.environ, **({} if env is None else env)}
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env)
-    found: dict[str, Any] = json.loads(done.stdout)
-    if found and size is not WARM:
+    figures: dict[str, Any] = json.loads(done.stdout)
+    if figures and size is not WARM:
         print(
             f"{job:10s} rows {size['rows']:>11,d}  groups {size['groups']:>4d}  labels "
-            f"{size['labels']:>9,d}  {found['wall']:8.2f} s  {found['cpu']:8.2f} s of CPU  "
-            f"{found['peak'] / 2**20:6.0f} MiB",
+            f"{size['labels']:>9,d}  {figures['wall']:8.2f} s  {figures['cpu']:8.2f} s of CPU  "
+            f"{figures['peak'] / 2**20:6.0f} MiB",
             flush=True,
         )
-    return found
+    return figures
 
 
 def series(
@@ -178,14 +178,14 @@ def series(
 
     done: lines of other series; a size is measured once.
     """
-    found = []
+    measured_lines = []
     for value in values:
         size = {**USUAL, name: value}
         if size["labels"] > size["rows"]:
             continue
         again = [line for line in done if line["size"] == size]
         if again:
-            found.append(again[0])
+            measured_lines.append(again[0])
             continue
         table, file = folder / "table.pickle", folder / "rows.parquet"
         line: dict[str, Any] = {"size": size}
@@ -194,8 +194,8 @@ def series(
                 measured("write", file, size)
             line[job] = measured(job, file if job == "parquet" else table, size)
             file.unlink(missing_ok=True)
-        found.append(line)
-    return found
+        measured_lines.append(line)
+    return measured_lines
 
 
 def slope(lines: list[dict[str, Any]], name: str, job: str, what: str) -> float:
@@ -224,8 +224,8 @@ def table_of(name: str, lines: list[dict[str, Any]], jobs: list[str]) -> list[st
     return text
 
 
-def report(found: dict[str, list[dict[str, Any]]], jobs: list[str]) -> str:
-    rows = found["rows"]
+def report(results: dict[str, list[dict[str, Any]]], jobs: list[str]) -> str:
+    rows = results["rows"]
     last = rows[-1]
     text = [
         "# How time and memory grow",
@@ -236,9 +236,9 @@ def report(found: dict[str, list[dict[str, Any]]], jobs: list[str]) -> str:
         f"NumPy {np.__version__}.",
         "Each figure is one process, with compiled functions cached on disk. Memory is the peak of",
         f"the whole process, interpreter and libraries included. Rows are in chunks of {CHUNK:,d},",
-        "made while the pass runs; the time of making them is not in the figures, that of loading",
+        "made while the pass runs; the time to make them is not in the figures, that to load",
         "libraries is. Labeled rows are the same for any number of rows. The posterior is",
-        "`assess(table)` with default options; `draws` are those that it took, of all chains. The",
+        "`assess(table)` with default options; `draws` counts those of all chains. The",
         "last line of a table is the exponent of growth between its last two sizes: 1 is",
         "proportional, 0 is constant.",
         "",
@@ -260,12 +260,12 @@ def report(found: dict[str, list[dict[str, Any]]], jobs: list[str]) -> str:
         )
     missed = [
         f"{line['size'][name]:,d} {name}"
-        for name, lines in found.items()
+        for name, lines in results.items()
         for line in lines
         if not line["posterior"]["ok"]
     ]
-    text.append(f"- Runs whose chains missed the gate: {', '.join(missed) or 'none'}.")
-    for name, lines in found.items():
+    text.append(f"- Runs that failed the convergence check: {', '.join(missed) or 'none'}.")
+    for name, lines in results.items():
         usual = ", ".join(f"{USUAL[k]:,d} {k}" for k in USUAL if k != name)
         text += ["", f"## {name.capitalize()} ({usual})", "", *table_of(name, lines, jobs)]
     return "\n".join(
@@ -280,7 +280,7 @@ LOOKS = {
 }
 
 
-def plot(found: dict[str, list[dict[str, Any]]], jobs: list[str], path: Path) -> None:
+def plot(results: dict[str, list[dict[str, Any]]], jobs: list[str], path: Path) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -289,7 +289,7 @@ def plot(found: dict[str, list[dict[str, Any]]], jobs: list[str], path: Path) ->
     figure, axes = pyplot.subplots(
         2, 3, figsize=(10, 5.6), sharex="col", sharey="row", layout="constrained"
     )
-    for column, (name, lines) in enumerate(found.items()):
+    for column, (name, lines) in enumerate(results.items()):
         for job in jobs:
             x = [line["size"][name] for line in lines]
             for row, (what, unit) in enumerate((("wall", 1.0), ("peak", 2**20))):
@@ -333,18 +333,18 @@ def main() -> int:
         jobs.remove("parquet")
         print("pyarrow is not installed: Parquet is left out", file=sys.stderr)
     values = QUICK if arguments.quick else {name: getattr(arguments, name) for name in USUAL}
-    found: dict[str, list[dict[str, Any]]] = {}
+    results: dict[str, list[dict[str, Any]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for job in ("arrays", "posterior"):  # compile
             measured(job, Path(folder) / "table.pickle", WARM, {"LIGHTFAIR_JIT": "1"})
         for name, sizes in values.items():
-            known = [line for lines in found.values() for line in lines]
-            found[name] = series(name, sorted(map(int, sizes)), Path(folder), jobs, known)
-    found = {name: lines for name, lines in found.items() if lines}
-    text = report(found, jobs)
+            known = [line for lines in results.values() for line in lines]
+            results[name] = series(name, sorted(map(int, sizes)), Path(folder), jobs, known)
+    results = {name: lines for name, lines in results.items() if lines}
+    text = report(results, jobs)
     print(text)
     (arguments.output / "SCALE.md").write_text(text)
-    plot(found, jobs, arguments.output / "scale.png")
+    plot(results, jobs, arguments.output / "scale.png")
     return 0
 
 

@@ -3,7 +3,7 @@
     python bench/smoke.py [NAME ...]
 
 Nothing is measured and nothing is written outside a temporary folder. The exit code is 1 if any
-benchmark fails, or if there is one that this file does not know.
+benchmark fails, or if one is not listed in this file.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def main(names: list[str]) -> int:
 
 
 def simulated(folder: Path) -> tuple[Path, Path]:
-    """Write simulated scores in both layouts of `paper/scores.py`, and tables as if printed."""
+    """Write simulated scores in both layouts of `paper/scores.py`, and mock printed tables."""
     scores, replica = folder / "scores", folder / "replica"
     run("paper/make_scores", f"--rows 6000 --out {scores}")
     with gzip.open(scores / "simulated_group.csv.gz", "rt", newline="") as lines:
@@ -98,7 +98,7 @@ def simulated(folder: Path) -> tuple[Path, Path]:
 
 
 def run(name: str, options: str) -> int:
-    """Run a benchmark; print its output if it fails, a line if it does not."""
+    """Run a benchmark; print a line, and its output if it fails."""
     start = time.perf_counter()
     command = [sys.executable, str(BENCH / f"{name}.py"), *options.split()]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600)

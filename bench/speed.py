@@ -1,10 +1,10 @@
-"""What an assessment costs, in CPU seconds, and what it costs against plain NumPy in the same run.
+"""CPU seconds of an assessment, compiled and in plain NumPy in the same run.
 
     python bench/speed.py
 
 Fresh processes are timed as a whole, interpreter included, with an empty cache of compiled
-functions. Warm fits are timed in this process after one run of the same shape; each must meet the
-gate on convergence.
+functions. Warm fits are timed in this process after one run of the same shape; each must pass the
+convergence check.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-# this folder goes: numba imports whatever is called coverage, and would find coverage.py
+# without this folder: numba imports any module named coverage, and would find coverage.py
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
 
@@ -33,7 +33,7 @@ print(lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
 
 
 def fresh(program: str) -> float:
-    """CPU seconds of a process that runs the program, nothing cached."""
+    """CPU seconds of a process that runs the program with empty caches."""
     with tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -45,14 +45,14 @@ def fresh(program: str) -> float:
 
 
 def columns(rows: int, labeled: int, groups: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Simulated labels, scores and groups; more than two groups are dealt out at random."""
+    """Simulated labels, scores and groups; more than two groups are assigned at random."""
     sample = simulate(rows, labeled, rng=1)
     dealt = np.random.default_rng(2).integers(groups, size=rows)
     return sample.y_true, sample.y_score, sample.group if groups == 2 else dealt
 
 
 def warm(y_true: np.ndarray, y_score: np.ndarray, group: np.ndarray, jit: str | None) -> float:
-    """CPU seconds of a second fit; jit forces a form, None leaves the choice."""
+    """CPU seconds of a second fit; jit forces a form, None does not."""
     os.environ.pop("LIGHTFAIR_JIT", None)
     if jit is not None:
         os.environ["LIGHTFAIR_JIT"] = jit
@@ -71,7 +71,7 @@ def main() -> int:
     quick = parser.parse_args().quick
     import_only = min(fresh("import lightfair") for _ in range(1 if quick else 5))
     bare = min(fresh("pass") for _ in range(1 if quick else 5))
-    print(f"import lightfair, over a bare interpreter   {1000 * (import_only - bare):6.1f} ms")
+    print(f"import lightfair, beyond a bare interpreter   {1000 * (import_only - bare):6.1f} ms")
     for labeled in (100,) if quick else (100, 1000):
         program = FRESH.format(rows=10_000 + labeled, labeled=labeled)
         seconds = min(fresh(program) for _ in range(1 if quick else 3))

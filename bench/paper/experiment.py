@@ -2,13 +2,13 @@
 
 Every run shuffles the rows of a data set, moves one row of every group to the front and shows the
 labels of the first n, as the released program does; all models and methods see the same sets, and
-larger n contain the smaller ones. What is estimated is
+larger n contain the smaller ones. The estimand is
 
     delta = theta of the privileged group - mean of the other groups' theta, weighted by their rows
 
 for accuracy, TPR and FPR. The truth is that same number from all labels, shown ones included. Every
-run has random generators of its own, so its numbers depend on nothing but the seed: not on the
-batch it is in, nor on the number of processes.
+run has its own random generators, so its numbers depend only on the seed, not on its batch or on
+the number of processes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ METRICS = ("accuracy", "tpr", "fpr")
 BATCH = 25  # runs fitted at once
 CHAINS, WARMUP = 2, 150
 DRAWS = 250  # of each chain; against 4 x 2500 draws estimates differ by 1 % of an interval's width
-DRAWS_FOR_MEANS = 150  # where no interval is asked for
+DRAWS_FOR_MEANS = 150  # where no interval is needed
 BLOCK = 50  # draws at a time: more would make the sampler cut its noise by the size of the batch
 BETA_DRAWS = 1000
 TAIL = 0.025
@@ -54,7 +54,7 @@ class Configuration(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """Of one metric: float64 (run,). NaN where it is not estimable; intervals hold 95 %.
+    """Results for one metric: float64 (run,). NaN where it is not estimable; 95 % intervals.
 
     Those of calibration are for its two targets, "expected" and "sample".
     """
@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
 
 class Streams:
-    """A generator for each data set of a batch, behind the calls that the sampler makes."""
+    """A generator for each data set of a batch, with the methods that the sampler calls."""
 
     def __init__(self, generators: list[np.random.Generator]) -> None:
         self.generators = generators
@@ -171,7 +171,7 @@ def _labels_only(
 def _calibrated(
     configuration: Configuration, data: ScoreData, shown: list[np.ndarray], runs: list[int]
 ) -> dict[str, Answer]:
-    tables = [hidden(data, mine) for mine in shown]
+    tables = [hidden(data, of_run) for of_run in shown]
     intervals = configuration.method == "calibration" and configuration.alpha == 1.0
     psi, _ = fit(configuration, tables, runs, DRAWS if intervals else DRAWS_FOR_MEANS)
     counts = [
@@ -205,7 +205,7 @@ def fit(
 ) -> tuple[Floats, Regions]:
     """Draw curves for a batch of tables: float64 (run, chain, draw, group, 3 + J), and regions.
 
-    `curves` is what the method's name stands for, where it is not in `CURVES`.
+    `curves`: those of a method that is not in `CURVES`.
     """
     family, hierarchical, prior, trust, cut = curves or CURVES[configuration.method]
     where = no_regions() if trust is None else cut(tables[0])

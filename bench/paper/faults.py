@@ -3,7 +3,7 @@
     python bench/paper/faults.py --data FOLDER
 
 The released program fits log a, log b and c to clipped scores. The released script that turns
-them into TPR and FPR puts c in the place of log b and does not clip. Here the same draws are
+them into TPR and FPR uses c in place of log b and does not clip. Here the same draws are
 imputed both ways, and the mean absolute errors stand beside the printed ones. German scores are
 used as released.
 """
@@ -54,9 +54,9 @@ def main() -> int:
             key = (case.dataset, case.attribute, arguments.n_labeled, model)
             if ("tpr", *key) not in printed:
                 continue
-            asked = Configuration(case, model, arguments.n_labeled, "calibration", turn=False)
-            found = errors(asked, arguments.runs)
-            for name, (fitted, slip) in found.items():
+            cell = Configuration(case, model, arguments.n_labeled, "calibration", turn=False)
+            by_metric = errors(cell, arguments.runs)
+            for name, (fitted, slip) in by_metric.items():
                 value = printed[(name, *key)]
                 gaps[name].append((abs(np.log(fitted / value)), abs(np.log(slip / value))))
                 print(" ".join(str(k) for k in key), name, f"{fitted:.1f} {slip:.1f} {value}")
@@ -70,28 +70,28 @@ def main() -> int:
     return 0
 
 
-def errors(asked: Configuration, runs: int) -> dict[str, tuple[float, float]]:
+def errors(cell: Configuration, runs: int) -> dict[str, tuple[float, float]]:
     """Mean absolute error of TPR and FPR, imputed as fitted and with the slip."""
-    data = rows(asked.case, asked.model, asked.turn)
-    shown = [shown_rows(asked, data, number) for number in range(runs)]
+    data = rows(cell.case, cell.model, cell.turn)
+    shown = [shown_rows(cell, data, number) for number in range(runs)]
     tables = []
-    for mine in shown:
+    for of_run in shown:
         label = np.full(len(data.label), -1, dtype=np.int8)
-        label[mine] = data.label[mine]
+        label[of_run] = data.label[of_run]
         tables.append(score_table(replace(data, label=label)))
-    phi = fit(asked, tables, list(range(runs)), 250)[0][:, :, ::THIN].reshape(
+    phi = fit(cell, tables, list(range(runs)), 250)[0][:, :, ::THIN].reshape(
         runs, -1, *(len(data.groups), 3)
     )
     with np.errstate(divide="ignore"):
         logs = [(np.log(s), np.log1p(-s)) for s in (np.clip(data.score, 0.01, 0.99), data.score)]
-    found: dict[str, list[list[float]]] = {"tpr": [[], []], "fpr": [[], []]}
-    for curves, mine in zip(phi, shown, strict=True):
+    by_metric: dict[str, list[list[float]]] = {"tpr": [[], []], "fpr": [[], []]}
+    for curves, of_run in zip(phi, shown, strict=True):
         for which, (up, down) in enumerate(logs):
             draws = np.exp(curves[:, data.group])  # (draw, row, 3)
             slope = draws[..., 2] if which else draws[..., 1]
             odds = curves[:, data.group, 2] + draws[..., 0] * up - slope * down
             rate = 0.5 + 0.5 * np.tanh(0.5 * np.minimum(odds, CAP))
-            rate[:, mine] = data.label[mine]
+            rate[:, of_run] = data.label[of_run]
             counts = np.zeros((len(curves), len(data.groups), 2, 2))
             for group in range(len(data.groups)):
                 for predicted in (0, 1):
@@ -99,13 +99,13 @@ def errors(asked: Configuration, runs: int) -> dict[str, tuple[float, float]]:
                     positive = rate[:, mask].sum(axis=1)
                     counts[:, group, predicted, 1] = positive
                     counts[:, group, predicted, 0] = mask.sum() - positive
-            for name, by_form in found.items():
+            for name, by_form in by_metric.items():
                 true, defined = truth(data, name)
                 estimate = np.nanmean(delta(theta(name, counts), data, defined))
                 by_form[which].append(100.0 * abs(estimate - true))
     return {
         name: (float(np.mean(fitted)), float(np.mean(slip)))
-        for name, (fitted, slip) in found.items()
+        for name, (fitted, slip) in by_metric.items()
     }
 
 

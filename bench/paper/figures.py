@@ -6,12 +6,12 @@ The figures are those of Ji, Smyth and Steyvers, "Can I Trust My Fairness Metric
 
 frequency_boxplots    how far plain frequencies scatter around the true difference (figure 1)
 calibration_curves    the curves of two groups with their bands, and what all labels show (figure 2)
-posterior_histograms  what is believed after one sample, and after each of 20 samples (figure 3)
+posterior_histograms  posterior after one sample, and after each of 20 samples (figure 3)
 mae_against_labels    mean absolute error against labels, a PNG a metric (figure 4, supplement)
 simulation_96000      how many labels plain frequencies need (the paper's introduction)
 
-What is estimated, and which labels a run shows, is said in `experiment`; README.md describes the
-files of FOLDER. Runs are numbered from 0, so the same figure comes out every time.
+`experiment` defines the estimand and the labels that a run shows; README.md describes the files of
+FOLDER. Runs are numbered from 0, so the same figure comes out every time.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WORDS = {
 METRICS = {"accuracy": "accuracy", "tpr": "true positive rate", "fpr": "false positive rate"}
 SHOWN = 4  # data sets in a figure that does not show all
 
-# Okabe and Ito's colours, told apart by readers with any colour vision; lines differ in dash too.
+# Okabe and Ito's colours, distinct for any colour vision; lines differ in dash, too.
 BLUE, ORANGE, BLACK, GREY = "#0072B2", "#D55E00", "#000000", "#666666"
 METHODS: dict[str, dict[str, Any]] = {
     "frequency": {"color": GREY, "ls": ":", "marker": "o", "label": "frequency"},
@@ -73,9 +73,9 @@ STYLE = {
 Drawn = Iterator[tuple[str, Any]]
 
 
-def frequency_boxplots(found: list[Case], runs: int | None) -> Drawn:
+def frequency_boxplots(case_list: list[Case], runs: int | None) -> Drawn:
     """Draw boxplots of the difference by plain frequencies, over repeated labeled samples."""
-    chosen = one_per_dataset(found)
+    chosen = one_per_dataset(case_list)
     figure, axes = plt.subplots(
         2, len(chosen), figsize=(3.0 * len(chosen) + 0.6, 6.4), squeeze=False, sharey="row"
     )
@@ -128,9 +128,9 @@ def frequency_boxplots(found: list[Case], runs: int | None) -> Drawn:
     yield "frequency_boxplots", figure
 
 
-def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
+def calibration_curves(case_list: list[Case], runs: int | None) -> Drawn:
     """Draw the curves of two groups after one labeled sample, and the frequencies in bins."""
-    chosen = one_per_dataset(found)
+    chosen = one_per_dataset(case_list)
     labels, bins = 100, 8
     grid = np.linspace(0.01, 0.99, 99)
     edges = np.linspace(0.0, 1.0, bins + 1)
@@ -139,8 +139,8 @@ def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
     )
     for column, case in enumerate(chosen):
         data = rows(case, "mlp")
-        asked = Configuration(case, "mlp", labels, "calibration")
-        result = assessed(asked)
+        cell = Configuration(case, "mlp", labels, "calibration")
+        result = assessed(cell)
         phi = result.posterior.phi.reshape(-1, len(data.groups), 3)
         size = np.bincount(data.group)
         first = privileged(data)
@@ -153,8 +153,8 @@ def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
             axis.plot((0, 1), (0, 1), color=GREY, lw=1.0, ls=":")
             axis.fill_between(grid, low, high, color=BLUE, alpha=0.2, lw=0)
             axis.plot(grid, curve.mean(axis=0), color=BLUE, lw=1.8)
-            mine = data.group == group
-            score, label = data.score[mine], data.label[mine]
+            inside = data.group == group
+            score, label = data.score[inside], data.label[inside]
             place = np.clip(np.digitize(score, edges) - 1, 0, bins - 1)
             count = np.bincount(place, minlength=bins)
             seen = np.flatnonzero(count)
@@ -195,9 +195,9 @@ def calibration_curves(found: list[Case], runs: int | None) -> Drawn:
     yield "calibration_curves", figure
 
 
-def posterior_histograms(found: list[Case], runs: int | None) -> Drawn:
+def posterior_histograms(case_list: list[Case], runs: int | None) -> Drawn:
     """Draw the posterior of the difference after one sample, and intervals over many samples."""
-    chosen = one_per_dataset(found)
+    chosen = one_per_dataset(case_list)
     labels, samples = 40, runs or 20
     figure, axes = plt.subplots(
         *(len(chosen), 3),
@@ -208,13 +208,13 @@ def posterior_histograms(found: list[Case], runs: int | None) -> Drawn:
     )
     for row, case in enumerate(chosen):
         for column, method in enumerate(("beta_binomial_1", "calibration")):
-            asked = Configuration(case, "mlp", labels, method)
-            answer = run(asked, list(range(samples)))["accuracy"]
+            cell = Configuration(case, "mlp", labels, method)
+            answer = run(cell, list(range(samples)))["accuracy"]
             ends = (answer.low, answer.high)
             if method == "calibration":  # of the metric that these rows would show
                 ends = (answer.sample_low, answer.sample_high)
             color = METHODS[method]["color"]
-            draws = accuracy_draws(asked)
+            draws = accuracy_draws(cell)
             if column == 0:  # the wider of the two by far
                 reach = np.concatenate([*ends, np.quantile(draws, (0.001, 0.999))])
                 edges = np.linspace(reach.min() - 0.02, reach.max() + 0.02, 81)
@@ -255,7 +255,7 @@ def posterior_histograms(found: list[Case], runs: int | None) -> Drawn:
     yield "posterior_histograms", figure
 
 
-def mae_against_labels(found: list[Case], runs: int | None) -> Drawn:
+def mae_against_labels(case_list: list[Case], runs: int | None) -> Drawn:
     """Draw the mean absolute error of the estimated difference, one figure per metric.
 
     A point is left out where a run gives no estimate, as when a group shows no positive label.
@@ -263,7 +263,7 @@ def mae_against_labels(found: list[Case], runs: int | None) -> Drawn:
     sizes = (10, 20, 40, 100, 200, 400, 1000)
     numbers = list(range(runs or 20))
     errors: dict[tuple[str, int, str, str], list[tuple[int, float]]] = {}
-    for row, case in enumerate(found):
+    for row, case in enumerate(case_list):
         for model in MODELS:
             data = rows(case, model)
             least = max(len(data.groups), sizes[0])
@@ -278,13 +278,13 @@ def mae_against_labels(found: list[Case], runs: int | None) -> Drawn:
         print(f"  {title(case)}", flush=True)
     for metric, words in METRICS.items():
         figure, axes = plt.subplots(
-            *(len(found), len(MODELS)),
-            figsize=(3.0 * len(MODELS), 1.85 * len(found) + 0.6),
+            *(len(case_list), len(MODELS)),
+            figsize=(3.0 * len(MODELS), 1.85 * len(case_list) + 0.6),
             squeeze=False,
             sharex=True,
             sharey="row",
         )
-        for row, case in enumerate(found):
+        for row, case in enumerate(case_list):
             for column, model in enumerate(MODELS):
                 axis = axes[row, column]
                 for method, style in METHODS.items():
@@ -298,7 +298,7 @@ def mae_against_labels(found: list[Case], runs: int | None) -> Drawn:
                 axis.set_axisbelow(True)
                 if row == 0:
                     axis.set_title(WORDS[model])
-                if row == len(found) - 1:
+                if row == len(case_list) - 1:
                     axis.set_xlabel("labeled rows")
                 if column == 0:
                     axis.set_ylabel(f"{title(case)}\nerror (points)")
@@ -313,11 +313,11 @@ def mae_against_labels(found: list[Case], runs: int | None) -> Drawn:
         yield f"mae_against_labels_{metric}", figure
 
 
-def simulation_96000(found: list[Case], runs: int | None) -> Drawn:
+def simulation_96000(case_list: list[Case], runs: int | None) -> Drawn:
     """Draw how many labels plain frequencies need for a difference of 5 points in TPR.
 
     Assumed: a minority of 20 % of the rows; 20 % of the rows of each group are positive; the true
-    TPR is 0.90 in the minority and 0.95 in the majority; wanted is an estimate within 0.01 of the
+    TPR is 0.90 in the minority and 0.95 in the majority; the estimate shall be within 0.01 of the
     difference with a chance of 95 %. The paper gives about 96,000 labels. Of the readings that were
     tried (closed form below, labels needed) this one comes nearest:
 
@@ -399,22 +399,22 @@ def title(case: Case) -> str:
 
 
 def pair(case: Case) -> str:
-    """Say which groups a difference is taken between."""
+    """Name the groups of a difference."""
     names = list(rows(case, "mlp").groups)
     first = names.pop(privileged(rows(case, "mlp")))
     return f"{first} minus {names[0] if len(names) == 1 else 'others'}"
 
 
 def number(text: str) -> dict[str, Any]:
-    """Return the look of a legend's entry for grey numbers."""
+    """Return the style of a legend entry for grey numbers."""
     look = text.replace("%", r"\%")
     return {"ls": "", "marker": f"${look}$", "ms": 12, "mew": 0, "color": GREY}
 
 
-def one_per_dataset(found: list[Case]) -> list[Case]:
-    """Choose the largest data sets, each with its most even attribute, one of two groups if any."""
+def one_per_dataset(case_list: list[Case]) -> list[Case]:
+    """Choose the largest data sets, each with its most even attribute, binary if possible."""
     best: dict[str, tuple[int, tuple[bool, int], Case]] = {}
-    for case in found:
+    for case in case_list:
         data = rows(case, "mlp")
         first = int((data.group == privileged(data)).sum())
         even = (len(data.groups) == 2, min(first, len(data.label) - first))
@@ -424,22 +424,22 @@ def one_per_dataset(found: list[Case]) -> list[Case]:
     return [case for _, _, case in order[:SHOWN]]
 
 
-def assessed(asked: Configuration) -> Assessment:
-    """Assess the rows of run 0, of which few show their labels, with the default settings."""
-    data = rows(asked.case, asked.model)
-    shown = shown_rows(asked, data, 0)
+def assessed(cell: Configuration) -> Assessment:
+    """Assess the rows of run 0, few of them labeled, with the default settings."""
+    data = rows(cell.case, cell.model)
+    shown = shown_rows(cell, data, 0)
     label = np.full(len(data.label), -1)
     label[shown] = data.label[shown]
     group = np.array(data.groups)[data.group]
-    return assess(label, data.score, sensitive_features=group, metrics="accuracy", rng=asked.seed)
+    return assess(label, data.score, sensitive_features=group, metrics="accuracy", rng=cell.seed)
 
 
-def accuracy_draws(asked: Configuration) -> Floats:
+def accuracy_draws(cell: Configuration) -> Floats:
     """Draw the difference in accuracy from its posterior in run 0: float64 (draw,)."""
-    data = rows(asked.case, asked.model)
-    result = assessed(asked)
+    data = rows(cell.case, cell.model)
+    result = assessed(cell)
     values = result.labels["accuracy"].draws
-    if asked.method == "calibration":
+    if cell.method == "calibration":
         values = result.draws("accuracy")
     return delta(values, data, truth(data, "accuracy")[1]).ravel()
 
@@ -459,18 +459,18 @@ def main() -> int:
     parser.add_argument("--figure", nargs="+", choices=FIGURES, default=list(FIGURES))
     parser.add_argument("--runs", type=int, help="labeled samples; each figure has its own number")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "figures")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     try:
-        found = score_cases(asked.data)
+        case_list = score_cases(arguments.data)
     except FileNotFoundError as error:
         print(error, file=sys.stderr)
         return 2
-    asked.out.mkdir(parents=True, exist_ok=True)
+    arguments.out.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
-        for name in asked.figure:
+        for name in arguments.figure:
             began = time.perf_counter()
-            for stem, figure in FIGURES[name](found, asked.runs):
-                path = asked.out / f"{stem}.png"
+            for stem, figure in FIGURES[name](case_list, arguments.runs):
+                path = arguments.out / f"{stem}.png"
                 save(figure, path)
                 plt.close(figure)
                 print(f"{path} ({time.perf_counter() - began:.0f} s)", flush=True)
@@ -478,7 +478,7 @@ def main() -> int:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a PNG of at most 128 colours, a third of the size of one with all of them."""
+    """Write a PNG of at most 128 colours, a third of the size of one with all colours."""
     figure.canvas.draw()
     pixels = Image.fromarray(np.asarray(figure.canvas.buffer_rgba())).convert("RGB")
     pixels.quantize(128, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -36,7 +36,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 SEED = 0
-MAX_CATEGORIES = 50  # levels of a text column that get an input of their own
+MAX_CATEGORIES = 50  # levels of a text column with their own input
 
 
 class Source(NamedTuple):
@@ -54,7 +54,7 @@ class Source(NamedTuple):
 
 
 def models(number: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    """Return the four unfitted classifiers by name, each with the preparation of its inputs."""
+    """Return the four unfitted classifiers by name, each with its preprocessing."""
     classifiers = {
         "mlp": MLPClassifier(hidden_layer_sizes=(10,), max_iter=1000, random_state=SEED),
         "lr": LogisticRegression(max_iter=1000),
@@ -86,8 +86,8 @@ def simulated(rows: int) -> Source:
         flip_y=0.05,
         random_state=SEED,
     )
-    lean = inputs[:, 0] / inputs[:, 0].std() + rng.standard_normal(rows)
-    group = np.where(lean > np.quantile(lean, 0.7), "B", "A")
+    propensity = inputs[:, 0] / inputs[:, 0].std() + rng.standard_normal(rows)
+    group = np.where(propensity > np.quantile(propensity, 0.7), "B", "A")
     flipped = (group == "B") & (rng.random(rows) < 0.12)
     label = np.where(flipped, 1 - label, label)
     return Source("simulated", inputs, np.ones(12, dtype=bool), label, {"group": group})
@@ -99,9 +99,9 @@ def from_csv(path: Path, label: str, attributes: list[str], positive: str | None
         reader = csv.DictReader(lines)
         names = reader.fieldnames or []
         rows = list(reader)
-    for wanted in (label, *attributes):
-        if wanted not in names:
-            raise ValueError(f"{path.name} has no column {wanted!r}; it has {', '.join(names)}")
+    for column in (label, *attributes):
+        if column not in names:
+            raise ValueError(f"{path.name} has no column {column!r}; it has {', '.join(names)}")
     if not rows:
         raise ValueError(f"{path.name} has no rows")
     columns = {name: [(row[name] or "").strip() for row in rows] for name in names}
@@ -135,8 +135,8 @@ def write(source: Source, folder: Path) -> list[Path]:
             table.writerow(heading)
             for i, row in enumerate(rows):
                 groups = [values[row] for values in source.attributes.values()]
-                found = [f"{values[i]:.6g}" for values in scores.values()]
-                table.writerow([row, source.label[row], *groups, *found])
+                cells = [f"{values[i]:.6g}" for values in scores.values()]
+                table.writerow([row, source.label[row], *groups, *cells])
         written.append(path)
     return written
 
@@ -164,20 +164,20 @@ def _numbers(values: list[str]) -> npt.NDArray[np.float64] | None:
 
 
 def _labels(values: list[str], name: str, positive: str | None) -> npt.NDArray[np.int64]:
-    found = sorted(set(values))
-    if len(found) != 2:
+    levels = sorted(set(values))
+    if len(levels) != 2:
         raise ValueError(
-            f"column {name!r} must hold two labels; it holds {len(found)}: {', '.join(found[:5])}"
+            f"column {name!r} must hold two labels; it holds {len(levels)}: {', '.join(levels[:5])}"
         )
     if positive is None:
-        if found != ["0", "1"]:
+        if levels != ["0", "1"]:
             raise ValueError(
-                f"column {name!r} holds {found[0]!r} and {found[1]!r}; say which is the positive "
+                f"column {name!r} holds {levels[0]!r} and {levels[1]!r}; say which is the positive "
                 "label with --positive"
             )
         positive = "1"
-    if positive not in found:
-        raise ValueError(f"column {name!r} has no {positive!r}; it has {', '.join(found)}")
+    if positive not in levels:
+        raise ValueError(f"column {name!r} has no {positive!r}; it has {', '.join(levels)}")
     return np.array([value == positive for value in values], dtype=np.int64)
 
 
@@ -191,18 +191,20 @@ def main() -> int:
     parser.add_argument(
         "--attribute", action="append", default=[], help="column of a sensitive attribute; repeat"
     )
-    asked = parser.parse_args()
-    if asked.csv is None:
-        source = simulated(asked.rows)
-    elif asked.label is None or not asked.attribute:
+    arguments = parser.parse_args()
+    if arguments.csv is None:
+        source = simulated(arguments.rows)
+    elif arguments.label is None or not arguments.attribute:
         parser.error("--csv needs --label and --attribute")
     else:
         try:
-            source = from_csv(asked.csv, asked.label, asked.attribute, asked.positive)
+            source = from_csv(
+                arguments.csv, arguments.label, arguments.attribute, arguments.positive
+            )
         except (OSError, ValueError) as error:
             print(error, file=sys.stderr)
             return 2
-    for path in write(source, asked.out):
+    for path in write(source, arguments.out):
         print(path)
     return 0
 

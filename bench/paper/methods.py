@@ -1,6 +1,6 @@
 """The methods that the tables compare, by name.
 
-Labels alone: `frequency`, and the beta-binomial under Beta(1, 1) as the paper's text has it,
+Labels only: `frequency`, and the beta-binomial under Beta(1, 1) as the paper's text has it,
 under Beta(1/2, 1/2), which the printed columns fit better, and under Beta(2, 2), which the
 released accuracy program has. Labels and scores: `calibration` (the paper's BC), `nhbc` (no
 sharing between groups: each group its own prior, locations and all), `nhbc_zero` (the same with the
@@ -26,7 +26,7 @@ LABELS_ONLY: dict[str, float | None] = {
 
 
 class Curves(NamedTuple):
-    """What a fit of calibration curves needs to know.
+    """Options of a fit of calibration curves.
 
     trust is None for the curve alone; cut gives the regions of its deviations.
     """
@@ -45,7 +45,7 @@ CURVES = {
     "llo": Curves("llo", True, llo_prior()),
 }
 
-# method of a printed column -> ours to stand beside it, the nearest first
+# method of a printed column -> ours to compare with it, the closest first
 PRINTED = {
     "freq": ("frequency",),
     "bb": ("beta_binomial_half", "beta_binomial_1", "beta_binomial_2"),

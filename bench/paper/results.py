@@ -1,6 +1,6 @@
-"""RESULTS.md: ours and the printed numbers side by side, how often they agree, and why not.
+"""RESULTS.md: our numbers beside the printed ones, and how often they agree.
 
-Made from the files in summary/ alone, so that it can be written again without a fit.
+Written from the files in summary/ only, so that it can be rewritten without a fit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOTES = Path(__file__).resolve().parent / "notes"
 
 
 def write_results(summary: Path, path: Path) -> None:
-    """Write RESULTS.md from the summary files that are there."""
+    """Write RESULTS.md from the existing summary files."""
     parts = [_note("head")]
     for name in TABLES:
         cells = read_summary(summary, f"{name}_released")
@@ -56,7 +56,7 @@ def write_results(summary: Path, path: Path) -> None:
 
 
 def _note(name: str) -> str:
-    """What people wrote about a table; numbers that change from run to run are not in it."""
+    """Return the hand-written notes on a table, free of numbers that change from run to run."""
     path = NOTES / f"{name}.md"
     return path.read_text() if path.exists() else ""
 
@@ -78,13 +78,18 @@ def _shares(cells: list[Cell]) -> str:
     """How many cells of each method are lower than, equal to or higher than the printed ones."""
     rows = []
     for method in _methods(cells):
-        mine = [c for c in cells if c.method == method and c.verdict]
-        if not mine:
+        selected = [c for c in cells if c.method == method and c.verdict]
+        if not selected:
             continue
-        counts = [sum(c.verdict == v for c in mine) for v in VERDICTS]
+        counts = [sum(c.verdict == v for c in selected) for v in VERDICTS]
         empty = _count_empty([c for c in cells if c.method == method])
         rows.append(
-            [COLUMNS[method], len(mine), *(f"{n} ({n / len(mine):.0%})" for n in counts), empty]
+            [
+                COLUMNS[method],
+                len(selected),
+                *(f"{n} ({n / len(selected):.0%})" for n in counts),
+                empty,
+            ]
         )
     return _markdown(
         ["ours", "cells", "lower", "equal within Monte Carlo error", "higher", "empty"], rows
@@ -92,18 +97,18 @@ def _shares(cells: list[Cell]) -> str:
 
 
 def _count_empty(cells: list[Cell]) -> str:
-    """Cells that one or both leave empty, as some run has no estimate."""
+    """Count the cells that are empty in ours, in the printed table or in both."""
     both = sum(c.value is None and c.printed is None for c in cells)
     ours = sum(c.value is None and c.printed is not None for c in cells)
-    theirs = sum(c.value is not None and c.printed is None for c in cells)
-    if not both + ours + theirs:
+    printed_only = sum(c.value is not None and c.printed is None for c in cells)
+    if not both + ours + printed_only:
         return "none"
-    return f"both {both}, only ours {ours}, only printed {theirs}"
+    return f"both {both}, only ours {ours}, only printed {printed_only}"
 
 
 def _against(cells: list[Cell], rounding: float) -> str:
-    """Who has the smaller mean error, cell by cell, in ours and in the printed table."""
-    found = {(*c[:4], c.method, c.alpha): c for c in cells}
+    """Count the cells in which a method has the smaller mean error, in ours and as printed."""
+    by_key = {(*c[:4], c.method, c.alpha): c for c in cells}
     lines = []
     bayes = [m for m in ("calibration", "nhbc_zero", "nhbc", "llo") if m in _methods(cells)]
     pairs = [(m, b) for m in bayes for b in ("beta_binomial_half", "beta_binomial_1")]
@@ -113,39 +118,39 @@ def _against(cells: list[Cell], rounding: float) -> str:
             (c, other)
             for c in cells
             if c.method == left
-            and (other := found.get((*c[:4], right, 1.0 if "beta" in right else c.alpha)))
+            and (other := by_key.get((*c[:4], right, 1.0 if "beta" in right else c.alpha)))
         ]
         if not both:
             continue
         wins = sum(a.value < b.value for a, b in both)
         printed = [(a, b) for a, b in both if a.printed is not None and b.printed is not None]
-        theirs = sum(a.printed < b.printed for a, b in printed)
+        printed_wins = sum(a.printed < b.printed for a, b in printed)
         lines.append(
             f"- {COLUMNS[left]} has a lower mean error than {COLUMNS[right]} in {wins} of "
-            f"{len(both)} cells; in the printed table in {theirs} of {len(printed)}."
+            f"{len(both)} cells; in the printed table in {printed_wins} of {len(printed)}."
         )
     for method in bayes:
-        mine = [c for c in cells if c.method == method and c.printed is not None]
-        strict = sum(c.value <= 1.1 * c.printed for c in mine)
-        near = [c for c in mine if c.value <= 1.1 * (c.printed + rounding)]
-        rest = [c for c in mine if c[:2] != OTHER_DATA]
+        selected = [c for c in cells if c.method == method and c.printed is not None]
+        strict = sum(c.value <= 1.1 * c.printed for c in selected)
+        near = [c for c in selected if c.value <= 1.1 * (c.printed + rounding)]
+        rest = [c for c in selected if c[:2] != OTHER_DATA]
         kept = sum(c[:2] != OTHER_DATA for c in near)
-        if mine:
+        if selected:
             lines.append(
                 f"- {COLUMNS[method]} is within 10 % of the printed mean error, or below it, in "
-                f"{strict} of {len(mine)} cells ({strict / len(mine):.0%}); counting the rounding "
-                f"of the printed number in {len(near)} ({len(near) / len(mine):.0%})"
+                f"{strict} of {len(selected)} cells ({strict / len(selected):.0%}); counting the "
+                f"rounding of the printed number in {len(near)} ({len(near) / len(selected):.0%})"
                 + (
                     f"; without {' '.join(OTHER_DATA)} in {kept} of {len(rest)} "
                     f"({kept / len(rest):.0%})."
-                    if len(rest) < len(mine)
+                    if len(rest) < len(selected)
                     else "."
                 )
             )
-        marks = sum(c.best for c in mine)
+        marks = sum(c.best for c in selected)
         lines.append(
             f"- {COLUMNS[method]} is better than every other column by Wilcoxon's test in {marks} "
-            f"of {len(mine)} cells (bold below)."
+            f"of {len(selected)} cells (bold below)."
         )
     return "\n".join(lines) + "\n"
 
@@ -157,10 +162,10 @@ def _pairs(cells: list[Cell]) -> str:
     for pair in dict.fromkeys(c[:2] for c in cells):
         row = [" ".join(pair)]
         for method in methods:
-            mine = [c for c in cells if c[:2] == pair and c.method == method and c.verdict]
-            equal = sum(c.verdict == "equal" for c in mine)
-            ratio = [c.value / c.printed for c in mine if c.printed]
-            row.append(f"{equal} of {len(mine)}, {_median(ratio):.2f}" if ratio else "-")
+            selected = [c for c in cells if c[:2] == pair and c.method == method and c.verdict]
+            equal = sum(c.verdict == "equal" for c in selected)
+            ratio = [c.value / c.printed for c in selected if c.printed]
+            row.append(f"{equal} of {len(selected)}, {_median(ratio):.2f}" if ratio else "-")
         rows.append(row)
     return "Cells equal within Monte Carlo error, and the median of ours / printed:\n\n" + (
         _markdown(["", *(COLUMNS[m] for m in methods)], rows)
@@ -174,9 +179,9 @@ def _coverage(cells: list[Cell]) -> str:
     for method in _methods(cells):
         row = [COLUMNS[method]]
         for n in sizes:
-            mine = [c for c in cells if c.method == method and c.n_labeled == n and c.verdict]
-            ours = sum(c.value for c in mine) / len(mine)
-            row.append(f"{ours:.1f} / {sum(c.printed for c in mine) / len(mine):.1f}")
+            selected = [c for c in cells if c.method == method and c.n_labeled == n and c.verdict]
+            ours = sum(c.value for c in selected) / len(selected)
+            row.append(f"{ours:.1f} / {sum(c.printed for c in selected) / len(selected):.1f}")
         rows.append(row)
     head = ["ours / printed, mean over data sets", *(f"n = {n}" for n in sizes)]
     return _markdown(head, rows)
@@ -185,9 +190,9 @@ def _coverage(cells: list[Cell]) -> str:
 def _side_by_side(cells: list[Cell]) -> str:
     """One line for each data set, attribute, model and number of labels."""
     methods = [m for m in _methods(cells) if m != "beta_binomial_2"]
-    found = {(*c[:4], c.method): c for c in cells}
+    by_key = {(*c[:4], c.method): c for c in cells}
     rows = [
-        [key[0], key[1], key[3], key[2], *(_pair(found.get((*key, m))) for m in methods)]
+        [key[0], key[1], key[3], key[2], *(_pair(by_key.get((*key, m))) for m in methods)]
         for key in dict.fromkeys(c[:4] for c in cells)
     ]
     return _markdown(["data", "attribute", "model", "n", *(COLUMNS[m] for m in methods)], rows)
@@ -196,12 +201,12 @@ def _side_by_side(cells: list[Cell]) -> str:
 def _by_alpha(cells: list[Cell]) -> str:
     """One line for each model and number of labels, one column for each alpha."""
     alphas = sorted({c.alpha for c in cells if c.method == "calibration"})
-    found = {(c.model, c.n_labeled, c.method, c.alpha): c for c in cells}
+    by_key = {(c.model, c.n_labeled, c.method, c.alpha): c for c in cells}
     rows = [
         [
             *key,
-            _pair(found.get((*key, "beta_binomial_half", 1.0))),
-            *(_pair(found.get((*key, "calibration", alpha))) for alpha in alphas),
+            _pair(by_key.get((*key, "beta_binomial_half", 1.0))),
+            *(_pair(by_key.get((*key, "calibration", alpha))) for alpha in alphas),
         ]
         for key in dict.fromkeys((c.model, c.n_labeled) for c in cells)
     ]

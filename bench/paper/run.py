@@ -1,11 +1,11 @@
-"""Run the paper's tables again and print ours beside the printed numbers.
+"""Compute the paper's tables again, beside the printed numbers.
 
     python bench/paper/run.py --table accuracy --runs 100 --data FOLDER
 
 FOLDER holds the authors' released test scores, one file DATASET_ATTRIBUTE.csv.gz for each pair;
 with --replica, files DATASET_MODEL.csv.gz of an independent refit. --paper holds the printed tables
 as CSV. Every run of every configuration becomes a row of --results. A second call computes what is
-missing, so a call that was stopped goes on where it was, and tables share fits.
+missing, so an interrupted call can be resumed, and tables share fits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from experiment import METRICS, Answer, Configuration, run  # noqa: E402
 from methods import LABELS_ONLY  # noqa: E402
 from results import write_results  # noqa: E402
 from scores import Case, cases  # noqa: E402
-from tables import TABLES, Printed, read_printed, summarise, wanted, write_summary  # noqa: E402
+from tables import TABLES, Printed, needed, read_printed, summarise, write_summary  # noqa: E402
 
 KEY = ("source", "dataset", "attribute", "model", "n_labeled", "method", "alpha", "turn", "seed")
 COLUMNS = (*KEY, "run", *(f"{metric}_{part}" for metric in METRICS for part in Answer._fields))
@@ -43,7 +43,7 @@ Task = tuple[Configuration, list[int]]
 def main() -> int:
     arguments = _arguments()
     try:
-        found = cases(arguments.data, replica=arguments.replica)
+        case_list = cases(arguments.data, replica=arguments.replica)
         names = list(TABLES) if arguments.table == "all" else [arguments.table]
         printed = {name: read_printed(arguments.paper, name) for name in names}
     except FileNotFoundError as error:
@@ -52,7 +52,7 @@ def main() -> int:
     source = "replica" if arguments.replica else "released"
     runs = {name: arguments.runs or RUNS.get(name, 100) for name in names}
     if not arguments.report_only:
-        tasks = _missing(arguments, source, found, printed, runs)
+        tasks = _missing(arguments, source, case_list, printed, runs)
         _work(tasks, arguments.results, source, arguments.processes)
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         print(f"{sum(u.ru_utime + u.ru_stime for u in used):.0f} s of CPU")
@@ -101,37 +101,37 @@ def _arguments() -> argparse.Namespace:
 def _missing(
     arguments: argparse.Namespace,
     source: str,
-    found: list[Case],
+    case_list: list[Case],
     printed: dict[str, list[Printed]],
     runs: dict[str, int],
 ) -> list[Task]:
-    """List what is wanted and not yet in the results, in the order of the tables."""
+    """List the needed runs that are missing from the results, in the order of the tables."""
     done = _done(arguments.results)
-    where = {(case.dataset, case.attribute): case for case in found}
+    where = {(case.dataset, case.attribute): case for case in case_list}
     tasks = []
     queued: set[tuple[Configuration, int]] = set()
     for name, rows in printed.items():
-        for dataset, attribute, model, n_labeled, method, alpha in wanted(rows):
+        for dataset, attribute, model, n_labeled, method, alpha in needed(rows):
             if (dataset, attribute) not in where:
                 continue
-            asked = Configuration(
+            cell = Configuration(
                 *(where[dataset, attribute], model, n_labeled, method, alpha),
                 *(not arguments.as_released, arguments.seed),
             )
-            key = _key(source, asked)
+            key = _key(source, cell)
             left = [
                 number
                 for number in range(runs[name])
-                if (*key, str(number)) not in done and (asked, number) not in queued
+                if (*key, str(number)) not in done and (cell, number) not in queued
             ]
-            queued.update((asked, number) for number in left)
+            queued.update((cell, number) for number in left)
             size = 1000 if method in LABELS_ONLY else CHUNK
-            tasks += [(asked, left[i : i + size]) for i in range(0, len(left), size)]
+            tasks += [(cell, left[i : i + size]) for i in range(0, len(left), size)]
     return tasks
 
 
 def _work(tasks: list[Task], results: Path, source: str, processes: int) -> None:
-    """Answer tasks in worker processes and append the answers, in the order of the tasks."""
+    """Run tasks in worker processes and append their results, in the order of the tasks."""
     if not tasks:
         return
     # read by the workers when they start: always compiled kernels, one thread each
@@ -156,8 +156,8 @@ def _work(tasks: list[Task], results: Path, source: str, processes: int) -> None
 
 
 def _answer(task: Task) -> list[list[str]]:
-    asked, numbers = task
-    answers = run(asked, numbers)
+    cell, numbers = task
+    answers = run(cell, numbers)
     return [[str(number), *_values(answers, i)] for i, number in enumerate(numbers)]
 
 
@@ -168,8 +168,8 @@ def _values(answers: dict[str, Answer], i: int) -> Iterator[str]:
         yield from ("" if value[i] != value[i] else f"{value[i]:.6g}" for value in answer[1:])
 
 
-def _key(source: str, asked: Configuration) -> tuple[str, ...]:
-    case, model, n_labeled, method, alpha, turn, seed = asked
+def _key(source: str, cell: Configuration) -> tuple[str, ...]:
+    case, model, n_labeled, method, alpha, turn, seed = cell
     return (
         *(source, case.dataset, case.attribute, model, str(n_labeled), method),
         *(f"{alpha:g}", str(int(turn)), str(seed)),
@@ -177,7 +177,7 @@ def _key(source: str, asked: Configuration) -> tuple[str, ...]:
 
 
 def _done(results: Path) -> set[tuple[str, ...]]:
-    """Read the keys of the rows that are there; a last line cut short is cut off."""
+    """Read the keys of the existing rows; a truncated last line is removed."""
     if not results.exists():
         return set()
     text = results.read_bytes()

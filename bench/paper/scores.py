@@ -1,4 +1,4 @@
-"""The score files: which there are, and one of them as checked rows.
+"""The score files: the list of them, and one of them as checked rows.
 
 Two layouts. The paper's authors released one file for each data set and attribute,
 DATASET_ATTRIBUTE.csv.gz, with columns label, ATTRIBUTE and score_MODEL. The replica has one file
@@ -33,7 +33,7 @@ TURNED = {"german"}  # released score: the chance of bad credit, while label 1 m
 
 
 class Case(NamedTuple):
-    """A data set and an attribute, by their printed names, and where they are."""
+    """A data set and an attribute, by their printed names, and their location."""
 
     dataset: str
     attribute: str
@@ -45,21 +45,21 @@ class Case(NamedTuple):
 
 def cases(folder: Path, *, replica: bool) -> list[Case]:
     """List the pairs of data set and attribute in a folder; raise FileNotFoundError if none."""
-    found = []
+    case_list = []
     for path in sorted(folder.glob("*.csv.gz")):
         stem, _, last = path.name.removesuffix(".csv.gz").rpartition("_")
         if not replica:
             if last not in MODELS:
-                found.append(_case(folder, stem, last, f"{stem}_{last}", replica))
+                case_list.append(_case(folder, stem, last, f"{stem}_{last}", replica))
         elif last == MODELS[0]:
             with gzip.open(path, "rt", newline="") as lines:
                 header = next(csv.reader(lines))
             columns = [name for name in header if name not in ("score", "label")]
-            found += [_case(folder, stem, column, stem, replica) for column in columns]
-    if not found:
+            case_list += [_case(folder, stem, column, stem, replica) for column in columns]
+    if not case_list:
         kind = "DATASET_MODEL" if replica else "DATASET_ATTRIBUTE"
         raise FileNotFoundError(f"no files {kind}.csv.gz in {folder}; pass another --data")
-    return found
+    return case_list
 
 
 def _case(folder: Path, dataset: str, column: str, stem: str, replica: bool) -> Case:
@@ -77,8 +77,8 @@ def _case(folder: Path, dataset: str, column: str, stem: str, replica: bool) -> 
 def rows(case: Case, model: str, turn: bool = True) -> ScoreData:
     """Read the rows of a model, all labeled.
 
-    `turn` puts 1 - score in the place of the released German scores. A score of exactly 0.5 counts
-    as predicted positive, as in the paper's text; the released program says it is not.
+    `turn` replaces the released German scores by 1 - score. A score of exactly 0.5 counts
+    as predicted positive, as in the paper's text; in the released program it does not.
     """
     columns = _columns(f"{case.folder}/{case.stem}{f'_{model}' if case.replica else ''}.csv.gz")
     score = columns["score" if case.replica else f"score_{model}"].astype(float)
@@ -90,8 +90,8 @@ def rows(case: Case, model: str, turn: bool = True) -> ScoreData:
 @lru_cache(maxsize=4)
 def _columns(path: str) -> dict[str, np.ndarray]:
     with gzip.open(path, "rt", newline="") as lines:
-        found = list(csv.DictReader(lines))
-    return {name: np.array([row[name] for row in found]) for name in found[0]}
+        lines_read = list(csv.DictReader(lines))
+    return {name: np.array([row[name] for row in lines_read]) for name in lines_read[0]}
 
 
 def privileged(data: ScoreData) -> int:

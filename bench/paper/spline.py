@@ -1,7 +1,7 @@
-"""The rival: a shrunken cubic spline on the logit axis in the place of jumps and bends.
+"""An alternative: a shrunken cubic spline on the logit axis instead of jumps and bends.
 
 The same sampler, the same scales omega and tau: only the columns of the deviations differ. The axis
-is cut at quantiles of all rows that are in no mass, in eight regions per predicted class; the six
+is cut at quantiles of all rows outside point masses, in eight regions per predicted class; the six
 cubic B-splines with two inner knots are taken at the middle of each region. So the curve bends
 smoothly and does not jump at the threshold.
 """
@@ -18,7 +18,7 @@ SIZE = 1.7  # of the columns: a point deviates as much as with jump and bends, a
 
 
 def spline_regions(table: ScoreTable) -> Regions:
-    """Cut the scores of a table into regions of the spline, and masses as trust has them."""
+    """Cut the scores of a table into regions of the spline, and point masses as `regions` does."""
     from scipy.interpolate import BSpline
 
     trusted = regions(table)
@@ -27,16 +27,16 @@ def spline_regions(table: ScoreTable) -> Regions:
     inside = region < trusted.first[2]
     edges, middles = [], []
     for side in (0, 1):
-        mine = inside & (stratum // 3 % 2 == side)
-        cut = _quantiles(logit[mine], rows[mine], np.arange(1, PER_SIDE) / PER_SIDE)
+        chosen = inside & (stratum // 3 % 2 == side)
+        cut = _quantiles(logit[chosen], rows[chosen], np.arange(1, PER_SIDE) / PER_SIDE)
         cut = np.unique(np.round(cut / EDGE_GRID)) * EDGE_GRID
         cut = cut[
-            (cut > logit[mine].min(initial=np.inf)) & (cut <= logit[mine].max(initial=-np.inf))
+            (cut > logit[chosen].min(initial=np.inf)) & (cut <= logit[chosen].max(initial=-np.inf))
         ]
         edges.append(cut)
-        place = np.searchsorted(cut, logit[mine], side="right")
+        place = np.searchsorted(cut, logit[chosen], side="right")
         middles += [
-            np.average(logit[mine][place == i], weights=rows[mine][place == i])
+            np.average(logit[chosen][place == i], weights=rows[chosen][place == i])
             if (place == i).any()
             else 0.0
             for i in range(len(cut) + 1)

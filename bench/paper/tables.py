@@ -1,7 +1,7 @@
 """The tables: which cells are printed, what ours are, and how the two compare.
 
 A cell is a mean over runs: of the absolute error of delta, in percent, or of whether the 95 %
-interval holds the truth, in percent. Its standard error comes from the same runs. The printed
+interval covers the truth, in percent. Its standard error comes from the same runs. The printed
 cell is a mean over 100 other runs (coverage: 1000) of about the same spread, and rounded; ours and
 the printed one are equal within Monte Carlo error where they differ by less than two standard
 errors of the difference plus the rounding. For coverage both spreads are those of a share.
@@ -61,7 +61,7 @@ class Printed(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """Ours beside a printed cell.
+    """Our value of a printed cell.
 
     value, se: percent, over `runs` runs, of which `estimable` have an estimate; printed: percent
     or None; verdict: lower, equal, higher, or empty where there is nothing to compare; best:
@@ -105,7 +105,7 @@ def read_printed(folder: Path, name: str) -> list[Printed]:
         ]
 
 
-def wanted(rows: list[Printed]) -> Iterable[tuple[str, str, str, int, str, float]]:
+def needed(rows: list[Printed]) -> Iterable[tuple[str, str, str, int, str, float]]:
     """Yield dataset, attribute, model, n_labeled, method, alpha that a table needs, once each."""
     seen = {
         (row.dataset, row.attribute, row.model, row.n_labeled, method, row.alpha): None
@@ -130,8 +130,8 @@ def summarise(
     Coverage has each calibration cell twice: `calibration` with the intervals of the target
     "expected", the paper's, and `calibration sample` with those of the target "sample".
     """
-    asked = {(r.dataset, r.attribute, str(r.n_labeled), r.model) for r in printed}
-    values = _read(results, table, asked, source, seed, turn, runs)
+    printed_cells = {(r.dataset, r.attribute, str(r.n_labeled), r.model) for r in printed}
+    values = _read(results, table, printed_cells, source, seed, turn, runs)
     compared: dict[tuple, set[str]] = {}
     for row in printed:
         compared.setdefault(row[:4], set()).add(PRINTED[row.method][0])
@@ -142,15 +142,15 @@ def summarise(
             if table.metric_is_share and method not in LABELS_ONLY:
                 variants.append(f"{method} sample")
             for variant in variants:
-                mine = values.get((*row[:4], variant, row.alpha))
-                if mine is None:
+                ours = values.get((*row[:4], variant, row.alpha))
+                if ours is None:
                     continue
                 others = [
                     values.get((*row[:4], other, 1.0 if other in LABELS_ONLY else row.alpha))
                     for other in compared[row[:4]] - {method}
                     if method in compared[row[:4]] and not table.metric_is_share
                 ]
-                cells.append(_cell(row, variant, mine, others, table))
+                cells.append(_cell(row, variant, ours, others, table))
     return cells
 
 
@@ -166,7 +166,7 @@ def write_summary(folder: Path, name: str, cells: list[Cell]) -> None:
 
 
 def read_summary(folder: Path, name: str) -> list[Cell]:
-    """Read what `write_summary` wrote; an empty list where there is nothing."""
+    """Read what `write_summary` wrote; an empty list if there is no file."""
     path = folder / f"{name}.csv"
     if not path.exists():
         return []
@@ -189,36 +189,36 @@ def read_summary(folder: Path, name: str) -> list[Cell]:
 def _read(
     results: Path,
     table: Table,
-    asked: set[tuple[str, ...]],
+    printed_cells: set[tuple[str, ...]],
     source: str,
     seed: int,
     turn: bool,
     runs: int,
 ) -> dict[tuple, np.ndarray]:
     """Absolute errors, or whether the truth was covered, in percent, by configuration and run."""
-    found: dict[tuple, dict[int, float]] = {}
+    by_key: dict[tuple, dict[int, float]] = {}
     if not results.exists():
         return {}
     with results.open(newline="") as lines:
         for row in csv.DictReader(lines):
             key = (row["dataset"], row["attribute"], row["n_labeled"], row["model"])
             setting = (row["source"], row["seed"], row["turn"])
-            if key not in asked or setting != (source, str(seed), str(int(turn))):
+            if key not in printed_cells or setting != (source, str(seed), str(int(turn))):
                 continue
             number = int(row["run"])
             if number >= runs:
                 continue
             whole = (key[0], key[1], int(key[2]), key[3], row["method"], float(row["alpha"]))
             if not table.metric_is_share:
-                found.setdefault(whole, {})[number] = _error(row, table.metric)
+                by_key.setdefault(whole, {})[number] = _error(row, table.metric)
             else:
-                found.setdefault(whole, {})[number] = _covers(row, table.metric, "")
+                by_key.setdefault(whole, {})[number] = _covers(row, table.metric, "")
                 if row[f"{table.metric}_sample_low"]:
                     sample = (*whole[:4], f"{row['method']} sample", whole[5])
-                    found.setdefault(sample, {})[number] = _covers(row, table.metric, "sample_")
+                    by_key.setdefault(sample, {})[number] = _covers(row, table.metric, "sample_")
     return {
         key: np.array([by_run[number] for number in sorted(by_run)])
-        for key, by_run in found.items()
+        for key, by_run in by_key.items()
     }
 
 
@@ -236,45 +236,45 @@ def _covers(row: dict[str, str], metric: str, target: str) -> float:
 
 
 def _cell(
-    row: Printed, method: str, mine: np.ndarray, others: list[np.ndarray | None], table: Table
+    row: Printed, method: str, ours: np.ndarray, others: list[np.ndarray | None], table: Table
 ) -> Cell:
-    """A cell is empty, as the paper's are, where a single run has no estimate."""
-    estimable = int(np.count_nonzero(~np.isnan(mine)))
+    """A cell is empty, as the paper's are, where any run has no estimate."""
+    estimable = int(np.count_nonzero(~np.isnan(ours)))
     value = se = None
     verdict, best = "", False
-    if estimable == len(mine) > 1:
-        value, se = float(mine.mean()), float(mine.std(ddof=1) / math.sqrt(len(mine)))
+    if estimable == len(ours) > 1:
+        value, se = float(ours.mean()), float(ours.std(ddof=1) / math.sqrt(len(ours)))
         known = [other for other in others if other is not None]
-        best = bool(known) and all(_smaller(mine, other) for other in known)
+        best = bool(known) and all(_smaller(ours, other) for other in known)
         if row.value is not None:
-            verdict = _verdict(value, se, len(mine), row.value, table)
+            verdict = _verdict(value, se, len(ours), row.value, table)
     return Cell(
         *(row.dataset, row.attribute, row.n_labeled, row.model, method, row.alpha),
-        *(len(mine), estimable, value, se, row.value, verdict, best),
+        *(len(ours), estimable, value, se, row.value, verdict, best),
     )
 
 
 def _verdict(value: float, se: float, runs: int, printed: float, table: Table) -> str:
-    theirs = se * math.sqrt(runs / table.runs)
+    printed_se = se * math.sqrt(runs / table.runs)
     if table.metric_is_share:
-        se, theirs = _share_se(value, runs), _share_se(printed, table.runs)
+        se, printed_se = _share_se(value, runs), _share_se(printed, table.runs)
     gap = value - printed
-    if abs(gap) <= 2.0 * math.hypot(se, theirs) + table.rounding:
+    if abs(gap) <= 2.0 * math.hypot(se, printed_se) + table.rounding:
         return "equal"
     return "lower" if gap < 0.0 else "higher"
 
 
 def _share_se(percent: float, runs: int) -> float:
-    """Standard error of a share, in percent; a share of 0 or 1 counts as half a run off."""
+    """Standard error of a share, in percent; a share of 0 or 1 is taken to be half a run off."""
     share = min(max(percent / 100.0, 0.5 / runs), 1.0 - 0.5 / runs)
     return 100.0 * math.sqrt(share * (1.0 - share) / runs)
 
 
-def _smaller(mine: np.ndarray, other: np.ndarray) -> bool:
-    runs = min(len(mine), len(other))
-    mine, other = mine[:runs], other[:runs]
-    both = ~np.isnan(mine) & ~np.isnan(other)
-    gap = mine[both] - other[both]
+def _smaller(ours: np.ndarray, other: np.ndarray) -> bool:
+    runs = min(len(ours), len(other))
+    ours, other = ours[:runs], other[:runs]
+    both = ~np.isnan(ours) & ~np.isnan(other)
+    gap = ours[both] - other[both]
     if not np.any(gap):
         return False
     return bool(wilcoxon(gap, alternative="less").pvalue < 0.05)

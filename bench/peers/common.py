@@ -1,4 +1,4 @@
-"""What all peers share: the case, the draws, the metrics step, and how seconds are counted.
+"""Shared by all peers: the case, the draws, the metrics step, and the count of seconds.
 
 A peer is a file `peer_NAME.py`, run by the Python of its own environment. It has one function,
 `prepare(case, settings)`, which imports, builds and compiles, and returns `fit(seed) -> Draws`.
@@ -65,7 +65,7 @@ class Settings(NamedTuple):
     draws: int = 200
     target_accept: float = 0.9
     nodes: bool = False  # JAGS: the chance of each unlabeled row is a monitored node
-    compiled: bool = False  # lightfair: compile, however small the fit
+    compiled: bool = False  # lightfair: compile fits of any size
     alone: bool = (
         False  # lightfair: the sampler and the metrics step, without the report's other work
     )
@@ -76,7 +76,7 @@ class Draws(NamedTuple):
 
     positive: expected positives among the unlabeled rows, float64 (chain, draw, stratum), where
     the program has counted them itself; theta: (chain, draw, group, metric), likewise;
-    divergences: number of divergent transitions, None where there is no such thing; count: what
+    divergences: number of divergent transitions, None for samplers without them; count: what
     counts positives from phi, where the program's own arithmetic is faster than NumPy's.
     """
 

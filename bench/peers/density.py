@@ -1,4 +1,4 @@
-"""The model as a log density, in the non-centred form that samplers with gradients like.
+"""The model as a log density, in the non-centred form, which suits samplers with gradients.
 
 One function for NumPy and for JAX: `xp` is the array module. The position is mu_raw (3,),
 log_spread (3,) and eta (group, 3), with

@@ -1,4 +1,4 @@
-"""Make an environment for each peer, and say which could not be made.
+"""Make an environment for each peer, and report failures.
 
     python bench/peers/install.py --into FOLDER
 
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def install(name: str, folder: Path) -> dict:
-    """Make one environment from nothing; return its entry of the status."""
+    """Make one environment from scratch; return its status entry."""
     if folder.exists():
         shutil.rmtree(folder)
     subprocess.run([sys.executable, "-m", "venv", folder], check=True)
@@ -50,7 +50,7 @@ def install(name: str, folder: Path) -> dict:
         if done.returncode:
             return {"ok": False, "error": _last(done.stderr)}
     if name == "jags" and shutil.which("jags") is None:
-        return {"ok": False, "error": "there is no program jags; Debian's package has it"}
+        return {"ok": False, "error": "jags is not installed; it is in Debian's package jags"}
     listed = subprocess.run(
         [python, "-m", "pip", "list", "--format=json"], check=True, capture_output=True, text=True
     )
@@ -59,14 +59,14 @@ def install(name: str, folder: Path) -> dict:
 
 
 def size(folder: Path) -> float:
-    """Return what the files of a folder take, in MB."""
+    """Return the size of the files in a folder, in MB."""
     return sum(p.lstat().st_size for p in folder.rglob("*") if not p.is_dir()) / 1e6
 
 
 def _last(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    told = [line for line in lines if line.lower().startswith("error")]
-    return (told or lines or ["pip failed"])[-1]
+    errors = [line for line in lines if line.lower().startswith("error")]
+    return (errors or lines or ["pip failed"])[-1]
 
 
 if __name__ == "__main__":

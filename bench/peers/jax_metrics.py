@@ -1,6 +1,6 @@
-"""The metrics step in JAX: half the seconds of NumPy's, where there are rows enough to compile it.
+"""The metrics step in JAX: half the seconds of NumPy's, given enough rows to compile it.
 
-JAX alone is imported when it is asked for.
+JAX is imported only when needed.
 """
 
 from __future__ import annotations

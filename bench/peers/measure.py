@@ -2,8 +2,7 @@
 
     python -S measure.py FILE COMMAND ...
 
-A process of its own, and a small one: the peak memory of a process begins with that of the one
-that has started it.
+A separate, small process: the peak memory of a process starts at that of its parent.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""JAGS as a program of its own, such as Debian's: a script goes in, CODA files come out."""
+"""JAGS as a separate program, such as Debian's: it reads a script and writes CODA files."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def _read(folder: Path, settings: Settings) -> dict[str, np.ndarray]:
         chains.append(numbers[1::2].reshape(-1, settings.draws).T)
     values = np.stack(chains)
     names = [line.split("[")[0] for line in (folder / "codaindex.txt").read_text().splitlines()]
-    found = np.array(names)
-    return {name: values[..., found == name] for name in dict.fromkeys(names)}
+    variables = np.array(names)
+    return {name: values[..., variables == name] for name in dict.fromkeys(names)}
 
 
 if __name__ == "__main__":

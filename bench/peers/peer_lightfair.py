@@ -20,7 +20,7 @@ def prepare(case: Case, settings: Settings) -> Fit:
 
 
 def _assess(case: Case) -> Fit:
-    """From rows to all that a report says: checks, table, labels only, misfit and warnings too."""
+    """From rows to a report: labels-only estimates, predictive checks and warnings, too."""
     import lightfair as lf
 
     def fit(seed: int) -> Draws:
@@ -41,7 +41,7 @@ def _assess(case: Case) -> Fit:
 
 
 def _sampler(case: Case, settings: Settings) -> Fit:
-    """What the other programs do: sample from rows at hand; and the metrics step."""
+    """As the other programs: sample given checked rows, then the metrics step."""
     import lightfair as lf
     from lightfair.core.mcmc.sampler import start_chains, take_draws
     from lightfair.core.metrics.definitions import theta

@@ -96,7 +96,7 @@ def prepare(case: Case, settings: Settings) -> Fit:
 
 @contextlib.contextmanager
 def _quiet():
-    """Send what the program prints to nowhere: standard output is for the result."""
+    """Discard what the program prints: standard output is for the result."""
     kept = os.dup(1)
     with open(os.devnull, "w") as nowhere:
         os.dup2(nowhere.fileno(), 1)

@@ -18,8 +18,8 @@ class Program(NamedTuple):
     file: it is peer_{file}.py; environment: whose Python runs it; imports: the statement whose
     seconds are the import time; short: settings of the fit whose seconds are counted; long: of the
     fit whose effective draws are counted; form: what that is, in words; compiles: whether the first
-    fit of a process is not like the others; slow: one fit a case is enough; nodes: takes weighted
-    nodes in the place of rows; twin: of another program, so that one case is enough.
+    fit of a process is unlike the others; slow: one fit a case is enough; nodes: takes weighted
+    nodes instead of rows; variant: of another program, so that one case is enough.
     """
 
     file: str
@@ -31,7 +31,7 @@ class Program(NamedTuple):
     compiles: bool = True
     slow: bool = False
     nodes: bool = False
-    twin: bool = False
+    variant: bool = False
 
 
 ENVIRONMENTS: dict[str, tuple[str, ...]] = {
@@ -52,7 +52,7 @@ PROGRAMS: dict[str, Program] = {
         "from lightfair import assess",
         {},
         {},
-        "`assess` at its defaults: 3,200 draws, more until its gate is met; small fits in NumPy",
+        "`assess` at its defaults: 3,200 draws, more until convergence; small fits in NumPy",
     ),
     "lightfair, compiled": Program(
         "lightfair",
@@ -60,7 +60,7 @@ PROGRAMS: dict[str, Program] = {
         "from lightfair import assess",
         COMPILED,
         COMPILED,
-        "the same, compiled however small the fit",
+        "the same, always compiled",
     ),
     "lightfair, sampler": Program(
         "lightfair",
@@ -135,6 +135,6 @@ PROGRAMS: dict[str, Program] = {
         "the same by Debian's program, through CODA files",
         compiles=False,
         slow=True,
-        twin=True,
+        variant=True,
     ),
 }

@@ -1,4 +1,4 @@
-"""RESULTS.md from the figures of a run, and from nothing else."""
+"""RESULTS.md, from the figures of a run only."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ TIMES = """## One fit
 
 {rows}. Deltas of
 accuracy, TPR and FPR are part of each fit: after sampling, all programs but lightfair and JAGS with
-its z's hand their draws to one NumPy function (`common.metrics`). A fit is 800 draws, of lightfair
-3,200: its defaults.
+z monitored pass their draws to one NumPy function (`common.metrics`). A fit is 800 draws, of
+lightfair 3,200: its defaults.
 
-- cold: a fresh process, nothing compiled before; cached: another one, what the first has compiled
-  on disk.
+- cold: a fresh process with empty caches; cached: another one, with what the first has compiled.
 - warm: the second and later fits in a process, sampling (warm-up included) and metrics.
-- import: over a bare interpreter. lightfair loads scipy and numba only when they are needed.
+- import: beyond a bare interpreter. lightfair loads scipy and numba only when they are needed.
 - memory: the largest process, cold (compilers included) / cached. Size: of the environment, less
   an empty one.
 - ESS/s: fewest effective draws (bulk ESS) of any parameter or delta, for each CPU second of
   sampling, warm-up included, in a warm fit of the settings of the next section. lightfair's
   seconds are those of the whole `assess`; the line "sampler" has those of its sampler and metrics
-  step, without what else a report needs. Its import time as a whole is that of numpy.
+  step only. Its import time as a whole is that of numpy.
 """
 EFFECTIVE = """## Effective draws
 
@@ -42,14 +41,14 @@ Medians over fits.
 DETAILS = """Each fit in detail. Draws are those of all chains after warm-up. z is the largest
 difference of a posterior mean to that of BlackJAX, nutpie, Stan and NumPyro (but itself), pooled
 over all fits here, in standard errors of both, over all parameters and deltas: about 2 to 3.5 where
-nothing is wrong, and not to be read where R-hat is far from 1.
+nothing is wrong, and meaningless where R-hat is far from 1.
 """
 LARGE = """## A million rows
 
 1,000 labels, 1,000,000 unlabeled rows, 800 draws (lightfair: 3,200). Rows: the likelihood has a
 term for each label, the metrics step a sigmoid for each row and draw, in JAX for the two programs
-that have it, in NumPy for the others. Nodes: the program is given what lightfair's table makes of
-the rows, weighted nodes for both.
+that have it, in NumPy for the others. Nodes: the program is given the weighted nodes of
+lightfair's table for both.
 """
 
 
@@ -70,7 +69,7 @@ def results_text(figures: dict[str, Any]) -> str:
         ]
     if figures["effective"]:
         parts += [EFFECTIVE, _effective(figures), DETAILS]
-        parts += [_details(case, found) for case, found in figures["effective"].items()]
+        parts += [_details(case, entry) for case, entry in figures["effective"].items()]
     if figures["large"]:
         parts += [LARGE, _large(figures)]
     parts += [_settings(figures), _installed(figures)]
@@ -91,7 +90,7 @@ def _times(figures: dict[str, Any]) -> str:
     rows = []
     effective = figures["effective"].get("100 labels", {})
     for name, t in figures["times"].items():
-        found = effective.get(name)
+        entry = effective.get(name)
         rows.append(
             (
                 name,
@@ -102,7 +101,7 @@ def _times(figures: dict[str, Any]) -> str:
                 _number(t["import"]),
                 f"{t['cold_megabytes']:.0f} / {t['cached_megabytes']:.0f}",
                 f"{_size(figures, name):.0f}",
-                "-" if found is None else _number(_rate(found)),
+                "-" if entry is None else _number(_rate(entry)),
             )
         )
     heads = ("program", "cold s", "cached s", "warm s", "import s", "memory MB", "size MB", "ESS/s")
@@ -118,15 +117,15 @@ def _size(figures: dict[str, Any], name: str) -> float:
 
 def _effective(figures: dict[str, Any]) -> str:
     cases = list(figures["effective"])
-    names = dict.fromkeys(name for found in figures["effective"].values() for name in found)
+    names = dict.fromkeys(name for entry in figures["effective"].values() for name in entry)
     rows = []
     for name in names:
-        found = [figures["effective"][case].get(name) for case in cases]
-        rows.append((name, *("-" if f is None else _number(_rate(f)) for f in found)))
+        entries = [figures["effective"][case].get(name) for case in cases]
+        rows.append((name, *("-" if f is None else _number(_rate(f)) for f in entries)))
     return _table(("program", *cases), rows)
 
 
-def _details(case: str, found: dict[str, Any]) -> str:
+def _details(case: str, entry: dict[str, Any]) -> str:
     heads = (
         f"{case}: program",
         "draws",
@@ -156,7 +155,7 @@ def _details(case: str, found: dict[str, Any]) -> str:
             f"{f['z']:.1f}" if "z" in f else "-",
             f.get("z_quantity", "-"),
         )
-        for name, f in found.items()
+        for name, f in entry.items()
     ]
     return _table(heads, rows)
 
@@ -166,13 +165,13 @@ def _large(figures: dict[str, Any]) -> str:
     body = []
     for name in dict.fromkeys([*rows, *nodes]):
         cells = [name]
-        for found in (rows.get(name), nodes.get(name)):
-            if found is None:
+        for entry in (rows.get(name), nodes.get(name)):
+            if entry is None:
                 cells += ["-", "-"]
             elif name.startswith("lightfair"):
-                cells += [_number(found["sampling"]), "in it"]
+                cells += [_number(entry["sampling"]), "in it"]
             else:
-                cells += [_number(found["sampling"]), _number(found["metrics"])]
+                cells += [_number(entry["sampling"]), _number(entry["metrics"])]
         body.append(cells)
     heads = ("program", "rows: sampling s", "metrics s", "nodes: sampling s", "metrics s")
     table = _table(heads, body)
@@ -228,8 +227,8 @@ def _installed(figures: dict[str, Any]) -> str:
     return text
 
 
-def _rate(found: dict[str, Any]) -> float:
-    return float(found["ess_bulk"] / found["sampling"])
+def _rate(entry: dict[str, Any]) -> float:
+    return float(entry["ess_bulk"] / entry["sampling"])
 
 
 def _number(value: float) -> str:

@@ -2,8 +2,8 @@
 
     python bench/peers/run.py --envs FOLDER
 
-FOLDER is what install.py made. Run by a Python that has lightfair's own requirements. Seconds are
-CPU seconds, user and system, of all threads and children. Let nothing else run meanwhile.
+FOLDER was made by install.py. Run this with a Python that has lightfair's requirements. Seconds are
+CPU seconds, user and system, of all threads and children. Run nothing else meanwhile.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> int:
     began = cpu_seconds()
     path = arguments.envs / "status.json"
     if not path.exists():
-        print(f"--envs must be a folder that install.py has made; no {path.name}", file=sys.stderr)
+        print(f"--envs must be a folder made by install.py; it has no {path.name}", file=sys.stderr)
         return 2
     status = json.loads(path.read_text())
     figures: dict[str, Any] = {
@@ -71,9 +71,9 @@ def main() -> int:
             except subprocess.CalledProcessError as error:
                 figures["failures"][name] = error.output
                 print(f"{name} failed: {error.output}", file=sys.stderr)
-            for case, found in summaries.items():
-                for other in found:
-                    figures["effective"][case][other].update(disagreement(other, found))
+            for case, by_program in summaries.items():
+                for other in by_program:
+                    figures["effective"][case][other].update(disagreement(other, by_program))
             figures["cpu_seconds"] = cpu_seconds() - began
             # after each program: a run that was stopped leaves what it has
             arguments.figures.write_text(json.dumps(figures, indent=1) + "\n")
@@ -83,7 +83,7 @@ def main() -> int:
 
 
 class Bench:
-    """Runs peers, each environment with a folder of caches of its own."""
+    """Runs peers; each environment has its own folder of caches."""
 
     def __init__(self, environments: Path, folder: Path) -> None:
         self.environments = environments
@@ -106,7 +106,7 @@ class Bench:
         return {**answer, "process": process, "files": files}
 
     def process(self, program: Program | None, command: list[str]) -> tuple[dict[str, Any], str]:
-        """Run a command with a program's Python; return its seconds and memory, and what it said.
+        """Run a command with a program's Python; return its seconds and memory, and its output.
 
         Without a program: with the Python of the empty environment.
         """
@@ -127,22 +127,22 @@ class Bench:
             "OPENBLAS_NUM_THREADS": "1",
         }
         python = str(self.environments.resolve() / environment / "bin" / "python")
-        with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as wrong:
+        with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
             launcher = [sys.executable, "-S", str(HERE / "measure.py")]
             out = self.folder / "measured.json"
             done = subprocess.run(
-                [*launcher, str(out), python, *command], env=variables, stdout=said, stderr=wrong
+                [*launcher, str(out), python, *command], env=variables, stdout=output, stderr=errors
             )
-            said.seek(0)
-            wrong.seek(0)
-            text, last = said.read(), wrong.read().strip().splitlines()[-1:]
+            output.seek(0)
+            errors.seek(0)
+            text, last = output.read(), errors.read().strip().splitlines()[-1:]
         measured = json.loads(out.read_text()) if done.returncode == 0 else {"code": 1}
         if measured["code"] != 0:
             raise subprocess.CalledProcessError(measured["code"], command, "".join(last))
         return measured, text
 
     def caches(self, environment: str) -> Path:
-        """Return the folder of what an environment has compiled."""
+        """Return the folder of an environment's compiled functions."""
         path = self.folder / "caches" / environment
         path.mkdir(parents=True, exist_ok=True)
         return path
@@ -161,19 +161,19 @@ def _measure(
         print(name, "times", flush=True)
         figures["times"][name] = _times(program, bench, repeats)
     for case in (case for case in arguments.cases if case in EFFECTIVE):
-        if program.twin and case != TIMED:
+        if program.variant and case != TIMED:
             continue
         print(name, case, flush=True)
         fits = 1 if program.slow else min(repeats, 2)
-        found, files = _warm(program, bench, case, program.long, fits)
+        timed, files = _warm(program, bench, case, program.long, fits)
         drawn = summaries.setdefault(case, {})[name] = summary(files)
-        figures["effective"].setdefault(case, {})[name] = {**found, **worst(drawn)}
+        figures["effective"].setdefault(case, {})[name] = {**timed, **worst(drawn)}
     for case in (case for case in arguments.cases if case in LARGE):
         own = program.file == "lightfair" and case == "1e6 rows"
         if program.nodes or own:
             print(name, case, flush=True)
-            found, _ = _warm(program, bench, case, program.short, min(repeats, 2))
-            figures["large"].setdefault(case, {})[name] = found
+            timed, _ = _warm(program, bench, case, program.short, min(repeats, 2))
+            figures["large"].setdefault(case, {})[name] = timed
 
 
 def _times(program: Program, bench: Bench, repeats: int) -> dict[str, Any]:
@@ -206,13 +206,13 @@ def _warm(
     first = 1 if program.compiles else 0
     answer = bench.fit(program, case, settings, list(range(SEED, SEED + first + repeats)))
     fits = answer["fits"][first:]
-    found = {
+    timed = {
         "sampling": _median(fits, "sampling"),
         "metrics": _median(fits, "metrics"),
         "divergences": _sum(fits),
         "fits": len(fits),
     }
-    return found, answer["files"][first:]
+    return timed, answer["files"][first:]
 
 
 def _median(runs: list[dict[str, Any]], key: str) -> float:
@@ -227,8 +227,8 @@ def _sum(fits: list[dict[str, Any]]) -> int | None:
 def _options(arguments: argparse.Namespace) -> str:
     """The options given, without folders of this machine."""
     chosen = ["--envs FOLDER"]
-    for name, every in (("cases", list(SIZES)), ("peers", list(PROGRAMS))):
-        if getattr(arguments, name) != every:
+    for name, default in (("cases", list(SIZES)), ("peers", list(PROGRAMS))):
+        if getattr(arguments, name) != default:
             chosen.append(f"--{name} {' '.join(map(shlex.quote, getattr(arguments, name)))}")
     chosen.append(f"--repeats {arguments.repeats}")
     return " ".join(chosen)
@@ -236,7 +236,7 @@ def _options(arguments: argparse.Namespace) -> str:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--envs", type=Path, required=True, help="folder that install.py has made")
+    parser.add_argument("--envs", type=Path, required=True, help="folder made by install.py")
     parser.add_argument("--cases", nargs="+", choices=list(SIZES), default=list(SIZES))
     parser.add_argument("--peers", nargs="+", choices=list(PROGRAMS), default=list(PROGRAMS))
     parser.add_argument("--repeats", type=int, default=5, help="warm fits of each")

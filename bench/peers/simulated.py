@@ -43,9 +43,9 @@ def build(size: Size) -> Case:
     """Simulate a case."""
     sample = simulate(size.free + size.labels, size.labels, rng=1)
     names = sample.group
-    if size.groups > 2:  # dealt out at random, as in bench/speed.py
-        dealt = np.random.default_rng(2).integers(size.groups, size=len(names))
-        names = np.array([f"{code:02d}" for code in dealt])
+    if size.groups > 2:  # assigned at random, as in bench/speed.py
+        assigned = np.random.default_rng(2).integers(size.groups, size=len(names))
+        names = np.array([f"{code:02d}" for code in assigned])
     data = score_data(sample.y_true, sample.y_score, sensitive_features=names)
     table = score_table(data, clip=CLIP)
     known = table.sums("weight")[..., :2]
@@ -78,7 +78,7 @@ def save(name: str, folder: Path) -> Path:
 
 
 def table_seconds(name: str) -> float:
-    """CPU seconds from checked rows to their nodes: what lightfair's table costs, a second time."""
+    """CPU seconds from checked rows to their nodes: the cost of lightfair's table when warm."""
     size = SIZES[name]
     sample = simulate(size.free + size.labels, size.labels, rng=1)
     data = score_data(sample.y_true, sample.y_score, sensitive_features=sample.group)
