@@ -161,6 +161,22 @@ def test_density_of_the_proposal_of_hyper(prior):
     np.testing.assert_allclose(difference, np.tile(difference[:, :1], 4), rtol=1e-6, atol=1e-6)
 
 
+def test_location_is_proposed_as_if_the_mean_of_the_groups_was_observed(prior):
+    """With the variance of that mean by the covariance of all groups, and some noise."""
+    surrogate, t = random_surrogate(12, prior), random_hyper(13, prior)
+    hyper = propose_hyper(t, surrogate, prior)
+    sigma, place = sigma_of(hyper, prior), place_of(hyper, prior)
+    unit = surrogate.centre[:, None] + t @ np.swapaxes(surrogate.root, 1, 2)
+    for r, n, i in np.ndindex(*place.shape):
+        effects = prior.design[:, :-1] * prior.sds(sigma[r, n])[:-1, i]
+        covariance = effects @ effects.T
+        covariance += prior.scales.spread(sigma[r, n])[i] ** 2 * np.eye(len(effects))
+        weight = 1.0 / (covariance.mean() + surrogate.noise[r, i])
+        precision = weight + prior.scales.common[i] ** -2.0
+        mean = weight / precision * surrogate.level[r, :, i].mean()
+        np.testing.assert_allclose(place[r, n, i], mean + precision**-0.5 * unit[r, n, i - 2])
+
+
 def test_shapes_of_walks_are_roots_of_covariances(prior):
     """Of psi given eta, at a and b of the level."""
     surrogate = random_surrogate(10, prior)
@@ -288,10 +304,13 @@ def test_refit_keeps_what_is_better(prior):
         got = refit(blank, prior, nobody, *few, heights[:, :n], weight)
         assert not got.curvature.any() and not got.linear.any()
         assert (np.linalg.eigvalsh(got.root @ np.swapaxes(got.root, 1, 2)) > 0.0).all()
-    right = loglik(few[0], rows)
-    got = refit(blank, prior, rows, *few, right, one)
+    right = loglik(psi, rows)
+    got = refit(blank, prior, rows, psi, hyper, right, one)
     off = (right - states(24, prior, 60, got)[2]).std(axis=1)
     assert (off < 0.3 * right.std(axis=1) + 1e-9).all()
+    got = refit(blank, prior, rows, psi[:, :8], hyper[:, :8], right[:, :8], one[:, :8])
+    off = (right - states(24, prior, 60, got)[2]).std(axis=1)  # of the expansion, there is no fit
+    assert off.mean() < 0.3 * right.std(axis=1).mean()
 
 
 def test_refit_of_the_proposal_of_hyper():
