@@ -20,10 +20,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
     signal.signal(signal.SIGINT, signal.default_int_handler)  # children would ignore it, too
 
 
+@pytest.hookimpl(tryfirst=True)  # before that of pytest-xdist
 def pytest_cmdline_main(config):
     """Run on two processes, a file in each, where pytest-xdist is installed."""
-    option = config.option
-    if getattr(option, "numprocesses", 0) is None and not option.usepdb:
+    option, worker = config.option, "PYTEST_XDIST_WORKER" in os.environ  # they must not multiply
+    if getattr(option, "numprocesses", 0) is None and not (option.usepdb or worker):
         option.numprocesses, option.dist = 2, "loadfile"
 
 
