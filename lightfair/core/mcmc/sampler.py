@@ -11,6 +11,7 @@ depends on the size of the work alone, so the same seed gives the same draws eve
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -36,11 +37,11 @@ TARGET = 0.3  # rate of acceptance of the walk
 
 REFITS = (0.05, 0.1, 0.2, 0.35, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
 
-# proposals of a whole state in a sweep, and sweeps from one walk to the next: of small fits; of
-# more labels than these; of more groups, or of the nested prior
-SMALL, LABELED, LARGE = (2, 10), (3, 10), (4, 2)
+EFFORT = 3, 10  # of warm-up: proposals in a sweep, and sweeps from one walk to the next
 
-FEW_LABELS, FEW_GROUPS = 2000, 3
+STAYING = 0.15  # chance that a sweep of draws keeps its state, which sets the number of proposals
+
+FEWEST, MOST = 2, 8  # proposals in a sweep
 
 LEAST = 40  # effective states of a refit
 
@@ -72,7 +73,8 @@ class Chains(NamedTuple):
     """Current states of the chains, and everything needed to continue.
 
     packed: float64 (data set, chain, state), see `moves.unpack`; step: (data set, G + S), of the
-    walks; accepted: (data set, 1 + G + S), rates of whole states and of the walks.
+    walks; accepted: (data set, 1 + G + S), rates of whole states and of the walks; effort: see
+    `moves.Noise`, rounds and every.
     """
 
     packed: Floats
@@ -83,18 +85,19 @@ class Chains(NamedTuple):
     accepted: Floats
     rng: np.random.Generator
     jit: bool
+    effort: tuple[int, int] = EFFORT
 
     def block(self) -> int:
         """Return a number of sweeps whose noise and proposals fit into `BLOCK` numbers."""
         sets, count, width = self.packed.shape
-        rounds, every = self.effort()
+        rounds, every = self.effort
         return every * max(1, int(BLOCK / (sets * count * width * rounds * every)))
 
-    def effort(self) -> tuple[int, int]:
-        """Return the proposals in a sweep, and the sweeps from one walk to the next."""
-        if len(self.prior.design) > FEW_GROUPS or self.prior.blocks:
-            return LARGE
-        return LABELED if self.data.total.sum() / len(self.packed) > FEW_LABELS else SMALL
+    def ready(self) -> Chains:
+        """Choose the effort of the draws by the acceptance at the end of warm-up."""
+        rate = min(max(float(self.accepted[:, 0].min()), 0.01), 0.99)
+        rounds = math.ceil(math.log(STAYING) / math.log1p(-rate))
+        return self._replace(effort=(min(max(rounds, FEWEST), MOST), 20 if rounds <= 3 else 5))
 
     def run(self, sweeps: int) -> tuple[Chains, Floats, Floats]:
         """Run sweeps.
@@ -106,7 +109,7 @@ class Chains(NamedTuple):
         """
         sets, count, _ = self.packed.shape
         groups, prior = self.data.groups, self.prior
-        noise = make_noise(self.rng, (sets, count), sweeps, self.effort(), prior)
+        noise = make_noise(self.rng, (sets, count), sweeps, self.effort, prior)
         shape = self.step[:, :groups, None, None] * walk_shape(self.surrogate, prior)
         cut = groups * shape.shape[-1]
         walk = noise.walk[..., :cut].reshape(sets, count, -1, groups, shape.shape[-1], 1)
@@ -215,7 +218,7 @@ def start_chains(
     seconds = numpy_seconds(prior, sets, data.groups, len(data.base))
     walks = data.groups + len(prior.scales.sd)
     step, none = np.ones((sets, walks)), np.zeros((sets, 1 + walks))
-    noise = make_noise(rng, (sets, chains), 1, SMALL, prior)
+    noise = make_noise(rng, (sets, chains), 1, EFFORT, prior)
     packed = moves.propose(noise, data, surrogate, prior)[:, :, 0]
     now = Chains(packed, data, prior, surrogate, step, none, rng, compiles(seconds))
     history: list[Floats] = []
@@ -234,7 +237,7 @@ def start_chains(
             now = now.refitted(history, again=mark > warmup)
         if progress is not None:
             progress(min(mark, warmup), warmup)
-    return now
+    return now.ready()
 
 
 def take_draws(
@@ -270,9 +273,7 @@ def numpy_seconds(prior: Hierarchy, sets: int, groups: int, nodes: int) -> float
     """
     rows, size = prior.ratio.shape
     work = 0.15 * size * size * groups + 0.004 * (rows * size) ** 3 + 0.015 * nodes / sets
-    return float(
-        1e-6 * sets * (LARGE if groups > FEW_GROUPS else SMALL)[0] * (DRAWS + WARMUP) * work
-    )
+    return float(1e-6 * sets * FEWEST * (DRAWS + WARMUP) * work)
 
 
 def usual_warmup(chains: int) -> int:
