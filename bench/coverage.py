@@ -63,17 +63,20 @@ from lightfair.core.data.rows import ScoreData  # noqa: E402
 from lightfair.core.data.table import ScoreTable  # noqa: E402
 from lightfair.core.metrics.definitions import theta  # noqa: E402
 from lightfair.core.metrics.imputation import TARGETS, confusion_counts  # noqa: E402
+from lightfair.core.model.curve import default_prior  # noqa: E402
 from lightfair.core.model.regions import Trust  # noqa: E402
 
 POPULATION_RUNS = 50  # runs of the target "population"
 LABELED = (10, 20, 40, 100, 200, 1000)
 COLUMNS = (*KEY, "run", "cpu", *(f"{metric}_{part}" for metric in METRICS for part in PARTS))
 
+TRUST = Curves("beta", True, default_prior(True), Trust())
+
 # fits of calibration curves by name; a line more is a fit more
 FITS: dict[str, Curves] = {
     "calibration": CURVES["calibration"],
-    "trust": CURVES["calibration"]._replace(trust=Trust()),
-    "spline": CURVES["calibration"]._replace(trust=Trust(), cut=spline_regions),
+    "trust": TRUST,
+    "spline": TRUST._replace(cut=spline_regions),
 }
 
 

@@ -172,7 +172,9 @@ def simulate(
     sigma = np.abs(rng.standard_normal((sets, len(scales.sd)))) * scales.sd
     mu = rng.standard_normal((sets, size)) * scales.location(sigma)
     noise = rng.standard_normal((sets, groups, size))
-    psi = mu[:, None] + scales.spread(sigma)[:, None] * noise
+    mu += scales.centre
+    apart = (rng.random((sets, groups)) < scales.apart) * 1.0
+    psi = mu[:, None] + apart[..., None] * scales.shift + scales.spread(sigma, apart) * noise
     log_a, log_b, c = np.moveaxis(tie(psi[..., :3], family), -1, 0)
     score = np.clip(data.score, Settings().clip, 1.0 - Settings().clip)
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3

@@ -36,9 +36,9 @@ distribution of all scores, which is not kept; so the metrics are those of decis
     old 0.675, 0.095
     new 0.594, 0.118
     >>> print(f"{found.prob_fairer('tpr', 'new', 'old', 'B'):.3f}")
-    0.127
+    0.095
     >>> print(f"{found.prob_more_accurate('old', 'new'):.3f}")
-    0.888
+    0.923
 
 On the command line::
 
@@ -365,9 +365,9 @@ progress
     0.13
     """
     arguments = locals()
-    names = {one.name for one in fields(Settings)} & {*arguments} - {"threshold", "prior"}
+    names = {one.name for one in fields(Settings)} & {*arguments} - {"threshold"}
     options = {name: arguments[name] for name in names}
-    settings = Settings(prior=Prior() if prior is None else prior, **options)
+    settings = Settings(**options)
     check_compared(settings)
     pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
     if pairs is None:

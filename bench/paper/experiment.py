@@ -82,6 +82,9 @@ class Streams:
     def chisquare(self, df: float, size: tuple[int, ...]) -> Floats:
         return np.stack([g.chisquare(df, size[1:]) for g in self.generators])
 
+    def logistic(self, *, size: tuple[int, ...]) -> Floats:
+        return np.stack([g.logistic(size=size[1:]) for g in self.generators])
+
     def random(self, size: tuple[int, ...]) -> Floats:
         return np.stack([g.random(size[1:]) for g in self.generators])
 

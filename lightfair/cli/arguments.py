@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,15 +26,15 @@ NEEDED = ("y_true", "y_score", "sensitive_features")
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """Return the checked settings of an assessment."""
-    from ..core.model.curve import Prior
     from ..core.settings import Settings
 
     given = {field.name: getattr(arguments, field.name, None) for field in fields(Settings)}
     given["thresholds"] = "all" if getattr(arguments, "threshold", None) == ["all"] else None
     if not 0.0 < arguments.alpha < 1e6:
         raise ValueError(f"alpha must be above 0; got {arguments.alpha}; it multiplies the prior")
-    given |= {"threshold": None, "prior": Prior().scaled(arguments.alpha)}
-    return Settings(**{name: value for name, value in given.items() if value is not None})
+    given["threshold"] = None
+    settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    return replace(settings, prior=settings.prior.scaled(arguments.alpha))
 
 
 def threshold_of(arguments: argparse.Namespace) -> Any:

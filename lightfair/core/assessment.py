@@ -374,7 +374,7 @@ class Assessment:
 
         >>> gap = result.largest_gap("tpr")
         >>> print(f"{gap.prob_within(0.2):.2f} {gap.upper(0.95):.2f}", gap.which)
-        0.96 0.19 ('B', 'A')
+        0.99 0.17 ('B', 'A')
         """
         self._several()
         return comparisons.largest_gap(self.by_group(metric))

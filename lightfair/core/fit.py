@@ -251,7 +251,8 @@ def _named(
     if "mass" in where.names:  # sigma_c is the sd of the point masses, too, in every family
         spread = np.concatenate([spread[..., :2], sigma[..., 2:3]], axis=-1)
     omega, tau = (None, None) if settings.trust is None else (sigma[..., 3], sigma[..., 4])
-    plain = Posterior(phi, mu, spread, psi[..., 3:], omega, tau, where)
+    apart = block.apart[0] > 0.0 if chains.prior.scales.apart > 0.0 else None
+    plain = Posterior(phi, mu, spread, psi[..., 3:], omega, tau, where, apart)
     if not settings.nested:
         return plain
     named = named_effects(block.eta[0], sigma, chains.prior, table.attributes)

@@ -18,7 +18,7 @@ from .comparison.gaps import only_one
 from .data.logit import Floats
 from .data.rows import ScoreData, score_data
 from .data.table import ScoreTable, score_table
-from .diagnostics.predictive import misfit_check, misfit_notes
+from .diagnostics.predictive import apart_notes, misfit_check, misfit_notes
 from .diagnostics.warnings import (
     coarse_interval,
     data_warnings,
@@ -95,7 +95,9 @@ def assess(
         False gives each group an independent prior. "nested" gives crossed groups effects of each
         attribute, and interactions; with one attribute it is the same as True.
     prior : Prior, optional
-        The six scales. `Prior().scaled(alpha)` is the paper's sensitivity analysis.
+        The prior of the curves. Default: `Prior()`, the paper's, without trust; with trust the
+        usual slope is 0.8, less certain, and groups are closer. `Prior().scaled(alpha)` is the
+        paper's sensitivity analysis.
     trust : bool or Trust
         True adds the discrepancy prior: the rate of positives may deviate from the curve in each
         region of the scores, as far as the labels require (`model.regions`). False is the paper's
@@ -161,7 +163,6 @@ def assess(
     rows = {name: arguments[name] for name in ROWS}
     names = {one.name for one in fields(Settings)} & set(arguments) - {"threshold"}
     options = {name: arguments[name] for name in names}
-    options["prior"] = Prior() if prior is None else prior
     if isinstance(y_true, ScoreTable):
         given = [name for name, value in rows.items() if value is not None]
         given += ["missing"] * (missing != "raise")
@@ -265,6 +266,7 @@ def assess_table(
             *data_warnings(table),
             *coarse_interval(settings.prob, shape),
             *misfit_notes(misfit, table.groups),
+            *apart_notes(None if posterior is None else posterior.apart, table.groups),
             *disagreements(theta_draws, powered, settings.reference, table.groups),
             *few_labels(metrics, theta_draws, table),
             *result_warnings(theta_draws, table.groups, verdict, shape),

@@ -19,7 +19,7 @@ from .metrics.definitions import DEFAULT_METRICS, Metric, as_metric, is_built_in
 from .metrics.estimate import check_epsilon, check_prob
 from .metrics.imputation import TARGETS
 from .metrics.labels_only import check_prior
-from .model.curve import FAMILIES, Prior
+from .model.curve import FAMILIES, Prior, default_prior
 from .model.regions import check_trust
 
 NESTED = "nested"
@@ -52,7 +52,7 @@ class Settings:
     reference: Any = None
     family: str = "beta"
     hierarchical: bool | str = True
-    prior: Prior = Prior()
+    prior: Any = None
     trust: Any = True
     target: str = "sample"
     prob: float = 0.95
@@ -76,8 +76,10 @@ class Settings:
             if not isinstance(value, (str, bool, np.bool_)) or value not in choices:
                 known = ", ".join(map(str, choices))
                 raise ValueError(f"{name} must be one of {known}; got {value!r}")
-        if not isinstance(self.prior, Prior):
-            raise ValueError(f"prior must be a Prior; got {self.prior!r}")
+        trust = check_trust(self.trust)
+        prior = default_prior(trust is not None) if self.prior is None else self.prior
+        if not isinstance(prior, Prior):
+            raise ValueError(f"prior must be a Prior; got {prior!r}")
         cap = self.log_odds_cap
         if cap is not None and not lies_in(cap, 0.0, math.inf):
             raise ValueError(f"log_odds_cap must be above 0, or None; got {cap!r}")
@@ -100,7 +102,8 @@ class Settings:
             "metrics": tuple(metric.name for metric in metrics),
             "own_metrics": tuple(one for one in metrics if not is_built_in(one.name)),
             "hierarchical": NESTED if self.hierarchical == NESTED else bool(self.hierarchical),
-            "trust": check_trust(self.trust),
+            "prior": prior,
+            "trust": trust,
             "prob": float(self.prob),
             "epsilon": float(self.epsilon),
             "clip": float(self.clip),

@@ -294,6 +294,9 @@ def _calibration(result: Assessment) -> Values:
             values[name] = {"median": float(middle), "interval": [float(low), float(high)]}
         else:
             values[name] = {"median": None, "interval": None, "reason": NOWHERE}
+    if posterior.apart is not None:
+        chances = posterior.apart.mean(axis=(0, 1)).tolist()
+        values["apart"] = dict(zip(result.groups, chances, strict=True))
     return {**values, "regions": regions}
 
 

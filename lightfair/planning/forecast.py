@@ -111,7 +111,7 @@ def preposterior(
     regions, cap = result.imputing.regions, result.settings.cap
     bins = score_bins(result.table, regions)
     psi = result.imputing.psi.reshape(-1, *result.imputing.psi.shape[2:])
-    root = _covariance_root(psi[:, list(uncertain)])
+    root = _covariance_root(_usual(psi, result.imputing.apart)[:, list(uncertain)])
     if truths is None:
         most = MAX_SIZE // max(1, len(bins.rows) * root.shape[2])
         size = int(np.clip(most, 8, min(MAX_DRAWS, len(psi))))
@@ -255,6 +255,19 @@ def log_odds(psi: Floats, bins: Bins, regions: Regions) -> Floats:
         design = regions.design(features(bins.logit[at], "beta"), bins.region[at])
         odds[:, at] = likelihood.log_odds(psi[:, g], design, regions.base[bins.region[at]])
     return odds
+
+
+def _usual(psi: Floats, apart: npt.NDArray[np.bool_] | None) -> Floats:
+    """Draws of psi (n, group, D); a group's mean where it is apart and in most draws is not.
+
+    Or where it is not, and in most draws is: one normal distribution cannot stand for both.
+    """
+    if apart is None:
+        return psi
+    apart = apart.reshape(psi.shape[:2])
+    usual = (apart == (apart.mean(axis=0) > 0.5))[..., None]
+    mean = np.where(usual, psi, 0.0).sum(axis=0) / usual.sum(axis=0)
+    return np.where(usual, psi, mean)
 
 
 def _covariance_root(psi: Floats) -> Floats:

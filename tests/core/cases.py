@@ -24,6 +24,10 @@ TRUSTED = Scales(
     common=np.array([*CURVE.common, 1.4, 0.5, 1.2]),
     own_of=np.array([0, 1, 2, 3, 4, 2]),
     common_of=np.array([5, 5, 5, 3, 3, 5]),
+    centre=np.array([-0.3, -0.1, 0.0, 0.0, 0.0, 0.0]),
+    wide=np.array([0.6, 0.5, 0.9, 0.3, 0.5, 0.8]),
+    shift=np.array([-0.7, -0.5, 0.0, 0.0, 0.0, 0.0]),
+    apart=0.3,
 )
 CASES = {"curve": CURVE, "trusted": TRUSTED}
 # one combination is empty; "z" has one group, and the second attribute has most levels
@@ -71,11 +75,18 @@ def random_surrogate(seed, prior, sets=2):
         0.7 * np.eye(count) + np.tril(rng.normal(0.0, 0.2, (sets, count, count))),
         rng.normal(0.0, 0.2, (sets, groups, 2)),
         rng.uniform(0.01, 0.1, (sets, 2)),
+        rng.uniform(0.2, 0.6, (sets, groups)),
     )
 
 
 def random_hyper(seed, prior, sets=2, n=3):
     return np.random.default_rng(seed).standard_normal((sets, n, len(prior.scales.sd) + 2))
+
+
+def random_apart(seed, prior, sets=2, n=3):
+    """Which groups are apart; with deviations alone."""
+    drawn = np.random.default_rng(seed).random((sets, n, len(prior.design))) < 0.4
+    return drawn * (len(prior.scales.own) > 3) * 1.0
 
 
 def labeled(group, score, label, prior, *, sets=1, family="beta", cap=math.inf, clip=0.0):

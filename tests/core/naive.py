@@ -42,10 +42,11 @@ def sds(sigma, scales):
     return spread, location
 
 
-def gaussian(sigma, place, start, curvature, linear, prior):
+def gaussian(sigma, place, apart, start, curvature, linear, prior):
     """The surrogate posterior of (eta, psi - place) given hyper, linearized at start; dense.
 
-    sigma (S,), place (2,), mu_a and mu_b, which are fixed; start (group, 2): log a and log b.
+    sigma (S,), place (2,), mu_a and mu_b, which are fixed; apart (group,), 1 or 0; start (group,
+    2): log a and log b. A group apart has another spread, and another place.
     Returns mean (P D + G D,), covariance, and the log marginal likelihood of hyper.
     """
     groups, size = linear.shape
@@ -53,7 +54,8 @@ def gaussian(sigma, place, start, curvature, linear, prior):
     spread, location = sds(sigma, prior.scales)
     ratio = np.append(sigma, 1.0)[prior.of] * prior.ratio
     np.testing.assert_allclose(ratio[-1], location)
-    own = np.append(ratio.ravel(), np.tile(spread, groups))
+    each = [prior.scales.wide if apart[g] else spread for g in range(groups)]
+    own = np.append(ratio.ravel(), np.concatenate(each))
     free = np.delete(np.arange(len(own)), [(rows - 1) * size, (rows - 1) * size + 1])
     # (eta, psi - place) from independent normals
     root = np.eye(len(own))
@@ -67,7 +69,9 @@ def gaussian(sigma, place, start, curvature, linear, prior):
         pull[at : at + size] = linear[g]
         for i in range(2):
             slope[at + i] = math.exp(start[g, i])
-            lift[at + i] = slope[at + i] * (1.0 - start[g, i] + place[i])
+            lift[at + i] = slope[at + i] * (
+                1.0 - start[g, i] + place[i] + apart[g] * prior.scales.shift[i]
+            )
     theta = slope[:, None] * root[rows * size :]  # and lift
     tilt = theta.T @ (pull - bend @ lift)
     precision = np.eye(len(free)) + theta.T @ bend @ theta

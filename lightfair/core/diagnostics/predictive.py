@@ -12,7 +12,8 @@ there and its intervals do not account for it.
 
 The model has seen these labels, so p is stochastically larger than uniform: the check misses small
 misfits rather than inventing them. The threshold is shared among all combinations of group and
-region (Bonferroni).
+region (Bonferroni). A group whose curve is unlike those of the others is found by the model itself:
+by the posterior chance that it is apart (`apart_notes`).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, Ints, sigmoid
-from ..data.messages import Note
+from ..data.messages import Note, probability
 from ..data.table import ScoreTable
 from ..mcmc.posterior import Posterior
 from ..metrics.estimate import tails
@@ -43,6 +44,8 @@ TINY = 1e-12  # lower bound on probabilities and variances
 MAX_STEPS = 30  # of Newton; six are usual
 
 CERTAIN = 0.2  # variance below which a count is nearly certain; both forms are accurate there
+
+MAYBE_APART = 0.1  # chance of a group to be apart from which a warning names it
 
 LISTED = 3  # combinations named in the warning
 
@@ -173,6 +176,28 @@ def misfit_notes(check: Misfit, groups: tuple[str, ...]) -> list[Note]:
         f"the {model} misfits the labels in {missed.size} of {count} region{'s'[: count > 1]}"
         f"{more}: {'; '.join(_describe(check, entry, groups) for entry in worst)}; intervals are "
         f"too narrow there; {advice}"
+    )
+    return [Note("misfit", message)]
+
+
+def apart_notes(apart: npt.NDArray[np.bool_] | None, groups: tuple[str, ...]) -> list[Note]:
+    """Return one warning that names the groups likely to be apart from the others, or none.
+
+    apart: bool (chain, draw, group), see `model.regions`. 0.1 is a Bayes factor of about 2: where
+    intervals are too short a group seldom has less, and where groups are alike hardly ever more.
+    """
+    chance = np.zeros(0) if apart is None else apart.mean(axis=(0, 1))
+    named = [
+        f"{groups[g]} (probability {probability(chance[g])})"
+        for g in np.argsort(-chance, kind="stable")
+        if chance[g] >= MAYBE_APART
+    ]
+    if not named:
+        return []
+    more = f" and {len(named) - LISTED} more" if len(named) > LISTED else ""
+    message = (
+        f"scores may not mean in {', '.join(named[:LISTED])}{more} what they mean in the other "
+        "groups; intervals allow for that; label more rows there"
     )
     return [Note("misfit", message)]
 

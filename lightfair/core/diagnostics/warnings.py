@@ -14,7 +14,8 @@ do not change results. The codes, here and elsewhere:
     reversed_scores                 positives score lower than negatives
     clipped_scores                  more than 5 % of the scores are clipped
     degenerate_decisions            no row is selected, or every row; or all scores are equal
-    misfit, disagreement            labels against posterior predictions, and against
+    misfit, disagreement            labels against posterior predictions, or a group whose curve
+                                    is likely unlike the others'; and labels against
                                     prediction-powered estimates
     own_decisions                   decisions of an estimator differ from its scores at 0.5
     few_disagreements               few labels in rows on which models differ

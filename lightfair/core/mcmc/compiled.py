@@ -12,7 +12,7 @@ from ..model.likelihood import LabeledData, runs
 from . import kernels
 from .hierarchy import Hierarchy
 from .moves import Noise, State, beyond, log_weight, pack, unpack
-from .surrogate import Surrogate, place_of, propose_hyper, sigma_of
+from .surrogate import Surrogate, group_place, place_of, propose_hyper, sigma_of
 
 
 def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, prior: Hierarchy) -> Floats:
@@ -26,6 +26,7 @@ def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, prior: Hierar
         np.empty((sets, n, groups, size)),
         np.empty((sets, n, rows, size)),
         hyper,
+        noise.chosen(surrogate.apart),
         np.empty((sets, n, groups)),
         np.empty((sets, n, groups)),
         np.empty((sets, n, 1)),
@@ -54,6 +55,7 @@ def _weigh(
     (rows, size), groups, count = prior.ratio.shape, data.groups, len(prior.scales.sd)
     sets, n = state.hyper.shape[:2]
     sigma, place = sigma_of(state.hyper, prior), place_of(state.hyper, prior)
+    spots = group_place(place, state.apart, prior)
     plain = np.ascontiguousarray  # one layout of each argument, so that all is compiled once
     nodes, cuts = np.stack([*data.design[:2], data.positive, data.total]), runs(data)
     own_of, of = (np.where(x == count, -1, x) for x in (prior.scales.own_of, prior.of.ravel()))
@@ -62,7 +64,8 @@ def _weigh(
     for r in range(sets):
         kernels.weigh(
             sigma[r],
-            place[r],
+            spots[r],
+            state.apart[r],
             plain(np.empty((n, 0)) if normal is None else normal[r]),
             normal is not None,
             state.psi[r],
@@ -80,6 +83,7 @@ def _weigh(
             data.cap,
             prior.scales.own,
             own_of,
+            prior.scales.wide,
             prior.ratio.ravel(),
             of,
             plain(members),
@@ -88,4 +92,6 @@ def _weigh(
             np.empty((rows * size, rows * size + 2)),
             np.empty((6 + 3 * groups, rows * size)),
         )
-    state.weight[...] = log_weight(state.hyper, value, surrogate, prior)
+    if normal is not None:
+        state.eta[:, :, -1, :2] = place
+    state.weight[...] = log_weight(state.hyper, state.apart, value, surrogate, prior)

@@ -17,6 +17,9 @@ sqrt(K + 1). The deviation of a point mass differs as c does. An attribute with 
 effects. With more than two attributes the interactions are of all of them together, without those
 of pairs.
 
+No group is apart (`model.regions`) under the nested prior: groups that share a level would have to
+be apart together, which the sampler seldom proposes.
+
 Effects are identified up to a constant subtracted from mu and added to all levels of an attribute,
 which their prior settles. Convergence is checked for psi, the scales and the metrics.
 
@@ -62,26 +65,28 @@ class Hierarchy(NamedTuple):
         """Standard deviations of eta, (..., P, D), at sigma (..., S)."""
         return np.asarray(self.ratio * with_one(sigma)[..., self.of])
 
-    def middle(self, eta: Floats) -> Floats:
-        """Mean of psi given eta: (..., P, D) -> (..., group, D)."""
-        return np.asarray(self.design @ eta)
+    def middle(self, eta: Floats, apart: Floats | None = None) -> Floats:
+        """Mean of psi given eta, and which groups are apart: (..., P, D) -> (..., group, D)."""
+        usual = np.asarray(self.design @ eta)
+        return usual if apart is None else usual + apart[..., None] * self.scales.shift
 
-    def squares(self, psi: Floats, eta: Floats) -> Floats:
+    def squares(self, psi: Floats, eta: Floats, apart: Floats) -> Floats:
         """Sum squares in units of sigma: psi (..., group, D), eta (..., P, D) -> (..., S)."""
         size = len(self.scales.sd)
-        far = (psi - self.middle(eta)) / self.scales.own
+        far = (psi - self.middle(eta)) / self.scales.own * (1.0 - apart[..., None])
         own = (far * far).sum(axis=-2) @ one_hot(self.scales.own_of, size)
         parts = eta / self.ratio
         flat = (parts * parts).reshape(*eta.shape[:-2], -1)
         return np.asarray(own + flat @ one_hot(self.of.ravel(), size))
 
-    def counts(self) -> Floats:
-        """Number of normals that have each sigma as their scale: float64 (S,)."""
+    def counts(self, apart: Floats) -> Floats:
+        """Number of normals that have each sigma as their scale: (..., group) -> (..., S)."""
         size = len(self.scales.sd)
         own = one_hot(self.scales.own_of, size).sum(axis=0)
-        return np.asarray(len(self.design) * own + one_hot(self.of.ravel(), size).sum(axis=0))
+        of_groups = (1.0 - apart).sum(axis=-1, keepdims=True) * own
+        return np.asarray(of_groups + one_hot(self.of.ravel(), size).sum(axis=0))
 
-    def eta_given(self, psi: Floats, sigma: Floats, normal: Floats) -> Floats:
+    def eta_given(self, psi: Floats, sigma: Floats, apart: Floats, normal: Floats) -> Floats:
         """Draw eta given psi (..., group, D) and sigma (..., S); normal (..., P, D), standard.
 
         By least squares and a QR decomposition: effects are not identified without their prior, so
@@ -90,18 +95,23 @@ class Hierarchy(NamedTuple):
         """
         groups, rows = self.design.shape
         sd = np.swapaxes(self.sds(sigma), -1, -2)
-        spread = self.scales.spread(sigma)[..., None]
-        seen = self.design * (sd / spread)[..., None, :]
+        spread = np.swapaxes(self.scales.spread(sigma, apart), -1, -2)
+        seen = self.design * (sd[..., None, :] / spread[..., None])
         unit = np.broadcast_to(np.eye(rows), (*sd.shape, rows))
         basis, root = np.linalg.qr(np.concatenate([seen, unit], axis=-2))
-        far = (np.swapaxes(psi, -1, -2) / spread)[..., None]
+        far = psi - self.scales.centre - apart[..., None] * self.scales.shift
+        far = (np.swapaxes(far, -1, -2) / spread)[..., None]
         middle = np.swapaxes(basis[..., :groups, :], -1, -2) @ far
         eta = np.linalg.solve(root, middle + np.swapaxes(normal, -1, -2)[..., None])[..., 0]
-        return np.ascontiguousarray(np.swapaxes(sd * eta, -1, -2))
+        drawn = np.ascontiguousarray(np.swapaxes(sd * eta, -1, -2))
+        drawn[..., -1, :] += self.scales.centre
+        return drawn
 
 
 def plain(scales: Scales, groups: int) -> Hierarchy:
-    """Return the prior without effects: mu is the middle of every group."""
+    """Return the prior without effects: mu is the middle of every group, and of one alone."""
+    if groups == 1:
+        scales = scales._replace(apart=0.0)
     return Hierarchy(
         scales, scales.common[None], scales.common_of[None], np.ones((groups, 1)), (), ()
     )
@@ -135,7 +145,7 @@ def nested(scales: Scales, parts: Parts) -> Hierarchy:
     sd[old:] *= share
     layered = scales.own_of < curve
     own = np.where(layered, scales.own, share * scales.own)
-    own_of, common_of = (np.where(of == old, new, of) for of in scales[3:])
+    own_of, common_of = (np.where(of == old, new, of) for of in scales[3:5])
     blocks, of, ratio, design, first = {}, [], [], [], 0
     for k in order:
         levels = len(names[k])
@@ -151,7 +161,7 @@ def nested(scales: Scales, parts: Parts) -> Hierarchy:
             f"{first}; merge levels, or pass hierarchical=True"
         )
     return Hierarchy(
-        Scales(sd, own, scales.common, own_of, common_of),
+        Scales(sd, own, scales.common, own_of, common_of, *scales[5:])._replace(apart=0.0),
         np.stack([*ratio, scales.common]),
         np.stack([*of, common_of]),
         np.hstack(design),

@@ -128,9 +128,19 @@ def _middle(eta, rows, g, out):
 
 
 @jit
+def _spread(sigma, apart, own, own_of, wide, out):
+    """Compiled counterpart of `Scales.spread` for one group: 1 or 0, apart or not."""
+    for i in range(out.shape[0]):
+        out[i] = own[i] * sigma[own_of[i]] if own_of[i] >= 0 else own[i]
+        if apart > 0.0:
+            out[i] = wide[i]
+
+
+@jit
 def weigh(
     sigma,
     place,
+    apart,
     normal,
     fresh,
     psi,
@@ -148,6 +158,7 @@ def weigh(
     cap,
     own,
     own_of,
+    wide,
     ratio,
     of,
     rows,
@@ -156,36 +167,35 @@ def weigh(
     top,
     scratch,
 ):
-    """Integrate the surrogate at sigma (n, S) and place (n, 2), and draw from it.
+    """Integrate the surrogate at sigma (n, S), place (n, G, 2) and apart (n, G), and draw from it.
 
     normal (n, P D + G D): noise of eta and psi; fresh: whether psi (n, G, D) and eta (n, P D) and
     the log likelihoods heights (n, G) are drawn, or those of a state. Filled in are value (n,), log
     marginal likelihood of hyper, and excess (n, G) of the log likelihood. curvature (G, D, D),
     linear (G, D), level (G, 2): the surrogate; nodes, start, owner, columns: `likelihood.Runs`;
-    own, own_of (D,), ratio, of (P D,): the prior; rows (G, K + 1): rows of eta of each group.
+    own, own_of, wide (D,), ratio, of (P D,): the prior; rows (G, K + 1): rows of eta of each group.
     Scratch: systems (G, D, 2 D + 1), weight (D, D + 1), top (P D, P D + 2), scratch (6 + 3 G, P D).
     """
     groups, size = linear.shape
-    wide = top.shape[0]
+    count = top.shape[0]
     spread, middle, far = scratch[0, :size], scratch[1, :size], scratch[2, :size]
     x, y = scratch[3, :size], scratch[4, :size]
-    mode, sds = scratch[5], top[:, wide + 1]
+    mode, sds = scratch[5], top[:, count + 1]
     for n in range(sigma.shape[0]):
-        for i in range(size):
-            spread[i] = own[i] * sigma[n, own_of[i]] if own_of[i] >= 0 else own[i]
-        for i in range(wide):
+        for i in range(count):
             sds[i] = ratio[i] * sigma[n, of[i]] if of[i] >= 0 else ratio[i]
-        sds[wide - size] = 0.0
-        sds[wide - size + 1] = 0.0
+        sds[count - size] = 0.0
+        sds[count - size + 1] = 0.0
         for g in range(groups):
             for i in range(2):
-                scratch[6 + g, i] = level[g, i] - place[n, i]
+                scratch[6 + g, i] = level[g, i] - place[n, g, i]
         for step in range(PASSES):
             total = 0.0
-            for i in range(wide):
-                for j in range(wide + 1):
+            for i in range(count):
+                for j in range(count + 1):
                     top[i, j] = 0.0
             for g in range(groups):
+                _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
                 system = systems[g]
                 factor = scratch[6 + groups + g]
                 shift = scratch[6 + 2 * groups + g]
@@ -193,7 +203,7 @@ def weigh(
                     factor[i] = 1.0
                     shift[i] = 0.0
                 for i in range(2):
-                    factor[i] = math.exp(place[n, i] + scratch[6 + g, i])
+                    factor[i] = math.exp(place[n, g, i] + scratch[6 + g, i])
                     shift[i] = factor[i] * (1.0 - scratch[6 + g, i])
                 for i in range(size):
                     bent = 0.0
@@ -221,32 +231,33 @@ def weigh(
                 for r in range(rows.shape[1]):
                     at = rows[g, r] * size
                     for i in range(size):
-                        top[at + i, wide] += weight[i, size]
+                        top[at + i, count] += weight[i, size]
                         for q in range(r, rows.shape[1]):
                             for j in range(size):
                                 top[at + i, rows[g, q] * size + j] += weight[i, j]
-            for i in range(wide):
-                for j in range(i, wide):
+            for i in range(count):
+                for j in range(i, count):
                     top[i, j] *= sds[i] * sds[j]
                 top[i, i] += 1.0
-                top[i, wide] *= sds[i]
-            total -= _eliminate(top, wide, wide + 1)
-            for i in range(wide):
-                total += 0.5 * top[i, wide] * top[i, wide]
+                top[i, count] *= sds[i]
+            total -= _eliminate(top, count, count + 1)
+            for i in range(count):
+                total += 0.5 * top[i, count] * top[i, count]
             if step < PASSES - 1:
-                for i in range(wide):
-                    mode[i] = top[i, wide]
-                _back_solve(top, mode, wide)
-                for i in range(wide):
+                for i in range(count):
+                    mode[i] = top[i, count]
+                _back_solve(top, mode, count)
+                for i in range(count):
                     mode[i] *= sds[i]
                 for g in range(groups):
+                    _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
                     _middle(mode, rows, g, middle)
                     _pull(systems[g], middle, size, x)
                     shift, factor = scratch[6 + 2 * groups + g], scratch[6 + groups + g]
                     _draw(
                         systems[g],
                         step > PASSES,  # never; no literal: compiled once
-                        place[n],
+                        place[n, g],
                         shift,
                         factor,
                         middle,
@@ -261,40 +272,39 @@ def weigh(
                         scratch[6 + g, i] += math.log(1.0 + max(move, 0.0)) + down
         value[n] = total
         if fresh:
-            for i in range(wide):
-                mode[i] = top[i, wide] + normal[n, i]
-            _back_solve(top, mode, wide)
-            for i in range(wide):
+            for i in range(count):
+                mode[i] = top[i, count] + normal[n, i]
+            _back_solve(top, mode, count)
+            for i in range(count):
                 mode[i] *= sds[i]
                 eta[n, i] = mode[i]
-            for i in range(2):
-                eta[n, wide - size + i] = place[n, i]
         else:
-            for i in range(wide):
+            for i in range(count):
                 mode[i] = eta[n, i]
             for i in range(2):
-                mode[wide - size + i] = 0.0
+                mode[count - size + i] = 0.0
         for g in range(groups):
+            _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
             system = systems[g]
             shift, factor = scratch[6 + 2 * groups + g], scratch[6 + groups + g]
             _middle(mode, rows, g, middle)
             _pull(system, middle, size, x)
             if fresh:
                 for k in range(size):
-                    far[k] = x[k] + normal[n, wide + size * g + k]
-                _draw(system, fresh, place[n], shift, factor, middle, spread, far, y, psi[n, g])
+                    far[k] = x[k] + normal[n, count + size * g + k]
+                _draw(system, fresh, place[n, g], shift, factor, middle, spread, far, y, psi[n, g])
                 tame = True
                 for i in range(size):
                     far[i] = psi[n, g, i]
                     if i < 2:
-                        psi[n, g, i] += place[n, i]
+                        psi[n, g, i] += place[n, g, i]
                     tame = tame and abs(psi[n, g, i]) < (LARGEST if i < 2 else WIDEST)
             else:
                 tame = True
                 for i in range(size):
                     far[i] = psi[n, g, i]
                 for i in range(2):
-                    far[i] -= place[n, i]
+                    far[i] -= place[n, g, i]
             height = 0.0
             for k in range(size):
                 i = size - 1 - k
@@ -306,7 +316,7 @@ def weigh(
                 for j in range(k + 1, size):
                     if j >= size - 2:
                         i = size - 1 - j
-                        bent = _bent(y[j], i, place[n], shift, factor, middle, spread)
+                        bent = _bent(y[j], i, place[n, g], shift, factor, middle, spread)
                         noise += system[k, j] * bent
                     else:
                         noise += system[k, j] * y[j]

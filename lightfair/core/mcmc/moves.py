@@ -2,13 +2,13 @@
 
 A sweep is
 
-1. Two to four whole new states, drawn from the surrogate of the posterior (`surrogate`) and
+1. Two to eight whole new states, drawn from the surrogate of the posterior (`surrogate`) and
    accepted with the ratio of the posterior to the proposal. They do not depend on the state, so
    those of many sweeps are proposed at once. About half are accepted, at any number of labels.
-2. Before every tenth sweep, or every second, since a chain would get stuck in tails where the
-   surrogate has little mass: a random walk of each group's psi given the rest, shaped by the
-   surrogate; the exact conditional draw of eta given psi and sigma; a random walk of each log sigma
-   given both.
+2. Before every 20th sweep, or every fifth where fewer are accepted, since a chain would get stuck
+   in tails where the surrogate has little mass: a random walk of each group's psi given the rest,
+   shaped by the surrogate; exact conditional draws of which groups are apart, and of eta given psi
+   and sigma; a random walk of each log sigma given both.
 
 This is the readable form. `kernels` is its compiled counterpart: same moves, same noise, same
 draws. Noise is an argument of both.
@@ -21,6 +21,7 @@ names.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -36,8 +37,10 @@ from .surrogate import (
     WIDEST,
     Surrogate,
     draw,
+    group_place,
     hyper_of,
     integrated,
+    log_apart,
     log_proposal,
     log_surrogate,
     place_of,
@@ -52,6 +55,7 @@ class State(NamedTuple):
     """Views of packed states, as natural names.
 
     psi: float64 (..., group, D), as log a, log b, c, deviations; eta: (..., P, D); hyper: (..., V);
+    apart: (..., group), 1 where a group is apart, else 0;
     loglik, excess: (..., group), the log likelihood at psi, and by how much it exceeds the
     surrogate's; weight: (..., 1), the log ratio of posterior to proposal that hyper adds to the
     excess.
@@ -60,6 +64,7 @@ class State(NamedTuple):
     psi: Floats
     eta: Floats
     hyper: Floats
+    apart: Floats
     loglik: Floats
     excess: Floats
     weight: Floats
@@ -69,19 +74,27 @@ class Noise(NamedTuple):
     """Random numbers of a number of sweeps.
 
     In rounds: normal (data set, chain, round, V + P D + G D), spread (data set, chain, round, V),
-    chi-squared over its degrees of freedom; and joint (data set, chain, round). In sweeps with move
-    2: walk (data set, chain, sweep, G D + P D + S), of psi, eta and log sigma, and accept (data
-    set, chain, sweep, G + S). joint and accept are Exp(1): a move with log ratio r is accepted
-    where r + noise > 0. rounds: in a sweep; every: sweeps from one move 2 to the next.
+    chi-squared over its degrees of freedom; joint (data set, chain, round); and apart (.., G),
+    uniform. In sweeps with move 2: walk (data set, chain, sweep, G D + P D + S), of psi, eta and
+    log sigma, accept (data set, chain, sweep, G + S), and flip (.., G), logistic. joint and accept
+    are Exp(1): a move with log ratio r is accepted where r + noise > 0. rounds: in a sweep; every:
+    sweeps from one move 2 to the next.
     """
 
     normal: Floats
     spread: Floats
     joint: Floats
+    apart: Floats
     walk: Floats
     accept: Floats
+    flip: Floats
     rounds: int
     every: int
+
+    def chosen(self, chance: Floats) -> Floats:
+        """Which groups are proposed apart, (data set, chain * round, group): 1 or 0."""
+        below = self.apart.reshape(len(chance), -1, chance.shape[1]) < chance[:, None]
+        return below.astype(np.float64)
 
     def t(self) -> Floats:
         """Draws of t distributions, (data set, chain * round, V)."""
@@ -94,7 +107,7 @@ def shapes(groups: int, prior: Hierarchy) -> tuple[tuple[int, ...], ...]:
     """Return the shapes of the parts of a state."""
     rows, size = prior.ratio.shape
     count = len(prior.scales.sd) + 2
-    return (groups, size), (rows, size), (count,), (groups,), (groups,), (1,)
+    return (groups, size), (rows, size), (count,), (groups,), (groups,), (groups,), (1,)
 
 
 def unpack(packed: Floats, groups: int, prior: Hierarchy) -> State:
@@ -129,8 +142,10 @@ def make_noise(
         rng.standard_normal((*wide, count + (rows + groups) * size)),
         rng.chisquare(FREEDOM, (*wide, count)) / FREEDOM,
         rng.standard_exponential(wide),
+        rng.random((*wide, groups)),
         rng.standard_normal((*walks, (groups + rows) * size + count - 2)),
         rng.standard_exponential((*walks, groups + count - 2)),
+        rng.logistic(size=(*walks, groups)),
         *effort,
     )
 
@@ -140,28 +155,41 @@ def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, prior: Hierar
     sets, chains, rounds, width = noise.normal.shape
     normal = noise.normal.reshape(sets, chains * rounds, width)
     hyper = propose_hyper(noise.t(), surrogate, prior)
+    apart = noise.chosen(surrogate.apart)
     rows, size = prior.ratio.shape
     wide = max(len(data.base), sets * (data.groups * 3 * size * size + (rows * size) ** 2))
     step = max(1, BLOCK // wide)
     parts = [
-        _proposed(hyper[:, i : i + step], normal[:, i : i + step], data, surrogate, prior)
+        _proposed(
+            hyper[:, i : i + step],
+            apart[:, i : i + step],
+            normal[:, i : i + step],
+            data,
+            surrogate,
+            prior,
+        )
         for i in range(0, chains * rounds, step)
     ]
     return np.concatenate(parts, axis=1).reshape(sets, chains, rounds, -1)
 
 
 def _proposed(
-    hyper: Floats, normal: Floats, data: LabeledData, surrogate: Surrogate, prior: Hierarchy
+    hyper: Floats,
+    apart: Floats,
+    normal: Floats,
+    data: LabeledData,
+    surrogate: Surrogate,
+    prior: Hierarchy,
 ) -> Floats:
     """Proposed states (data set, n, state)."""
     (rows, size), (sets, n, count) = prior.ratio.shape, hyper.shape
     place = place_of(hyper, prior)
-    at = integrated(sigma_of(hyper, prior), place, surrogate, prior)
+    at = integrated(sigma_of(hyper, prior), place, apart, surrogate, prior)
     cut = count + rows * size
     for_psi = normal[..., cut:].reshape(sets, n, -1, size).transpose(3, 0, 2, 1)
     eta, far = draw(at, prior, normal[..., count:cut].transpose(2, 0, 1), for_psi)
     psi = np.ascontiguousarray(far.transpose(1, 3, 2, 0))
-    psi[..., :2] += place[:, :, None]
+    psi[..., :2] += group_place(place, apart, prior)
     excess = -log_surrogate(eta, far, at, surrogate, prior).transpose(0, 2, 1)
     wild = beyond(psi)
     psi[wild] = 0.0
@@ -169,8 +197,8 @@ def _proposed(
     excess = np.where(wild, -np.inf, excess + heights)
     eta = eta.transpose(2, 3, 0, 1).copy()
     eta[:, :, -1, :2] = place
-    weight = log_weight(hyper, at.value, surrogate, prior)
-    return pack(State(psi, eta, hyper, heights, excess, weight))
+    weight = log_weight(hyper, apart, at.value, surrogate, prior)
+    return pack(State(psi, eta, hyper, apart, heights, excess, weight))
 
 
 def beyond(psi: Floats) -> npt.NDArray[np.bool_]:
@@ -181,17 +209,19 @@ def beyond(psi: Floats) -> npt.NDArray[np.bool_]:
     )
 
 
-def log_weight(hyper: Floats, value: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
+def log_weight(
+    hyper: Floats, apart: Floats, value: Floats, surrogate: Surrogate, prior: Hierarchy
+) -> Floats:
     """Log ratio of the surrogate posterior of hyper to its proposal, (data set, n, 1)."""
     ratio = value - 0.5 * (hyper * hyper).sum(-1) - log_proposal(hyper, surrogate, prior)
-    return np.asarray(ratio[..., None])
+    return np.asarray((ratio + log_apart(apart, surrogate, prior))[..., None])
 
 
 def reweigh(packed: Floats, data: LabeledData, surrogate: Surrogate, prior: Hierarchy) -> None:
     """Fill in what a state has of its surrogate, in place: (data set, n, state)."""
     now = unpack(packed, data.groups, prior)
     place = place_of(now.hyper, prior)
-    at = integrated(sigma_of(now.hyper, prior), place, surrogate, prior)
+    at = integrated(sigma_of(now.hyper, prior), place, now.apart, surrogate, prior)
     far = now.psi.transpose(3, 0, 2, 1).copy()
     far[:2] -= at.local.place
     eta = now.eta.transpose(2, 3, 0, 1).copy()
@@ -199,7 +229,7 @@ def reweigh(packed: Floats, data: LabeledData, surrogate: Surrogate, prior: Hier
     surrogate_height = log_surrogate(eta, far, at, surrogate, prior)
     excess = now.loglik - surrogate_height.transpose(0, 2, 1)
     now.excess[...] = np.where(beyond(now.psi), np.inf, excess)
-    now.weight[...] = log_weight(now.hyper, at.value, surrogate, prior)
+    now.weight[...] = log_weight(now.hyper, now.apart, at.value, surrogate, prior)
 
 
 def sweeps(
@@ -229,7 +259,8 @@ def sweeps(
         part = kept[:, :, first : first + noise.every]
         now = unpack(packed, data.groups, prior)
         walk, accept = noise.walk[:, :, step], noise.accept[:, :, step]
-        accepted[:, 1:] += _local(now, walk, accept, data, prior).sum(axis=1)
+        flip = noise.flip[:, :, step]
+        accepted[:, 1:] += _local(now, walk, accept, flip, data, prior).sum(axis=1)
         reweigh(packed, data, surrogate, prior)
         weight = now.weight[..., 0] + now.excess.sum(-1)
         latest = np.full((sets, chains), -1)
@@ -247,7 +278,14 @@ def sweeps(
     return kept, accepted
 
 
-def _local(now: State, walk: Floats, accept: Floats, data: LabeledData, prior: Hierarchy) -> Floats:
+def _local(
+    now: State,
+    walk: Floats,
+    accept: Floats,
+    flip: Floats,
+    data: LabeledData,
+    prior: Hierarchy,
+) -> Floats:
     """Move 2, in place; returns what was accepted: of psi (.., group), of sigma (.., S)."""
     groups, size = now.psi.shape[2:]
     for_psi, for_eta, by = np.split(
@@ -258,15 +296,23 @@ def _local(now: State, walk: Floats, accept: Floats, data: LabeledData, prior: H
     for_psi = for_psi.reshape(now.psi.shape)
     psi = now.psi + for_psi
     height = loglik(psi, data)
-    spread = prior.scales.spread(sigma)[:, :, None]
-    pull = for_psi * (psi + now.psi - 2.0 * prior.middle(now.eta)) / (spread * spread)
+    spread = prior.scales.spread(sigma, now.apart)
+    pull = for_psi * (psi + now.psi - 2.0 * prior.middle(now.eta, now.apart)) / (spread * spread)
     moved = height - now.loglik - 0.5 * pull.sum(-1) + accept[..., :groups] > 0.0
     now.psi[moved] = psi[moved]
     now.loglik[moved] = height[moved]
+    # which groups are apart, given psi, eta and sigma
+    if prior.scales.apart > 0.0:
+        odds = math.log(prior.scales.apart / (1.0 - prior.scales.apart))
+        usual = prior.scales.spread(sigma)[:, :, None]
+        far = now.psi - prior.middle(now.eta)
+        wide = (far - prior.scales.shift) / prior.scales.wide
+        rise = np.log(usual / prior.scales.wide) + 0.5 * (np.square(far / usual) - wide * wide)
+        now.apart[...] = odds + rise.sum(axis=-1) + flip > 0.0
     # eta given psi and sigma, then each sigma given both
-    now.eta[...] = prior.eta_given(now.psi, sigma, for_eta.reshape(now.eta.shape))
+    now.eta[...] = prior.eta_given(now.psi, sigma, now.apart, for_eta.reshape(now.eta.shape))
     new = sigma * np.exp(by)
-    fitting = prior.squares(now.psi, now.eta), prior.counts(), prior.scales.sd
+    fitting = (prior.squares(now.psi, now.eta, now.apart), prior.counts(now.apart), prior.scales.sd)
     ratio = sigma_target(new, *fitting) - sigma_target(sigma, *fitting)
     rescaled = ratio + accept[..., groups:] > 0.0
     sigma = np.where(rescaled, new, sigma)

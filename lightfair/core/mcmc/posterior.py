@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ..data.logit import Floats
 from ..model.regions import Regions, no_regions
@@ -30,6 +31,9 @@ class Posterior:
         Without hierarchy (chain, draw, group). None without trust.
     regions : Regions
         Regions of the scores and columns of the deviations.
+    apart : bool array, shape (chain, draw, group), or None
+        Whether a group is apart from the others, see `model.regions`. None without trust or
+        hierarchy.
     effects, effect_sd : dict of str to float64 array, or None
         Under the nested prior, for each attribute with two levels or more, the effects of its
         levels, (chain, draw, level, 3), sorted by name, and their scale, (chain, draw, 3).
@@ -55,6 +59,7 @@ class Posterior:
     omega: Floats | None
     tau: Floats | None
     regions: Regions
+    apart: npt.NDArray[np.bool_] | None = None
     effects: dict[str, Floats] | None = None
     effect_sd: dict[str, Floats] | None = None
 

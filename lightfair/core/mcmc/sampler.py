@@ -62,6 +62,7 @@ class Draws(NamedTuple):
     psi: Floats
     eta: Floats
     sigma: Floats
+    apart: Floats
 
     @property
     def mu(self) -> Floats:
@@ -146,7 +147,7 @@ class Chains(NamedTuple):
         weights, proposed = np.concatenate(weight, axis=1), np.concatenate(history, axis=1)
         seen = unpack(proposed, groups, prior)
         surrogate = refit(
-            self.surrogate, prior, self.data, seen.psi, seen.hyper, seen.loglik, weights
+            self.surrogate, prior, self.data, seen.psi, seen.hyper, seen.apart, seen.loglik, weights
         )
         packed = self.packed.copy()
         share = weights / weights.sum(axis=1, keepdims=True)
@@ -163,7 +164,7 @@ class Chains(NamedTuple):
     def draws(self, parts: list[Floats]) -> Draws:
         """Name the kept states of several runs."""
         state = unpack(np.concatenate(parts, axis=2), self.data.groups, self.prior)
-        return Draws(state.psi, state.eta, sigma_of(state.hyper, self.prior))
+        return Draws(state.psi, state.eta, sigma_of(state.hyper, self.prior), state.apart)
 
 
 def tempered(log_weight: Floats) -> Floats:

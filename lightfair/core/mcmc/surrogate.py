@@ -38,6 +38,8 @@ WIDER = 1.1  # its scale, in units of that of the draws
 
 PASSES = 2  # linearizations: at the usual psi, then at the most probable one given hyper
 
+FIRST = 0.2  # chance that a group is apart in the first proposals
+
 FARTHEST = 1.0  # of log a and log b below the usual ones, in the second linearization
 
 LARGEST, WIDEST = 50.0, 1000.0  # log a and log b, c and deviations that can be accepted
@@ -51,7 +53,7 @@ class Surrogate(NamedTuple):
     / 2; centre (data set, V) and root (data set, V, V), of the proposal of (x, y), centre + root t,
     where t are independent and t distributed, and y is mu_a and mu_b in the units of `_focus`;
     level: (data set, group, 2), the usual log a and log b; noise: (data set, 2), variance of their
-    mean over the groups.
+    mean over the groups; apart: (data set, group), chance with which a group is proposed apart.
     """
 
     curvature: Floats
@@ -60,12 +62,14 @@ class Surrogate(NamedTuple):
     root: Floats
     level: Floats
     noise: Floats
+    apart: Floats
 
 
 class Local(NamedTuple):
     """Where theta is linear in psi: shift + factor (psi - place), for a and b; as psi for the rest.
 
-    All float64: place (2, data set, 1, n), mu_a and mu_b; shift, factor: (2, data set, group, n).
+    All float64: place (2, data set, group, n), mu_a and mu_b, shifted
+    for groups apart; shift, factor: (2, data set, group, n).
     """
 
     place: Floats
@@ -80,7 +84,7 @@ class Integrated(NamedTuple):
     | L^-1 S [H | h]] of each group, L the Cholesky factor of I + S H S, (D, 2 D + 1, data set,
     group, n), where rows, and columns of L', are the coordinates in reverse; top, the same of eta
     in units of its prior, (P D, P D + 1, data set * n); sds of eta (P D, data set, n) and spread of
-    psi (D, data set, 1, n).
+    psi (D, data set, group, n).
     """
 
     local: Local
@@ -102,7 +106,12 @@ def sigma_of(hyper: Floats, prior: Hierarchy) -> Floats:
 
 def place_of(hyper: Floats, prior: Hierarchy) -> Floats:
     """mu_a and mu_b (..., 2), given hyper (..., V)."""
-    return np.asarray(hyper[..., -2:] * prior.scales.common[:2])
+    return np.asarray(prior.scales.centre[:2] + hyper[..., -2:] * prior.scales.common[:2])
+
+
+def group_place(place: Floats, apart: Floats, prior: Hierarchy) -> Floats:
+    """Centre of log a and log b of each group, (..., group, 2), without effects."""
+    return np.asarray(place[..., None, :] + apart[..., None] * prior.scales.shift[:2])
 
 
 def hyper_of(sigma: Floats, place: Floats, prior: Hierarchy) -> Floats:
@@ -110,22 +119,25 @@ def hyper_of(sigma: Floats, place: Floats, prior: Hierarchy) -> Floats:
     from scipy.special import log_ndtr, ndtri_exp
 
     x = -ndtri_exp(np.minimum(log_ndtr(-sigma / prior.scales.sd) + math.log(2.0), -1e-16))
-    return np.concatenate([x, place / prior.scales.common[:2]], axis=-1)
+    far = (place - prior.scales.centre[:2]) / prior.scales.common[:2]
+    return np.concatenate([x, far], axis=-1)
 
 
-def integrated(sigma: Floats, place: Floats, surrogate: Surrogate, prior: Hierarchy) -> Integrated:
+def integrated(
+    sigma: Floats, place: Floats, apart: Floats, surrogate: Surrogate, prior: Hierarchy
+) -> Integrated:
     """Linearize the surrogate given hyper and integrate eta and psi out of it.
 
     Parameters
     ----------
-    sigma, place
-        float64 (data set, n, S), above 0, and (data set, n, 2).
+    sigma, place, apart
+        float64 (data set, n, S), above 0, (data set, n, 2), and (data set, n, group), 1 or 0.
     """
-    at = place.transpose(2, 0, 1)[:, :, None]
+    at = group_place(place, apart, prior).transpose(3, 0, 2, 1)
     start = np.moveaxis(surrogate.level, -1, 0)[..., None]
     for step in range(PASSES):
         local = linearized(at, start)
-        system = _integrated(local, sigma, surrogate, prior, fixed=True)
+        system = _integrated(local, sigma, apart, surrogate, prior, fixed=True)
         if step < PASSES - 1:
             _, far = draw(system, prior)
             move = at + far[:2] - start
@@ -141,7 +153,12 @@ def linearized(place: Floats, start: Floats) -> Local:
 
 
 def _integrated(
-    local: Local, sigma: Floats, surrogate: Surrogate, prior: Hierarchy, fixed: bool
+    local: Local,
+    sigma: Floats,
+    apart: Floats,
+    surrogate: Surrogate,
+    prior: Hierarchy,
+    fixed: bool,
 ) -> Integrated:
     """Integrate; fixed: whether mu_a and mu_b are those of `local`, else they have their prior."""
     shift, factor = local.shift, local.factor
@@ -156,7 +173,7 @@ def _integrated(
     constant = 0.5 * (constant + (shift * bend[:2, size]).sum(axis=0))
     bend[:2] *= factor[:, None]
     bend[:, :2] *= factor
-    spread = np.moveaxis(prior.scales.spread(sigma), -1, 0)[:, :, None]
+    spread = prior.scales.spread(sigma, apart).transpose(3, 0, 2, 1)
     half = np.empty((size, 2 * size + 1, sets, groups, n))
     np.multiply(spread[::-1, None], bend[::-1], out=half[:, size:])
     np.multiply(half[:, size : 2 * size], spread, out=half[:, size - 1 :: -1])
@@ -287,6 +304,15 @@ def quadratic(theta: Floats, surrogate: Surrogate) -> Floats:
     return np.asarray((points * (surrogate.linear[..., None] - 0.5 * bent)).sum(axis=2))
 
 
+def log_apart(apart: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
+    """Log ratio of the prior to the proposal of which groups are apart, (data set, n, G)."""
+    if prior.scales.apart == 0.0:
+        return np.zeros(apart.shape[:2])
+    ratio = prior.scales.apart / surrogate.apart
+    rest = (1.0 - prior.scales.apart) / (1.0 - surrogate.apart)
+    return np.asarray(np.log(np.where(apart > 0.0, ratio[:, None], rest[:, None])).sum(axis=-1))
+
+
 def propose_hyper(t: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
     """Draw hyper (data set, n, V), given independent draws of a standard t distribution."""
     hyper = surrogate.centre[:, None] + t @ np.swapaxes(surrogate.root, 1, 2)
@@ -320,7 +346,7 @@ def _focus(hyper: Floats, surrogate: Surrogate, prior: Hierarchy) -> tuple[Float
     effects = np.square(prior.sds(sigma)[..., :-1, :2] * prior.design.mean(axis=0)[:-1, None])
     sd = prior.scales.common[:2]
     variance = (spread + effects.sum(axis=-2) + surrogate.noise[:, None]) / (sd * sd)
-    level = surrogate.level.mean(axis=1)[:, None]
+    level = (surrogate.level.mean(axis=1) - prior.scales.centre[:2])[:, None]
     return level / sd / (1.0 + variance), np.sqrt(variance / (1.0 + variance))
 
 
@@ -329,7 +355,8 @@ def walk_shape(surrogate: Surrogate, prior: Hierarchy) -> Floats:
 
     A root of the inverse precision of psi given eta.
     """
-    spread = prior.scales.spread(sigma_of(surrogate.centre, prior))[:, None]
+    apart = (surrogate.apart > 0.5).astype(np.float64)
+    spread = prior.scales.spread(sigma_of(surrogate.centre, prior), apart)
     factor = np.ones(surrogate.linear.shape)
     factor[..., :2] = np.exp(surrogate.level)
     rise = spread * factor
@@ -340,7 +367,7 @@ def walk_shape(surrogate: Surrogate, prior: Hierarchy) -> Floats:
 
 def most_probable(squares: Floats, prior: Hierarchy) -> Floats:
     """Most probable sigma, of its logarithm, given the sum of squares that it scales."""
-    sd, rest = prior.scales.sd, prior.counts() - 1.0
+    sd, rest = prior.scales.sd, prior.counts(np.zeros(len(prior.design))) - 1.0
     return np.asarray(sd * np.sqrt(0.5 * (np.sqrt(rest**2 + 4.0 * squares / sd**2) - rest)))
 
 
@@ -365,24 +392,27 @@ def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
         np.broadcast_to(root, (sets, count, count)),
         np.zeros((sets, groups, 2)),
         np.ones((sets, 2)),
+        np.full((sets, groups), min(prior.scales.apart, FIRST) and FIRST),
     )
     sigma = median = sigma_of(centre, prior)[:, None]
+    none = np.zeros((sets, 1, groups))
     psi = np.zeros((sets, groups, size))
     for _ in range(50):
         curvature, linear = _expansion(psi, data)
         surrogate = surrogate._replace(curvature=curvature, linear=linear)
         start = np.moveaxis(psi[..., :2], -1, 0)[..., None]
-        local = linearized(np.zeros((2, sets, 1, 1)), start)
-        eta, mode = draw(_integrated(local, sigma, surrogate, prior, fixed=False), prior)
-        move = np.moveaxis(mode[..., 0], 0, -1) - psi
+        place = np.broadcast_to(prior.scales.centre[:2, None, None, None], (2, sets, 1, 1))
+        local = linearized(place, start)
+        eta, mode = draw(_integrated(local, sigma, none, surrogate, prior, fixed=False), prior)
+        move = np.moveaxis(mode[..., 0], 0, -1) + prior.scales.centre - psi
         longest = np.abs(move).max(axis=-1, keepdims=True)
         psi = psi + move / np.maximum(longest, 1.0)
-        squares = prior.squares(psi[:, None], eta.transpose(2, 3, 0, 1))
+        squares = prior.squares(psi[:, None] - prior.scales.centre, eta.transpose(2, 3, 0, 1), none)
         sigma = np.maximum(median, most_probable(squares, prior))
         if longest.max() < 1e-4:
             break
     level = psi[..., :2]
-    centre = hyper_of(sigma, np.zeros((sets, 1, 2)), prior)[:, 0]
+    centre = hyper_of(sigma, np.broadcast_to(prior.scales.centre[:2], (sets, 1, 2)), prior)[:, 0]
     noise = np.broadcast_to(np.square(prior.scales.common[:2]), (sets, 2))
     return surrogate._replace(centre=centre, level=level, noise=noise)
 
@@ -405,6 +435,7 @@ def refit(
     data: LabeledData,
     psi: Floats,
     hyper: Floats,
+    apart: Floats,
     loglik: Floats,
     weight: Floats,
 ) -> Surrogate:
@@ -415,9 +446,9 @@ def refit(
     surrogate
         Its quadratics are kept where neither a new expansion, at the mean of theta, nor a fit is
         better for these states.
-    psi, hyper, loglik
-        float64 (data set, n, group, D), (data set, n, V) and (data set, n, group): proposed states
-        and their log likelihoods.
+    psi, hyper, apart, loglik
+        float64 (data set, n, group, D), (data set, n, V) and twice (data set, n, group): proposed
+        states and their log likelihoods.
     weight
         float64 (data set, n), importance weights, at most 1.
 
@@ -438,6 +469,10 @@ def refit(
     trust = count / (count + hyper.shape[-1])
     noise = trust[:, None] * noise + (1.0 - trust[:, None]) * surrogate.noise
     surrogate = surrogate._replace(level=level, noise=noise)
+    if prior.scales.apart > 0.0:
+        few = count[:, None] / (count[:, None] + 20.0)
+        mean = few * (share * apart).sum(axis=1) + (1.0 - few) * surrogate.apart
+        surrogate = surrogate._replace(apart=np.clip(mean, 0.5 * prior.scales.apart, 0.95))
     focused, _ = _focused(hyper, surrogate, prior)
     centre = (share * focused).sum(axis=1)
     far = focused - centre[:, None]

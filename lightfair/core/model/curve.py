@@ -45,11 +45,12 @@ LARGEST_SD = 50.0  # exp of such a log slope is still finite
 
 @dataclass(frozen=True)
 class Prior:
-    """The six scales of the prior, all standard deviations, all positive.
+    """The prior of the curves: six scales, standard deviations, and a slope, all positive.
 
     `mu_*_sd` is the scale of the common location of the groups, `sigma_*_sd` the scale of the
-    spread between them. The defaults are those of the paper. The scales of a and b are in units of
-    log a and log b, the scales of c in log odds.
+    spread between them. The scales of a and b are in units of log a and log b, the scales of c in
+    log odds. mu_a and mu_b are centred at the logarithm of `slope`. The defaults are those of the
+    paper; `default_prior` has those of an assessment with trust.
 
     Examples
     --------
@@ -66,19 +67,23 @@ class Prior:
     sigma_a_sd: float = 0.15
     sigma_b_sd: float = 0.15
     sigma_c_sd: float = 0.75
+    slope: float = 1.0
 
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
             if not (lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD):
+                what = "a standard deviation, not a variance or a precision"
+                what = "the usual slope of a curve" if field.name == "slope" else what
                 raise ValueError(
                     f"Prior.{field.name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got "
-                    f"{value!r}; it is a standard deviation, not a variance or a precision"
+                    f"{value!r}; it is {what}"
                 )
 
     def scaled(self, alpha: float) -> Prior:
         """Return the prior with all six scales times alpha (the paper's sensitivity analysis)."""
-        return Prior(**{field.name: alpha * getattr(self, field.name) for field in fields(self)})
+        scales = {k: alpha * v for k, v in vars(self).items() if k != "slope"}
+        return replace(self, **scales)
 
     @property
     def location_sd(self) -> Floats:
@@ -91,8 +96,20 @@ class Prior:
         return np.array([self.sigma_a_sd, self.sigma_b_sd, self.sigma_c_sd])
 
     def to_dict(self) -> dict[str, float]:
-        """Return the six scales by name."""
+        """Return the scales and the slope by name."""
         return {field.name: float(getattr(self, field.name)) for field in fields(self)}
+
+
+def default_prior(trust: bool) -> Prior:
+    """Return the prior of an assessment that names none.
+
+    Without trust it is the paper's. With trust, scores are less sure to be calibrated: classifiers
+    tend to be overconfident, so the usual slope is below 1; and the curves of groups are closer to
+    each other, unless a group is apart (`regions`).
+    """
+    if not trust:
+        return Prior()
+    return Prior(0.6, 0.6, 2.0, 0.1, 0.1, 0.5, slope=0.8)
 
 
 def llo_prior() -> Prior:

@@ -7,6 +7,14 @@ a region the log odds may deviate from the curve:
     w_gj ~ N(v_j, own_j tau),        tau ~ TN(0, tau_sd)
     v_j ~ N(0, common_j omega),      omega ~ TN(0, omega_sd)
 
+A group may also be apart from the others: its scores mean something else there, or nothing. With
+chance `Trust.apart` each, independently, the whole curve of a group is drawn from a wide prior
+around a weak slope in place of that above:
+
+    log a_g, log b_g ~ N(mu - 2, 1),   c_g ~ N(mu_c, 1),   w_gj ~ N(v_j, 0.3)
+
+A few dozen labels can show that. `result.posterior.apart` has the draws of which groups are.
+
 The deviations of the groups share v, as the curves share mu. omega is the discrepancy of the form
 of the curve, tau that between groups. omega = tau = 0 is the paper's Bayesian calibration. As they
 grow each region has a rate of its own, and where the scores of a region are equal its posterior
@@ -78,6 +86,12 @@ CONTRASTS = {
     3: np.array([[-1.0, 0.0, 1.0], [1.0, -2.0, 1.0]]) / np.sqrt([[2.0], [6.0]]),
 }
 
+APART_SLOPE = -2.0  # of a group apart: mean of log a and log b, beside those of the others
+
+APART_SD = (1.0, 1.0, 1.0)  # sds of log a, log b and c (or a point mass)
+
+APART_DEVIATION = 0.3  # and of a deviation
+
 LOW, HIGH = 0, 1  # the masses at the lower and the upper bound
 
 NOWHERE = "no region of the scores can deviate from the curve"
@@ -88,6 +102,8 @@ class Trust:
     """The discrepancy prior: scales of the deviations, standard deviations in log odds.
 
     omega_sd and tau_sd are the scales of omega and tau: the smaller, the more the curve is trusted.
+    apart, in [0, 1), is the chance a priori that the curve of a group is unlike those of the others
+    (0: they are alike); it has no effect with one group or without hierarchy.
     The defaults were chosen by the coverage of intervals on real scores (bench/COVERAGE.md).
     mass_sd is the scale of the log odds of a point mass at a clipping bound around -3.5 or 3.5.
 
@@ -104,12 +120,17 @@ class Trust:
     """
 
     omega_sd: float = 0.4
-    tau_sd: float = 0.2
+    tau_sd: float = 0.1
     mass_sd: float = 2.0
+    apart: float = 0.06
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.apart, (int, float)) and 0.0 <= self.apart < 1.0):
+            raise ValueError(f"Trust.apart must lie in [0, 1); got {self.apart!r}; it is a chance")
         for name, value in vars(self).items():
-            if not (lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD):
+            if name != "apart" and not (
+                lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD
+            ):
                 raise ValueError(
                     f"Trust.{name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got {value!r}; "
                     "it is a standard deviation in log odds; trust=False is the curve alone"
@@ -235,6 +256,10 @@ def trusted_scales(prior: Prior, trust: Trust | None, where: Regions) -> Scales:
         np.append(scales.common, common),
         np.append(scales.own_of, np.where(mass, SIGMA_C, tau)),
         np.append([none] * 3, np.where(mass, none, omega)),
+        np.append(scales.centre, np.zeros(len(mass))),
+        np.append(APART_SD, np.where(mass, APART_SD[SIGMA_C], APART_DEVIATION)),
+        np.append([APART_SLOPE, APART_SLOPE, 0.0], np.zeros(len(mass))),
+        trust.apart,
     )
 
 

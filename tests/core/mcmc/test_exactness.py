@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from cases import CASES, DEVIATIONS, PARTS, labeled
 
-from lightfair.core.mcmc import moves, sampler, surrogate
+from lightfair.core.mcmc import moves, surrogate
 from lightfair.core.mcmc.hierarchy import Hierarchy, nested, plain
 from lightfair.core.mcmc.jit import available
 from lightfair.core.mcmc.moves import State
@@ -69,10 +69,12 @@ def from_prior(rng, sets, prior):
     sigma = np.abs(rng.standard_normal((sets, 1, len(prior.scales.sd)))) * prior.scales.sd
     eta = prior.sds(sigma) * rng.standard_normal((sets, 1, rows, size))
     noise = rng.standard_normal((sets, 1, groups, size))
-    psi = prior.middle(eta) + prior.scales.spread(sigma)[:, :, None] * noise
+    eta[..., -1, :] += prior.scales.centre
+    apart = (rng.random((sets, 1, groups)) < prior.scales.apart) * 1.0
+    psi = prior.middle(eta, apart) + prior.scales.spread(sigma, apart) * noise
     hyper = surrogate.hyper_of(sigma, eta[:, :, -1, :2], prior)
     none = np.zeros((sets, 1, groups))
-    return State(psi, eta, hyper, none, none, none[..., :1])
+    return State(psi, eta, hyper, apart, none, none, none[..., :1])
 
 
 def kernel(state, rows, gaussian, prior, sweeps, jit):
@@ -107,7 +109,13 @@ def statistics(prior, state, rows):
             result[f"{name} {g} * trend"] = psi * trend[:, g]
             if j > 2:
                 result[f"{name} {g} * hits"] = psi * hits[j - 3, :, g]
-    squares = prior.squares(state.psi, state.eta)[:, 0]
+    squares = prior.squares(state.psi, state.eta, state.apart)[:, 0]
+    for g in range(groups) if prior.scales.apart > 0.0 else ():
+        away = state.apart[:, 0, g]
+        result[f"apart {g}"] = away
+        result[f"apart {g} * positives"] = away * count[:, g]
+        result[f"apart {g} * trend"] = away * trend[:, g]
+        result[f"apart {g} * log a"] = away * state.psi[:, 0, g, 0]
     for k, sigma in enumerate(surrogate.sigma_of(state.hyper, prior)[:, 0].T):
         result[f"log sigma {k}"] = np.log(sigma)
         result[f"squares / sigma^2 {k}"] = squares[:, k] / (sigma * sigma)
@@ -180,8 +188,7 @@ def revealing(made, within=None, away=0, astray=0, misplaced=0, sweeps=SWEEPS, j
 
 @pytest.fixture(autouse=True)
 def more_of_move_2(monkeypatch):
-    monkeypatch.setattr(sampler, "SMALL", (2, 5))
-    monkeypatch.setattr(sampler, "LARGE", (4, 5))
+    monkeypatch.setattr(Chains, "effort", (3, 5))
 
 
 @pytest.fixture
@@ -194,8 +201,7 @@ def move_2_alone(monkeypatch):
 
     monkeypatch.setattr(moves, "propose", impossible)
     monkeypatch.setattr(moves, "reweigh", lambda *_: None)
-    monkeypatch.setattr(sampler, "SMALL", (2, 1))
-    monkeypatch.setattr(sampler, "LARGE", (4, 1))
+    monkeypatch.setattr(Chains, "effort", (3, 1))
 
 
 # right kernels; the surrogate of other labels is poor, and leaves more to move 2
@@ -276,11 +282,11 @@ def test_rejects_another_prior(name, within, away, expected):
 # wrong moves: module, function, the wrong form given the right one, and what reveals it
 
 
-def half_pull(right, now, walk, accept, data, prior):
+def half_pull(right, now, walk, accept, flip, data, prior):
     """The walk of psi with a spread of root 2 times that of the prior."""
     scales = prior.scales._replace(own=math.sqrt(2.0) * prior.scales.own)
     rest = {name: getattr(prior, name) for name in ("middle", "eta_given", "squares", "counts")}
-    return right(now, walk, accept, data, SimpleNamespace(scales=scales, **rest))
+    return right(now, walk, accept, flip, data, SimpleNamespace(scales=scales, **rest))
 
 
 def wide(right, *a):
@@ -336,6 +342,32 @@ def test_rejects_a_wrong_move_2(monkeypatch, case):
     assert rejected(monkeypatch, "plain tight", *LOCAL[case], sweeps=10)
 
 
+def all_alike(right, prior, *a):
+    return right(prior, *a[:-1], 0.0 * a[-1])
+
+
+def steeper(right, now, walk, accept, flip, data, prior):
+    """Groups apart as if their slopes were steeper than those of the others."""
+    scales = prior.scales._replace(shift=-prior.scales.shift)
+    return right(now, walk, accept, flip, data, prior._replace(scales=scales))
+
+
+APART = {
+    "log_apart of nobody": (moves, "log_apart", lambda right, *a: 0.0 * right(*a), "apart"),
+    "counts of all groups": (Hierarchy, "counts", all_alike, "sigma"),
+    "squares of all groups": (Hierarchy, "squares", all_alike, "sigma"),
+    "shift to steep slopes": (moves, "_local", steeper, "apart"),
+}
+
+
+@pytest.mark.parametrize("case", first(APART))
+def test_rejects_wrong_moves_of_groups_apart(monkeypatch, request, case):
+    if APART[case][1] != "log_apart":
+        request.getfixturevalue("move_2_alone")
+    sweeps = 8 if case == "log_apart of nobody" else 40
+    assert rejected(monkeypatch, "plain trusted", *APART[case], sweeps=sweeps)
+
+
 @slow
 @pytest.mark.parametrize("case", [case for case in (WHOLE | LOCAL) if case not in FAINT])
 def test_rejects_wrong_moves_of_the_nested_prior(monkeypatch, request, case):
@@ -350,7 +382,7 @@ def test_rejects_wrong_moves_of_the_nested_prior(monkeypatch, request, case):
 def test_rejects_a_scale_that_counts_too_few(monkeypatch):
     """Omega counts the jumps of the groups, and not the common parts of jump and bend."""
     fewer = np.array([0, 0, 0, 2, 0])
-    case = Hierarchy, "counts", lambda right, prior: right(prior) - fewer, "squares / sigma^2 3"
+    case = Hierarchy, "counts", lambda right, *a: right(*a) - fewer, "squares / sigma^2 3"
     assert rejected(monkeypatch, "plain trusted", *case, sweeps=10)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
-from cases import CASES, CURVE, PARTS, random_hyper
+from cases import CASES, CURVE, PARTS, random_apart, random_hyper
 from scipy.stats import norm
 
 import lightfair.core as lf
@@ -59,11 +59,13 @@ def test_squares_and_counts_give_the_density_of_the_normals(prior):
     sigma = sigma_of(random_hyper(2, prior, 1, 5), prior)[0]
     eta = rng.normal(size=prior.ratio.shape)
     psi = rng.normal(size=(len(prior.design), eta.shape[1]))
-    got = -(np.log(sigma) @ prior.counts()) - 0.5 * (1.0 / sigma**2) @ prior.squares(psi, eta)
+    apart = random_apart(3, prior, 1, 1)[0, 0]
+    squares = prior.squares(psi, eta, apart)
+    got = -(np.log(sigma) @ prior.counts(apart)) - 0.5 * (1.0 / sigma**2) @ squares
     expected = []
     for one in sigma:
         spread = naive.sds(one, prior.scales)[0]
-        value = norm.logpdf(psi, prior.design @ eta, spread).sum()
+        value = norm.logpdf(psi, prior.design @ eta, spread)[apart == 0.0].sum()
         free = prior.of < len(one)  # a fixed scale is not one of sigma
         value += norm.logpdf(eta, 0.0, prior.sds(one))[free].sum()
         expected.append(value)
@@ -75,16 +77,20 @@ def test_eta_given_psi(prior):
     groups, (rows, size) = len(prior.design), prior.ratio.shape
     sigma = sigma_of(random_hyper(3, prior, 1, 1), prior)
     psi = np.random.default_rng(4).normal(size=(1, 1, groups, size))
+    apart = random_apart(6, prior, 1, 1)
 
     def drawn(noise):
-        return prior.eta_given(psi, sigma, noise.reshape(1, 1, rows, size)).ravel()
+        return prior.eta_given(psi, sigma, apart, noise.reshape(1, 1, rows, size)).ravel()
 
     design = np.kron(prior.design, np.eye(size))
-    precise = np.tile(prior.scales.spread(sigma[0, 0]) ** -2.0, groups)
+    precise = prior.scales.spread(sigma[0, 0], apart[0, 0]).ravel() ** -2.0
     precision = np.diag(prior.sds(sigma[0, 0]).ravel() ** -2.0) + (design.T * precise) @ design
     covariance = np.linalg.inv(precision)
     mean = drawn(np.zeros(rows * size))
-    expected = covariance @ design.T @ (precise * psi.ravel())
+    centre = np.zeros((rows, size))
+    centre[-1] = prior.scales.centre
+    far = psi - prior.scales.centre - apart[..., None] * prior.scales.shift
+    expected = centre.ravel() + covariance @ design.T @ (precise * far.ravel())
     np.testing.assert_allclose(mean, expected, rtol=1e-8, atol=1e-9)
     root = np.stack([drawn(unit) - mean for unit in np.eye(rows * size)])
     np.testing.assert_allclose(root.T @ root, covariance, rtol=1e-8, atol=1e-9)
@@ -97,7 +103,7 @@ def test_eta_given_psi_without_interactions():
     psi, normal = rng.normal(size=(20, 1, 4, 3)), rng.normal(size=(20, 1, 6, 3))
     sigma = np.ones((20, 1, 9))
     sigma[..., :3] = np.logspace(-12.0, -6.0, 20)[:, None, None]
-    middle = nest.middle(nest.eta_given(psi, sigma, normal))
+    middle = nest.middle(nest.eta_given(psi, sigma, np.zeros((20, 1, 4)), normal))
     np.testing.assert_allclose(middle, psi, atol=1e-5)
 
 
@@ -137,7 +143,7 @@ def test_assess_names_the_effects():
     for sds in posterior.effect_sd.values():
         assert sds.shape == (chains, draws, 3) and (sds > 0.0).all()
     between = posterior.effects["sex"][:, :, 1, 2] - posterior.effects["sex"][:, :, 0, 2]
-    assert (between > 0.0).mean() > 0.8  # M above F, as simulated
+    assert (between > 0.0).mean() > 0.7  # M above F, as simulated
     plain = ask(rows, metrics="tpr", **SMALL)
     assert plain.posterior.effects is plain.posterior.effect_sd is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import naive
 import numpy as np
 import pytest
-from cases import PRIORS, labeled, random_hyper, random_surrogate, simulated
+from cases import PRIORS, labeled, random_apart, random_hyper, random_surrogate, simulated
 from scipy.optimize import minimize
 from scipy.stats import halfnorm, norm
 from scipy.stats import t as student
@@ -17,6 +17,7 @@ from lightfair.core.mcmc.surrogate import (
     WIDER,
     draw,
     expand,
+    group_place,
     hyper_of,
     integrated,
     log_proposal,
@@ -35,10 +36,11 @@ PLAIN = PRIORS["plain curve"]
 
 
 def integrals(seed, prior, **size):
-    """A random surrogate, sigma and place, and what integrates out of the surrogate there."""
+    """A random surrogate, sigma, place and apart, and what integrates out of it there."""
     surrogate, hyper = random_surrogate(seed, prior), random_hyper(seed + 1, prior, **size)
     sigma, place = sigma_of(hyper, prior), place_of(hyper, prior)
-    return surrogate, sigma, place, integrated(sigma, place, surrogate, prior)
+    apart = random_apart(seed + 2, prior, **size)
+    return surrogate, sigma, place, apart, integrated(sigma, place, apart, surrogate, prior)
 
 
 def flat(eta, far):
@@ -61,7 +63,8 @@ def test_hyper_is_standard_normal_a_priori(prior):
     sigma, place = sigma_of(hyper, prior), place_of(hyper, prior)
     expected = prior.scales.sd * halfnorm.isf(norm.sf(hyper[..., :-2]))
     np.testing.assert_allclose(sigma, expected, rtol=1e-9)
-    np.testing.assert_allclose(place, prior.scales.common[:2] * hyper[..., -2:])
+    expected = prior.scales.centre[:2] + prior.scales.common[:2] * hyper[..., -2:]
+    np.testing.assert_allclose(place, expected)
     np.testing.assert_allclose(hyper_of(sigma, place, prior), hyper, rtol=1e-6, atol=1e-6)
     ends = sigma_of(np.array([[-40.0] * hyper.shape[-1], [30.0] * hyper.shape[-1]]), prior)
     assert (ends > 0.0).all() and np.isfinite(hyper_of(ends, place[0, :2], prior)).all()
@@ -73,7 +76,7 @@ def test_hyper_is_standard_normal_a_priori(prior):
 
 def test_integral_and_eta_equal_dense(prior):
     """Linearized at the level, then at the mode; eta is drawn as its noise says."""
-    surrogate, sigma, place, at = integrals(2, prior)
+    surrogate, sigma, place, apart, at = integrals(2, prior)
     groups, (rows, size) = len(prior.design), prior.ratio.shape
     still = flat(*draw(at, prior))
     units = np.eye(rows * size, (rows + groups) * size)
@@ -85,12 +88,15 @@ def test_integral_and_eta_equal_dense(prior):
     for r, i in np.ndindex(sigma.shape[:2]):
         quadratics = surrogate.curvature[r], surrogate.linear[r], prior
         start = surrogate.level[r]
-        mode = naive.gaussian(sigma[r, i], place[r, i], start, *quadratics)[0]
+        mode = naive.gaussian(sigma[r, i], place[r, i], apart[r, i], start, *quadratics)[0]
         move = mode[rows * size :].reshape(groups, size)[:, :2] + place[r, i] - start
+        move += apart[r, i][:, None] * prior.scales.shift[:2]
         start = start + np.where(
             move > 0.0, np.log1p(np.maximum(move, 0.0)), np.maximum(move, -FARTHEST)
         )
-        mean, covariance, value = naive.gaussian(sigma[r, i], place[r, i], start, *quadratics)
+        mean, covariance, value = naive.gaussian(
+            sigma[r, i], place[r, i], apart[r, i], start, *quadratics
+        )
         np.testing.assert_allclose(at.value[r, i], value, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(still[r, i], mean, rtol=1e-7, atol=1e-8)
         got = root[:, r, i].T @ root[:, r, i]
@@ -99,7 +105,7 @@ def test_integral_and_eta_equal_dense(prior):
 
 def test_log_surrogate_is_the_density_of_draws(prior):
     """By a change of variables: prior times surrogate over its integral, at any eta and psi."""
-    surrogate, sigma, _, at = integrals(4, prior)
+    surrogate, sigma, _, apart, at = integrals(4, prior)
     rows, size = prior.ratio.shape
     free = np.delete(
         np.arange((rows + len(prior.design)) * size), [rows * size - size, rows * size - size + 1]
@@ -118,7 +124,7 @@ def test_log_surrogate_is_the_density_of_draws(prior):
     expected = norm.logpdf(noise[..., free]).sum(-1) - np.linalg.slogdet(jacobian)[1]
     got = log_surrogate(eta, far, at, surrogate, prior).sum(axis=1) - at.value
     eta, far = eta.transpose(2, 3, 0, 1), far.transpose(1, 3, 2, 0)
-    spread = prior.scales.spread(sigma)[:, :, None]
+    spread = prior.scales.spread(sigma, apart)
     got += norm.logpdf(far, prior.middle(eta), spread).sum(axis=(2, 3))
     sds = prior.sds(sigma)
     heights = norm.logpdf(eta, 0.0, sds)
@@ -128,7 +134,7 @@ def test_log_surrogate_is_the_density_of_draws(prior):
 
 def test_surrogate_is_exact_given_a_and_b(prior):
     """As a function of c and the deviations it is the quadratic in theta."""
-    surrogate, _, place, at = integrals(7, prior)
+    surrogate, _, place, apart, at = integrals(7, prior)
     eta, far = draw(at, prior)
     other = far.copy()
     other[2:] += np.random.default_rng(8).normal(size=far[2:].shape)
@@ -136,7 +142,8 @@ def test_surrogate_is_exact_given_a_and_b(prior):
     theta = []
     for x in (far, other):
         theta.append(x.copy())
-        theta[-1][:2] = np.exp(x[:2] + place.transpose(2, 0, 1)[:, :, None])
+        spot = group_place(place, apart, prior).transpose(3, 0, 2, 1)
+        theta[-1][:2] = np.exp(x[:2] + spot)
     one, two = theta
     expected = quadratic(two, surrogate) - quadratic(one, surrogate)
     np.testing.assert_allclose(rise[1] - rise[0], expected, rtol=1e-7, atol=1e-7)
@@ -173,7 +180,8 @@ def test_location_is_proposed_as_if_the_mean_of_the_groups_was_observed(prior):
         covariance += prior.scales.spread(sigma[r, n])[i] ** 2 * np.eye(len(effects))
         weight = 1.0 / (covariance.mean() + surrogate.noise[r, i])
         precision = weight + prior.scales.common[i] ** -2.0
-        mean = weight / precision * surrogate.level[r, :, i].mean()
+        centre = prior.scales.centre[i]
+        mean = centre + weight / precision * (surrogate.level[r, :, i].mean() - centre)
         np.testing.assert_allclose(place[r, n, i], mean + precision**-0.5 * unit[r, n, i - 2])
 
 
@@ -185,7 +193,9 @@ def test_shapes_of_walks_are_roots_of_covariances(prior):
         factor = np.ones(walk.shape[-1])
         factor[:2] = np.exp(surrogate.level[r, g])
         precision = factor[:, None] * surrogate.curvature[r, g] * factor
-        precision += np.diag(prior.scales.spread(sigma_of(surrogate.centre[r], prior)) ** -2.0)
+        spread = prior.scales.spread(sigma_of(surrogate.centre[r], prior))
+        spread = prior.scales.wide if surrogate.apart[r, g] > 0.5 else spread
+        precision += np.diag(spread**-2.0)
         root = walk[r, g]
         np.testing.assert_allclose(root @ root.T @ precision, np.eye(len(root)), atol=1e-7)
 
@@ -206,11 +216,13 @@ def test_expansion_at_the_joint_mode(name):
     covariance += np.diag(np.tile(prior.scales.spread(sigma) ** 2, groups))
     precision = np.linalg.inv(covariance)
 
+    middle = np.tile(prior.scales.centre, groups)
+
     def height(psi):
         return loglik(psi.reshape(1, 1, groups, size), rows)[0, 0]
 
     psi = minimize(
-        lambda psi: 0.5 * psi @ precision @ psi - height(psi).sum(),
+        lambda psi: 0.5 * (psi - middle) @ precision @ (psi - middle) - height(psi).sum(),
         np.zeros(groups * size),
         options={"gtol": 1e-7},
     ).x.reshape(groups, size)
@@ -240,7 +252,7 @@ def test_expansion_of_groups_that_are_far_apart():
     sigma = sigma_of(expand(rows, PLAIN).centre[0], PLAIN)
     assert sigma[2] > 1.5 * sigma_of(np.zeros(5), PLAIN)[2]
     squares, grid = np.array([0.1, 0.5, 9.0]), np.exp(np.linspace(-6.0, 3.0, 9001))
-    heights = sigma_target(grid[:, None], squares, PLAIN.counts(), PLAIN.scales.sd)
+    heights = sigma_target(grid[:, None], squares, PLAIN.counts(np.zeros(3)), PLAIN.scales.sd)
     expected = grid[heights.argmax(axis=0)]
     np.testing.assert_allclose(most_probable(squares, PLAIN), expected, rtol=1e-3)
 
@@ -272,16 +284,20 @@ def test_refit_recovers_a_quadratic(prior):
     nobody = labeled([], [], [], prior, sets=2)
     blank = truth._replace(curvature=0.0 * truth.curvature, linear=0.0 * truth.linear)
     weight = np.random.default_rng(22).random(heights.shape[:2])
-    got = refit(blank, prior, nobody, psi, hyper, heights + 7.0, weight)
+    apart = random_apart(25, prior, n=1500)
+    got = refit(blank, prior, nobody, psi, hyper, apart, heights + 7.0, weight)
     assert (np.linalg.eigvalsh(got.curvature) > -1e-6).all()
     fitted = states(21, prior, 1500, got)[2]
     off = (heights - fitted).std(axis=1) / np.maximum(heights.std(axis=1), 1e-3)
     assert (off < 0.02).all()
     convex = states(21, prior, 1500, truth._replace(curvature=-truth.curvature))[2]
-    flat = refit(blank, prior, nobody, psi, hyper, convex, weight)
+    flat = refit(blank, prior, nobody, psi, hyper, apart, convex, weight)
     assert np.abs(flat.curvature).max() < 0.1 * np.abs(truth.curvature).max()  # never negative
     # states of weight 0 do not matter
-    more = [np.concatenate([x, x[:, :100] ** 2 - 3.0], axis=1) for x in (psi, hyper, heights + 7.0)]
+    more = [
+        np.concatenate([x, x[:, :100] ** 2 - 3.0], axis=1)
+        for x in (psi, hyper, apart, heights + 7.0)
+    ]
     again = refit(blank, prior, nobody, *more, np.pad(weight, ((0, 0), (0, 100))))
     for x, y in zip(got, again, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-6)
@@ -293,22 +309,22 @@ def test_refit_keeps_what_is_better(prior):
     rows = simulated(24, 60, prior, sets=2)
     nobody = rows._replace(positive=0.0 * rows.positive, total=0.0 * rows.total)
     psi, hyper, heights = states(24, prior, 60, truth)
-    one = np.ones(heights.shape[:2])
-    got = refit(truth, prior, nobody, psi, hyper, heights, one)
+    one, apart = np.ones(heights.shape[:2]), random_apart(25, prior, n=60)
+    got = refit(truth, prior, nobody, psi, hyper, apart, heights, one)
     np.testing.assert_array_equal(got.curvature, truth.curvature)
     np.testing.assert_array_equal(got.linear, truth.linear)
     blank = truth._replace(curvature=0.0 * truth.curvature, linear=0.0 * truth.linear)
     for weight in (one[:, :8], 1e-9 * one + np.eye(1, one.shape[1])):  # 8 states, and 1
         n = weight.shape[1]
-        few = psi[:, :n], hyper[:, :n]
+        few = psi[:, :n], hyper[:, :n], apart[:, :n]
         got = refit(blank, prior, nobody, *few, heights[:, :n], weight)
         assert not got.curvature.any() and not got.linear.any()
         assert (np.linalg.eigvalsh(got.root @ np.swapaxes(got.root, 1, 2)) > 0.0).all()
     right = loglik(psi, rows)
-    got = refit(blank, prior, rows, psi, hyper, right, one)
+    got = refit(blank, prior, rows, psi, hyper, apart, right, one)
     off = (right - states(24, prior, 60, got)[2]).std(axis=1)
     assert (off < 0.3 * right.std(axis=1) + 1e-9).all()
-    got = refit(blank, prior, rows, psi[:, :8], hyper[:, :8], right[:, :8], one[:, :8])
+    got = refit(blank, prior, rows, *(x[:, :8] for x in (psi, hyper, apart, right, one)))
     off = (right - states(24, prior, 60, got)[2]).std(axis=1)  # of the expansion, there is no fit
     assert off.mean() < 0.3 * right.std(axis=1).mean()
 
@@ -317,8 +333,9 @@ def test_refit_of_the_proposal_of_hyper():
     """Mean and covariance of hyper, mu_a and mu_b in units of their sd given sigma."""
     truth = random_surrogate(26, PLAIN)
     psi, hyper, heights = states(27, PLAIN, 20_000, truth)
+    apart = np.zeros((2, 20_000, 3))
     nobody = labeled([], [], [], PLAIN, sets=2)
-    got = refit(truth, PLAIN, nobody, psi, hyper, heights, np.ones(heights.shape[:2]))
+    got = refit(truth, PLAIN, nobody, psi, hyper, apart, heights, np.ones(heights.shape[:2]))
     np.testing.assert_allclose(got.level, psi[..., :2].mean(axis=1), rtol=1e-9)
     np.testing.assert_allclose(got.noise, psi[..., :2].mean(axis=2).var(axis=1), rtol=1e-2)
     np.testing.assert_allclose(got.centre[:, :3], 0.0, atol=0.03)

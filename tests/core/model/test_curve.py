@@ -10,7 +10,17 @@ import pytest
 from scipy.special import expit, logit
 
 from lightfair.core.data.logit import logit_of
-from lightfair.core.model.curve import FAMILIES, Prior, active, calibrate, features, llo_prior, tie
+from lightfair.core.model.curve import (
+    FAMILIES,
+    Prior,
+    active,
+    calibrate,
+    default_prior,
+    features,
+    llo_prior,
+    tie,
+)
+from lightfair.core.model.scales import curve_scales
 
 SCORES = np.array([1e-9, 0.003, 0.2, 0.5, 0.71, 0.999])
 SHAPES = list(product([0.0, 0.4, 1.0, 3.0], [0.0, 0.7, 1.0, 2.5], [-4.0, 0.0, 1.5]))
@@ -87,9 +97,17 @@ def test_llo_prior():
 
 
 def test_scaled_multiplies_all_six():
-    wanted = {name: 3.0 * value for name, value in Prior().to_dict().items()}
+    prior = default_prior(True)
+    wanted = {name: 3.0 * value for name, value in prior.to_dict().items() if name != "slope"}
     assert len(wanted) == 6
-    assert Prior().scaled(3.0).to_dict() == wanted
+    assert prior.scaled(3.0).to_dict() == {**wanted, "slope": 0.8}
+
+
+def test_default_prior():
+    assert default_prior(False) == Prior()  # the paper's
+    np.testing.assert_array_equal(curve_scales(Prior()).centre, np.zeros(3))
+    centre = curve_scales(default_prior(True)).centre
+    np.testing.assert_allclose(centre, [np.log(0.8), np.log(0.8), 0.0])
 
 
 @pytest.mark.parametrize("name", list(Prior().to_dict()))

@@ -28,7 +28,7 @@ from lightfair.core.model.regions import (
     trusted_scales,
     worth,
 )
-from lightfair.core.model.scales import Scales, curve_scales
+from lightfair.core.model.scales import curve_scales
 
 
 def build(score, label=None, group=None, clip=0.01, **options):
@@ -212,7 +212,7 @@ def test_trusted_scales_go_by_the_names_of_the_columns():
     got = trusted_scales(PRIOR, Trust(omega_sd=0.3, tau_sd=0.4, mass_sd=1.5), where)
     assert len(got.own) == 3 + len(where.names) == 9
     np.testing.assert_array_equal(got.sd, [*PRIOR.spread_sd, 0.3, 0.4])
-    np.testing.assert_array_equal(plain(got, 2).counts(), [2, 2, 4, 1 + 4, 2 * 5])
+    np.testing.assert_array_equal(plain(got, 2).counts(np.zeros(2)), [2, 2, 4, 1 + 4, 2 * 5])
     assert got.own_of.dtype == got.common_of.dtype == np.intp
     one, two = (got.location(np.array([0.1, 0.2, 0.3, x, 9.0])) for x in (1.0, 2.0))
     jump, bend = module.RATIOS["jump"], module.RATIOS["bend"]
@@ -223,6 +223,12 @@ def test_trusted_scales_go_by_the_names_of_the_columns():
     own, mass = np.array([jump[1], *[bend[1]] * 4]), 0.3 * module.MASS_OWN
     np.testing.assert_allclose(one, [0.1, 0.2, 0.3, *own, mass], rtol=1e-12)
     np.testing.assert_allclose(two, [0.1, 0.2, 0.3, *(2.0 * own), mass], rtol=1e-12)
+    # of groups apart
+    np.testing.assert_array_equal(got.wide, [*module.APART_SD, *[module.APART_DEVIATION] * 5, 1.0])
+    np.testing.assert_array_equal(got.shift, [module.APART_SLOPE] * 2 + [0.0] * 7)
+    both = got.spread(np.array([0.1, 0.2, 0.3, 9.0, 1.0]), np.array([0.0, 1.0]))
+    np.testing.assert_array_equal(both, [one, got.wide])
+    assert plain(got, 2).scales.apart == Trust().apart and plain(got, 1).scales.apart == 0.0
 
 
 def test_trusted_scales_without_trust_are_the_curve():
@@ -272,11 +278,17 @@ def test_check_trust():
     assert check_trust(True) == check_trust(np.True_) == Trust()
     assert check_trust(Trust(omega_sd=1)) == Trust(omega_sd=1.0)
     got = Trust(omega_sd=np.float32(0.5), tau_sd=np.int64(1), mass_sd=3).to_dict()
-    assert got == {"omega_sd": 0.5, "tau_sd": 1.0, "mass_sd": 3.0}
+    assert got == {"omega_sd": 0.5, "tau_sd": 1.0, "mass_sd": 3.0, "apart": Trust().apart}
     assert all(type(value) is float for value in got.values())
     for wrong in (1, 0.3, "yes", [True]):
         with pytest.raises(ValueError, match="trust must be True, False or a Trust; got"):
             check_trust(wrong)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.0, math.nan, "x", None])
+def test_trust_rejects_what_is_no_chance(value):
+    with pytest.raises(ValueError, match=r"Trust.apart must lie in \[0, 1\); got"):
+        Trust(apart=value)
 
 
 @pytest.mark.parametrize("name", ["omega_sd", "tau_sd", "mass_sd"])
@@ -315,12 +327,12 @@ def untrusting():
     assert len(set(where.of(strata(SIX), logit_of(SIX, 0.01)))) == 6
     scales = trusted_scales(Prior(mu_c_sd=20.0, sigma_c_sd=20.0), Trust(), where)
     tied = np.arange(len(scales.own)) > 2
-    held = Scales(
-        scales.sd,
-        np.where(tied, 20.0 * scales.own, scales.own),
-        np.where(tied, 20.0 * scales.common, scales.common),
-        np.where(tied, len(scales.sd), scales.own_of),
-        np.where(tied, len(scales.sd), scales.common_of),
+    held = scales._replace(
+        own=np.where(tied, 20.0 * scales.own, scales.own),
+        common=np.where(tied, 20.0 * scales.common, scales.common),
+        own_of=np.where(tied, len(scales.sd), scales.own_of),
+        common_of=np.where(tied, len(scales.sd), scales.common_of),
+        apart=0.0,
     )
     seen = labeled_data([table], family="beta", regions=where)
     chains = start_chains(seen, held, chains=16, warmup=80, rng=np.random.default_rng(9))
