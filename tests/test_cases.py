@@ -1,7 +1,13 @@
 """Situations that people have met, one test each: what happens in them, by the public functions.
 
 Each is called by its id, after a report or request about some program of this kind, or a trap in
-published data. The parts that are behind have their own tests, which go deeper; these are short.
+published data. These are short. Cases of one part of the package are tested with it: data/test_rows
+(F08, F10, G4), data/test_groups (F11, F14, F39), data/test_columns (F22, F23, S25),
+metrics/test_estimate (F18, S30), metrics/test_definitions (F43), comparison/test_gaps (F02, F29,
+F31), comparison/test_verdict (F17), test_assessment (F05, F42, S13, S17, S18), io/test_containers
+(F11, F12, F21, F40), interop/test_tidy and test_arviz (F46, S27), report/test_assessment (F34,
+F35), report/test_markdown (F48), cli/test_commands (F19), planning/test_plan (F45),
+test_model_comparison (F33).
 """
 
 from __future__ import annotations
@@ -22,7 +28,6 @@ from results import codes, flat
 
 import lightfair as lf
 from lightfair.cli.main import main
-from lightfair.interop import tidy
 
 FAST = ["--chains", "4", "--draws", "10", "--warmup", "30"]
 
@@ -45,19 +50,8 @@ def child(code, env, **options):
 
 
 @pytest.fixture(scope="module")
-def three(rows):
-    """Groups a, b and c, of which c is small."""
-    return np.where(np.arange(400) < 12, "c", np.where(rows.group == "A", "a", "b"))
-
-
-@pytest.fixture(scope="module")
 def result(rows):
     return ask(rows, metrics=["accuracy", "tpr", "fpr", "selection_rate"], draws=40)
-
-
-@pytest.fixture(scope="module")
-def three_way(rows, three):
-    return ask(rows, group=three, metrics=["tpr", "fpr"], draws=40, simultaneous=True)
 
 
 @pytest.fixture
@@ -84,14 +78,6 @@ def test_F01_a_rare_group_is_in_every_output(rows):
         rare = values["groups"][2]
         assert rare["interval"] is not None or (name == "tpr" and rare["reason"])
     assert "\n  rare " in str(got)
-
-
-def test_F02_equalized_odds_is_the_larger_gap_by_draw(result):
-    gap = result.criterion("equalized_odds", "B", "A")
-    tpr, fpr = (result.difference(name, "B", "A").draws for name in ("tpr", "fpr"))
-    np.testing.assert_allclose(gap.draws, np.maximum(abs(tpr), abs(fpr)), atol=1e-14)
-    low, high = gap.interval()
-    assert 0 <= low <= high
 
 
 def test_F03_an_absolute_gap_is_no_finding():
@@ -128,16 +114,6 @@ def test_F04_no_labeled_positives_is_wide_and_said(rows):
     )
 
 
-def test_F05_an_undefined_number_is_null_with_a_reason(rows):
-    decide = (rows.group == "A") & (rows.y_score > 0.5)
-    got = ask(rows, y_pred=decide, metrics="ppv")
-    text = json.dumps(got.to_dict(), allow_nan=False)
-    entry = json.loads(text)["metrics"]["ppv"]["groups"][1]
-    assert entry["mean"] is None and entry["interval"] is None
-    assert entry["reason"] == "there are no rows predicted positive"
-    assert "\n  [1] there are no rows predicted positive\n" in str(got)
-
-
 def test_F07_without_labels_selection_rates_are_exact(rows):
     got = ask(rows, y_true=[None] * 400, metrics=["tpr", "selection_rate"])
     for group in "AB":
@@ -147,13 +123,6 @@ def test_F07_without_labels_selection_rates_are_exact(rows):
         low, high = got.metric("tpr", group).interval()
         assert high - low > 0.05
     assert "all but selection rates rest on the prior alone" in message(got, "no_labels")
-
-
-def test_F08_missing_scores_are_an_error(rows):
-    score = rows.y_score.copy()
-    score[[3, 8, 21]] = np.nan
-    with pytest.raises(ValueError, match=r"y_score has 3 missing values \(rows 3, 8, 21\)"):
-        ask(rows, y_score=score)
 
 
 def test_F09_a_hand_counted_table():
@@ -170,51 +139,6 @@ def test_F09_a_hand_counted_table():
     for name, value in want.items():
         assert got.metric(name, "a").exact
         assert got.metric(name, "a").mean == pytest.approx(value, rel=1e-12), name
-
-
-def test_F10_one_threshold_several_or_one_for_each_group(rows):
-    score = np.round(rows.y_score, 2)
-    options = {"y_score": score, "metrics": "selection_rate"}
-    rate = {cut: (score[rows.group == "A"] >= cut).mean() for cut in (0.3, 0.5)}
-    several = ask(rows, **options, threshold=[0.5, 0.3]).to_dict()["thresholds"]
-    assert {*several} == {"0.5", "0.3"}
-    for cut, share in rate.items():
-        found = [several[str(cut)]["selection_rate"]["groups"][0]["mean"]]
-        for threshold in (cut, {"A": cut, "B": 0.5}):
-            one = ask(rows, **options, threshold=threshold)
-            found.append(one.metric("selection_rate", "A").mean)
-        assert found == pytest.approx([share] * 3, rel=1e-12)
-
-
-def test_F11_missing_groups():
-    columns = [1, 0, 1, 0], [0.9, 0.2, 0.7, 0.4]
-    group = np.array(["a", None, "b", np.nan], dtype=object)
-    with pytest.raises(ValueError, match=r'2 missing values \(rows 1, 3\); pass missing="drop" or'):
-        lf.score_data(*columns, sensitive_features=group)
-    dropped = lf.score_data(*columns, sensitive_features=group, missing="drop")
-    assert dropped.groups == ("a", "b")
-    assert dropped.notes[0].message.startswith("rows dropped, sensitive_features is missing: 2")
-    kept = lf.score_data(*columns, sensitive_features=group, missing="group")
-    assert kept.groups == ("a", "b", "missing")
-
-
-def test_F12_indexes_that_differ_are_an_error(rows):
-    pd = pytest.importorskip("pandas")
-    label = pd.Series(rows.y_true)
-    group = pd.Series(rows.group, index=np.arange(400)[::-1])
-    with pytest.raises(ValueError, match="index"):
-        ask(rows, y_true=label, group=group)
-
-
-def test_F14_dicts_frames_and_lists_make_crossed_groups(rows):
-    pd = pytest.importorskip("pandas")
-    age = np.where(np.arange(400) % 3 == 0, "old", "young")
-    columns = {"sex": rows.group, "age": age}
-    found = [
-        lf.score_data(rows.y_true, rows.y_score, sensitive_features=given).groups
-        for given in (columns, pd.DataFrame(columns), [rows.group, age])
-    ]
-    assert found == [("A, old", "A, young", "B, old", "B, young")] * 3
 
 
 def test_F15_crossed_groups_keep_the_names_of_their_parts(rows):
@@ -235,30 +159,6 @@ def test_F16_an_empty_intersection_is_listed_without_a_verdict(rows):
     assert "A, old" not in json.dumps([vars(pair) for pair in verdict.pairs], default=str)
 
 
-def test_F17_one_level_for_interval_and_verdict(rows):
-    narrow, wide = (ask(rows, metrics="tpr", prob=prob) for prob in (0.5, 0.99))
-    assert narrow.check("tpr", within=0.05).prob == 0.5
-    assert wide.check("tpr", within=0.05).prob == 0.99
-    ends = [r.to_dict()["metrics"]["tpr"]["differences"][0]["interval"] for r in (narrow, wide)]
-    assert ends[1][0] < ends[0][0] < ends[0][1] < ends[1][1]
-
-
-def test_F18_interval_and_point_are_of_one_quantity(result):
-    estimate = result.difference("tpr", "B", "A")
-    draws = estimate.draws.ravel()
-    assert estimate.mean == pytest.approx(draws.mean())
-    assert estimate.interval(0.9) == pytest.approx(tuple(np.quantile(draws, [0.05, 0.95])))
-    assert estimate.prob_greater(0.0) == (draws > 0).mean()
-
-
-@pytest.mark.parametrize(
-    "check, code", [("accuracy<=0.9", 0), ("selection_rate<=0.0001", 1), ("tpr<=0.12", 3)]
-)
-def test_F19_the_command_exits_as_the_gate_says(csv, check, code, capsys):
-    assert main(["assess", *csv, "--metric", "tpr", "--check", check]) == code
-    assert check.partition("<=")[0] in capsys.readouterr().out
-
-
 def test_F19_bad_usage_exits_with_2(csv, capsys):
     assert main(["assess", *csv, "--check", "tpr"]) == 2
     assert "check must be a metric, <= and a limit" in capsys.readouterr().err
@@ -271,29 +171,6 @@ def test_F20_python_and_the_command_agree(rows, csv, capsys):
     got = ask(rows, metrics="tpr", checks=["tpr<=0.12"])
     assert got.check("tpr", within=0.12).status == "insufficient" == printed[0]["status"]
     assert got.to_dict()["checks"] == printed
-
-
-@pytest.mark.parametrize("order", [["yes", "no"], ["no", "yes"]])
-def test_F21_text_labels_need_to_be_told_which_is_positive(rows, order):
-    words = [None if math.isnan(y) else ("yes" if y else "no") for y in rows.y_true]
-    with pytest.raises(ValueError, match="positive_label"):
-        ask(rows, y_true=words)
-    pd = pytest.importorskip("pandas")
-    label = pd.Series(pd.Categorical(words, categories=order))
-    got = lf.score_data(label, rows.y_score, sensitive_features=rows.group, positive_label="yes")
-    assert got.label.tolist() == np.where(np.isnan(rows.y_true), -1, rows.y_true).tolist()
-
-
-def test_F22_the_error_lists_the_values():
-    with pytest.raises(ValueError, match="'bad', 'good'"):
-        lf.score_data(["good", "bad"], [0.9, 0.1], sensitive_features=["a", "b"])
-
-
-def test_F23_labels_1_and_2_are_no_guess():
-    with pytest.raises(ValueError, match="positive_label"):
-        lf.score_data([1, 2], [0.9, 0.1], sensitive_features=["a", "b"])
-    got = lf.score_data([1, 2], [0.9, 0.1], sensitive_features=["a", "b"], positive_label=2)
-    assert got.label.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("keep", [0, 1, "constant"])
@@ -316,18 +193,6 @@ def test_F28_width_against_labels_only_and_effective_labels(result):
     assert re.search(r"effective labels: \d+ \(A\), \d+ \(B\); actual labels", flat(result))
 
 
-def test_F29_simultaneous_intervals_are_an_option(three_way):
-    every = three_way.simultaneous()
-    for metric in ("tpr", "fpr"):
-        for group in three_way.groups:
-            if group == three_way.settings.reference:
-                continue
-            low, high = every.interval(metric, group)
-            one = three_way.difference(metric, group, three_way.settings.reference).interval()
-            assert low < one[0] and one[1] < high
-    assert len(three_way.to_dict()["simultaneous"]["intervals"]) == 4
-
-
 def test_F30_the_sd_between_equal_groups_is_near_0():
     rng = np.random.default_rng(5)
     score = rng.beta(1.2, 1.4, 3000)
@@ -339,61 +204,11 @@ def test_F30_the_sd_between_equal_groups_is_near_0():
     assert spread.median < 0.02 < got.largest_gap("accuracy").median
 
 
-def test_F31_which_pair_drives_the_gap(three_way):
-    chances = [pair.prob_largest for pair in three_way.pairs("tpr")]
-    assert len(chances) == 3
-    assert sum(chances) == pytest.approx(1.0)
-
-
-def test_F33_two_models_are_compared_on_the_same_labels(rows):
-    scores = {"old": rows.y_score**2, "new": rows.y_score, "same": rows.y_score}
-    options = {"sensitive_features": rows.group, "hierarchical": True, "metrics": "tpr", **QUICK}
-    got = lf.compare_models(scores, rows.y_true, **options)
-    delta = got.gap_difference("tpr", "new", "old", "B")
-    gaps = [got.gap(model, "tpr", "B").draws for model in ("new", "old")]
-    np.testing.assert_allclose(delta.draws, gaps[0] - gaps[1], atol=1e-13)
-    assert 0.0 <= got.prob_fairer("tpr", "new", "old") <= 1.0
-    assert not got.gap_difference("tpr", "new", "same", "B").draws.any()
-
-
-@pytest.mark.parametrize("metric", ["accuracy", "tpr", "fpr"])
-def test_F34_a_sentence_gives_direction_and_probability(result, metric):
-    chance = result.difference(metric, "B", "A").prob_greater(0.0)
-    unclear = f"{metric} for B against A: no clear direction, P(higher) {chance:.3f}"
-    clear = f"{metric} is {'higher' if chance > 0.5 else 'lower'} for B than for A with probability"
-    assert (unclear if 0.025 < chance < 0.975 else clear) in flat(result)
-
-
-def test_F35_nothing_undefined_is_left_to_be_drawn(rows):
-    got = ask(rows, y_pred=np.zeros(400), metrics=["ppv", "tpr"])
-    ppv = json.loads(json.dumps(got.to_dict(), allow_nan=False))["metrics"]["ppv"]
-    assert all(entry["mean"] is None and entry["reason"] for entry in ppv["groups"])
-    assert not re.search(r"\bnan\b", str(got))
-
-
 def test_F36_nothing_is_said_of_metrics_that_nobody_asked_for(rows):
     label = np.where((rows.group == "B") & (rows.y_true == 1), np.nan, rows.y_true)
     quiet = ask(rows, y_true=label, metrics=["fpr"])
     assert "tpr" not in " ".join(note.message for note in quiet.warnings)
     assert "tpr" in message(ask(rows, y_true=label, metrics=["tpr"]), "few_labels")
-
-
-def test_F39_a_real_valued_group_is_warned_of(rows):
-    income = np.round(rows.y_score * 1000 + np.arange(400) / 7.0, 3)
-    data = lf.score_data(rows.y_true, rows.y_score, sensitive_features={"income": income})
-    note = next(note for note in data.notes if note.code == "real_valued_group")
-    assert "income has 400 levels, 400 of them with one row" in note.message
-    assert "cut a real-valued column into bands" in note.message
-
-
-def test_F40_nullable_columns_say_the_same(rows):
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"y": rows.y_true, "s": rows.y_score, "g": rows.group})
-    frame = frame.astype({"y": "Int64", "s": "Float64", "g": "string"})
-    got = lf.score_data(frame["y"], frame["s"], sensitive_features=frame["g"])
-    want = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
-    for name in ("label", "score", "group", "predicted"):
-        np.testing.assert_array_equal(getattr(got, name), getattr(want, name))
 
 
 def test_F49_polars_needs_no_pandas(child_env):
@@ -404,57 +219,6 @@ def test_F49_polars_needs_no_pandas(child_env):
     code += " sensitive_features=pl.Series(['a', 'b', 'a']))\n"
     code += "print(d.groups)"
     assert child(code, child_env) == "('a', 'b')"
-
-
-def test_F42_sample_weight_and_label_prob_are_two_things(rows):
-    weight = np.where(np.arange(400) % 2 == 0, 3.0, 1.0)
-    weighted = ask(rows, metrics="selection_rate", sample_weight=weight)
-    mine = rows.group == "A"
-    want = np.average((rows.y_score >= 0.5)[mine], weights=weight[mine])
-    assert weighted.metric("selection_rate", "A").mean == pytest.approx(want, rel=1e-12)
-    chance = np.where(rows.y_score > 0.5, 0.2, 0.1)
-    chosen = ask(rows, metrics="tpr", label_prob=chance)
-    plain = ask(rows, metrics="tpr")
-    np.testing.assert_array_equal(chosen.draws("tpr"), plain.draws("tpr"))
-    assert not np.array_equal(chosen.labels["tpr"].mean, plain.labels["tpr"].mean)
-
-
-@pytest.mark.parametrize("label", [0, 1])
-def test_F43_auc_of_one_class_is_undefined(label):
-    score = np.linspace(0.1, 0.9, 20)
-    got = lf.assess(
-        [label] * 20, score, sensitive_features=["a"] * 10 + ["b"] * 10, metrics="auc", **QUICK
-    )
-    entry = got.to_dict()["metrics"]["auc"]["groups"][0]
-    assert entry["mean"] is None and entry["reason"] == "a label is missing"
-
-
-def test_F45_how_many_labels(rows):
-    got = ask(rows, metrics="tpr", draws=60)
-    plan = lf.plan_labels(got, "tpr", width=0.2)
-    assert plan.labels is None or 0 <= plan.labels <= 340
-    widths = plan.intervals[0].width
-    assert (np.diff(widths) <= 1e-9).all()
-
-
-def test_F46_intervals_come_as_tidy_rows_that_a_plot_takes(result):
-    """A row for each metric, group and method, with both ends; in CSV the same floats."""
-    rows = [row for row in tidy.rows(result) if row["quantity"] == "metric"]
-    mine = [row for row in rows if row["method"] == "lightfair"]
-    assert len(mine) == 8 and len(rows) == 3 * 8
-    assert all(row["low"] <= row["estimate"] <= row["high"] for row in mine)
-    assert all(f",{row['low']!r},{row['high']!r}," in result.to_csv() for row in mine)
-
-
-def test_F48_a_model_card_has_every_number_with_its_interval(result):
-    card = result.to_markdown()
-    for row in tidy.rows(result):
-        if row["quantity"] == "metric" and row["method"] == "lightfair":
-            ends = f"[{row['low']:.3f}, {row['high']:.3f}]"
-            size = "(exact)" if row["exact"] else ends
-            lines = [line for line in card.splitlines() if line.startswith(f"| {row['group']} |")]
-            assert any(f"| {row['estimate']:.3f} {size} |" in line for line in lines)
-            assert f"## {row['metric']}" in card
 
 
 # scores
@@ -476,14 +240,6 @@ def test_G2_scores_of_0_and_1_run_and_the_clipped_share_is_said(rows):
     assert got.to_dict()["data"]["clipped"] == 400
     assert "100% of the scores lie outside [0.01, 0.99]" in message(got, "clipped_scores")
     assert np.isfinite(got.metric("tpr", "A").interval()).all()
-
-
-def test_G4_ties_with_the_threshold_are_positive_and_counted():
-    score = [0.5] * 20 + [0.2] * 20
-    data = lf.score_data([1, 0] * 20, score, sensitive_features=["a", "b"] * 20)
-    assert data.predicted.sum() == 20
-    assert [note.code for note in data.notes] == ["ties_with_threshold"]
-    assert "counted as positive: 20; a threshold just above" in data.notes[0].message
 
 
 # machines
@@ -543,23 +299,6 @@ def test_S11_importing_it_loads_nothing_heavy(child_env):
     assert not {"numpy", "scipy", "numba", "pandas", "matplotlib"} & {*loaded}
 
 
-@pytest.mark.parametrize(
-    "chains, options",
-    [
-        pytest.param(1, {}, id="S13 one chain"),
-        pytest.param(4, {"draws": 4, "warmup": 0}, id="S17 too few draws"),
-        pytest.param(1, {"draws": 4, "warmup": 0}, id="S17 both"),
-    ],
-)
-def test_S13_S17_S18_what_has_not_converged_is_one_message(rows, chains, options):
-    got = ask(rows, metrics="tpr", chains=chains, **options)
-    assert codes(got).count("not_converged") == 1 == str(got).count("NOT CONVERGED")
-    diagnostics = got.to_dict()["diagnostics"]
-    assert diagnostics["ok"] is False and diagnostics["reason"]
-    if chains > 1:
-        assert "more draws help" in message(got, "not_converged")
-
-
 def test_S16_a_quantity_without_spread_passes_the_diagnostics(rows):
     got = ask(rows, metrics="selection_rate", draws=200)
     assert not np.ptp(got.draws("selection_rate"), axis=(0, 1)).any()
@@ -590,30 +329,3 @@ def test_S24_one_class_is_finite(rows, label):
     got = ask(rows, y_true=np.where(np.isnan(rows.y_true), np.nan, label), metrics="accuracy")
     assert np.isfinite(got.posterior.phi).all()
     assert "one_class" in codes(got)
-
-
-@pytest.mark.parametrize("kind", [np.int64, np.float32, np.float16])
-def test_S25_scores_of_any_number_type(rows, kind):
-    score = np.round(rows.y_score) if kind is np.int64 else rows.y_score
-    one = ask(rows, y_score=score.astype(kind), metrics="tpr")
-    two = ask(rows, y_score=score.astype(kind).astype(np.float64), metrics="tpr")
-    np.testing.assert_array_equal(one.draws("tpr"), two.draws("tpr"))
-
-
-def test_S27_draws_are_chain_draw_and_then_the_rest(result):
-    shape = result.posterior.phi.shape[:2]
-    assert shape[0] == 4
-    draws = {name: getattr(result.posterior, name) for name in ("phi", "mu", "sigma")}
-    draws.update(result.theta)
-    assert all(values.shape[:2] == shape for values in draws.values())
-
-
-def test_S30_intervals_are_equal_tailed_and_prob_is_checked(result):
-    estimate = result.metric("tpr", "A")
-    low, high = estimate.interval(0.8)
-    draws = estimate.draws
-    assert (draws < low).mean() == pytest.approx(0.1, abs=0.01)
-    assert (draws > high).mean() == pytest.approx(0.1, abs=0.01)
-    for prob in (0, 1, 95, -0.5, math.nan, "x"):
-        with pytest.raises(ValueError, match=r"prob must lie in \(0, 1\)"):
-            estimate.interval(prob)

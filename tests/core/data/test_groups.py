@@ -118,6 +118,7 @@ def test_warnings_about_levels():
     note = grouped({"income": rng.random(50)}, 50).notes[0]
     assert note.code == "real_valued_group"
     assert "income has 50 levels, 50 of them with one row" in note.message
+    assert "cut a real-valued column into bands" in note.message
     assert codes(grouped([0.5, 1.5, 2.0], 3)) == ["real_valued_group"]
     assert codes(grouped([20, 30, 40, 50])) == []
     assert codes(grouped([0.5, 1.5, 1.5], 3)) == []  # half of the levels have one row
