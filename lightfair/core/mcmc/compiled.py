@@ -19,14 +19,15 @@ def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, prior: Hierar
     """Compiled counterpart of `moves.propose`."""
     sets, chains, rounds, width = noise.normal.shape
     normal = noise.normal.reshape(sets, -1, width)
-    hyper = propose_hyper(noise.t(), surrogate, prior)
+    apart = noise.chosen(surrogate.apart)
+    hyper = propose_hyper(noise.t(), apart, surrogate, prior)
     rows, size = prior.ratio.shape
     n, groups = normal.shape[1], data.groups
     made = State(
         np.empty((sets, n, groups, size)),
         np.empty((sets, n, rows, size)),
         hyper,
-        noise.chosen(surrogate.apart),
+        apart,
         np.empty((sets, n, groups)),
         np.empty((sets, n, groups)),
         np.empty((sets, n, 1)),

@@ -154,8 +154,8 @@ def propose(noise: Noise, data: LabeledData, surrogate: Surrogate, prior: Hierar
     """Make the proposals of move 1 for all rounds of the noise: (data set, chain, round, state)."""
     sets, chains, rounds, width = noise.normal.shape
     normal = noise.normal.reshape(sets, chains * rounds, width)
-    hyper = propose_hyper(noise.t(), surrogate, prior)
     apart = noise.chosen(surrogate.apart)
+    hyper = propose_hyper(noise.t(), apart, surrogate, prior)
     rows, size = prior.ratio.shape
     wide = max(len(data.base), sets * (data.groups * 3 * size * size + (rows * size) ** 2))
     step = max(1, BLOCK // wide)
@@ -213,7 +213,7 @@ def log_weight(
     hyper: Floats, apart: Floats, value: Floats, surrogate: Surrogate, prior: Hierarchy
 ) -> Floats:
     """Log ratio of the surrogate posterior of hyper to its proposal, (data set, n, 1)."""
-    ratio = value - 0.5 * (hyper * hyper).sum(-1) - log_proposal(hyper, surrogate, prior)
+    ratio = value - 0.5 * (hyper * hyper).sum(-1) - log_proposal(hyper, apart, surrogate, prior)
     return np.asarray((ratio + log_apart(apart, surrogate, prior))[..., None])
 
 

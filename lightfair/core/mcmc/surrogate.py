@@ -313,41 +313,47 @@ def log_apart(apart: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
     return np.asarray(np.log(np.where(apart > 0.0, ratio[:, None], rest[:, None])).sum(axis=-1))
 
 
-def propose_hyper(t: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
-    """Draw hyper (data set, n, V), given independent draws of a standard t distribution."""
+def propose_hyper(t: Floats, apart: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
+    """Draw hyper (data set, n, V), given independent draws of a standard t, and groups apart."""
     hyper = surrogate.centre[:, None] + t @ np.swapaxes(surrogate.root, 1, 2)
-    middle, scale = _focus(hyper, surrogate, prior)
+    middle, scale = _focus(hyper, apart, surrogate, prior)
     hyper[..., -2:] = middle + scale * hyper[..., -2:]
     return np.asarray(hyper)
 
 
-def log_proposal(hyper: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
+def log_proposal(hyper: Floats, apart: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
     """Log density of the proposal of hyper (data set, n, V), up to a constant: (data set, n)."""
-    far, scale = _focused(hyper, surrogate, prior)
+    far, scale = _focused(hyper, apart, surrogate, prior)
     t = np.linalg.solve(surrogate.root, np.swapaxes(far - surrogate.centre[:, None], 1, 2))
     height = -0.5 * (FREEDOM + 1.0) * np.log1p(t * t / FREEDOM).sum(axis=1)
     return np.asarray(height - np.log(scale).sum(axis=-1))
 
 
-def _focused(hyper: Floats, surrogate: Surrogate, prior: Hierarchy) -> tuple[Floats, Floats]:
+def _focused(
+    hyper: Floats, apart: Floats, surrogate: Surrogate, prior: Hierarchy
+) -> tuple[Floats, Floats]:
     """(x, y) of hyper, and the scale of y."""
-    middle, scale = _focus(hyper, surrogate, prior)
+    middle, scale = _focus(hyper, apart, surrogate, prior)
     return np.concatenate([hyper[..., :-2], (hyper[..., -2:] - middle) / scale], axis=-1), scale
 
 
-def _focus(hyper: Floats, surrogate: Surrogate, prior: Hierarchy) -> tuple[Floats, Floats]:
-    """Mean and sd of the last two of hyper, mu_a and mu_b, given sigma: (data set, n, 2).
+def _focus(
+    hyper: Floats, apart: Floats, surrogate: Surrogate, prior: Hierarchy
+) -> tuple[Floats, Floats]:
+    """Mean and sd of the last two of hyper, mu_a and mu_b, given the rest: (data set, n, 2).
 
-    As if the mean of log a and log b over the groups had been observed with some noise. With many
-    labels that noise is small, and mu as uncertain as the spreads say.
+    As if log a and log b of each group had been observed, and their mean over the groups with some
+    noise. With many labels that noise is small, and mu as uncertain as the spreads say.
     """
     sigma = sigma_of(hyper, prior)
-    spread = np.square(prior.scales.spread(sigma)[..., :2]) / len(prior.design)
+    precision = prior.scales.spread(sigma, apart)[..., :2] ** -2.0
+    total = precision.sum(axis=2)
     effects = np.square(prior.sds(sigma)[..., :-1, :2] * prior.design.mean(axis=0)[:-1, None])
     sd = prior.scales.common[:2]
-    variance = (spread + effects.sum(axis=-2) + surrogate.noise[:, None]) / (sd * sd)
-    level = (surrogate.level.mean(axis=1) - prior.scales.centre[:2])[:, None]
-    return level / sd / (1.0 + variance), np.sqrt(variance / (1.0 + variance))
+    variance = (1.0 / total + effects.sum(axis=-2) + surrogate.noise[:, None]) / (sd * sd)
+    level = surrogate.level[:, None] - group_place(prior.scales.centre[:2], apart, prior)
+    mean = (precision * level).sum(axis=2) / total
+    return mean / sd / (1.0 + variance), np.sqrt(variance / (1.0 + variance))
 
 
 def walk_shape(surrogate: Surrogate, prior: Hierarchy) -> Floats:
@@ -473,7 +479,7 @@ def refit(
         few = count[:, None] / (count[:, None] + 20.0)
         mean = few * (share * apart).sum(axis=1) + (1.0 - few) * surrogate.apart
         surrogate = surrogate._replace(apart=np.clip(mean, 0.5 * prior.scales.apart, 0.95))
-    focused, _ = _focused(hyper, surrogate, prior)
+    focused, _ = _focused(hyper, apart, surrogate, prior)
     centre = (share * focused).sum(axis=1)
     far = focused - centre[:, None]
     trust = trust[:, None, None]

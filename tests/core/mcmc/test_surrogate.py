@@ -156,12 +156,10 @@ def test_density_of_the_proposal_of_hyper(prior):
     """By a change of variables: the Jacobian of `propose_hyper`, by differences."""
     surrogate = random_surrogate(8, prior)
     t = random_hyper(9, prior, n=4)
-    got = log_proposal(propose_hyper(t, surrogate, prior), surrogate, prior)
+    given = random_apart(10, prior, n=4)[:, :1].repeat(4, axis=1), surrogate, prior
+    got = log_proposal(propose_hyper(t, *given), *given)
     step = 1e-5 * np.eye(t.shape[-1])
-    columns = [
-        propose_hyper(t + one, surrogate, prior) - propose_hyper(t - one, surrogate, prior)
-        for one in step
-    ]
+    columns = [propose_hyper(t + one, *given) - propose_hyper(t - one, *given) for one in step]
     jacobian = np.linalg.slogdet(np.stack(columns, axis=-1) / 2e-5)[1]
     expected = student.logpdf(t, FREEDOM).sum(-1) - jacobian
     difference = got - expected
@@ -169,19 +167,22 @@ def test_density_of_the_proposal_of_hyper(prior):
 
 
 def test_location_is_proposed_as_if_the_mean_of_the_groups_was_observed(prior):
-    """With the variance of that mean by the covariance of all groups, and some noise."""
+    """With the variance of that mean, of the groups and their effects, and some noise."""
     surrogate, t = random_surrogate(12, prior), random_hyper(13, prior)
-    hyper = propose_hyper(t, surrogate, prior)
+    apart = random_apart(14, prior)
+    hyper = propose_hyper(t, apart, surrogate, prior)
     sigma, place = sigma_of(hyper, prior), place_of(hyper, prior)
     unit = surrogate.centre[:, None] + t @ np.swapaxes(surrogate.root, 1, 2)
     for r, n, i in np.ndindex(*place.shape):
         effects = prior.design[:, :-1] * prior.sds(sigma[r, n])[:-1, i]
-        covariance = effects @ effects.T
-        covariance += prior.scales.spread(sigma[r, n])[i] ** 2 * np.eye(len(effects))
-        weight = 1.0 / (covariance.mean() + surrogate.noise[r, i])
+        spread = prior.scales.spread(sigma[r, n], apart[r, n])[:, i]
+        share = spread**-2.0 / (spread**-2.0).sum()
+        variance = (effects @ effects.T).mean() + (share**2 * spread**2).sum()
+        weight = 1.0 / (variance + surrogate.noise[r, i])
         precision = weight + prior.scales.common[i] ** -2.0
         centre = prior.scales.centre[i]
-        mean = centre + weight / precision * (surrogate.level[r, :, i].mean() - centre)
+        level = surrogate.level[r, :, i] - apart[r, n] * prior.scales.shift[i]
+        mean = centre + weight / precision * (share @ level - centre)
         np.testing.assert_allclose(place[r, n, i], mean + precision**-0.5 * unit[r, n, i - 2])
 
 
@@ -344,6 +345,6 @@ def test_refit_of_the_proposal_of_hyper():
     np.testing.assert_allclose(square[:, :3, :3], expected, atol=0.05)
     # so that what it proposes is as wide as what it was fitted to
     t = np.random.default_rng(28).standard_normal((2, 20_000, 5))
-    again = propose_hyper(t, got, PLAIN)
+    again = propose_hyper(t, apart, got, PLAIN)
     np.testing.assert_allclose(again.mean(axis=1), hyper.mean(axis=1), atol=0.05)
     np.testing.assert_allclose(again.std(axis=1), WIDER * hyper.std(axis=1), rtol=0.1)
