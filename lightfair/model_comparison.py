@@ -68,7 +68,7 @@ from .core.diagnostics.warnings import FEW, coarse_interval, data_warnings, resu
 from .core.fit import Progress
 from .core.metrics.definitions import DEFAULT_METRICS, theta
 from .core.metrics.estimate import Estimate, rounded
-from .core.metrics.imputation import PSEUDO, row_weight
+from .core.metrics.imputation import pseudo_rows
 from .core.model.curve import Prior
 from .core.model.regions import Trust
 from .core.pipeline import assess_data
@@ -442,7 +442,10 @@ def compare_data(
     cells = assess_data(data, of_cells, rng=seed, progress=progress)
     # in a cell all rows have one decision of each model
     labels = np.maximum(cells.counts - cells.pseudo_rows, 0.0).sum(axis=3)
-    pseudo = _joint_pseudo_rows(cells, table, len(checked))
+    stream = np.random.default_rng([cells.label_seed, len(cells.groups) + 1])
+    pseudo = pseudo_rows(
+        table, cells.shape, target=settings.target, seed=stream, models=len(checked)
+    )
     by_group: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     overall: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     drawn = {}
@@ -481,22 +484,6 @@ def compare_data(
         *result_warnings(drawn, table.groups, cells.gate, shape),
     )
     return replace(result, warnings=warnings)
-
-
-def _joint_pseudo_rows(cells: Assessment, table: ScoreTable, models: int) -> Floats:
-    """Weight of the pseudo-rows of each group, by the decisions of all models, then by label.
-
-    Those of a model have the prior that they have in `metrics.imputation`: two in all. They are 0
-    for finite targets.
-    """
-    each = (2,) * (models + 1)
-    if cells.settings.target != "population":
-        return np.zeros((1, 1, len(table.groups), *each))
-    rng = np.random.default_rng([cells.label_seed, len(cells.groups) + 1])
-    drawn = rng.standard_gamma(
-        PSEUDO / 2.0 ** (models - 1), (*cells.shape, len(table.groups), *each)
-    )
-    return np.asarray(drawn * row_weight(table).reshape(-1, *(1,) * (models + 1)))
 
 
 def _crossed(checked: dict[str, ScoreData], clip: float) -> tuple[ScoreData, Bools, Ints]:

@@ -249,17 +249,24 @@ def _bootstrap(
 
 
 def pseudo_rows(
-    table: ScoreTable, shape: tuple[int, ...], *, target: str, seed: int | np.random.Generator
+    table: ScoreTable,
+    shape: tuple[int, ...],
+    *,
+    target: str,
+    seed: int | np.random.Generator,
+    models: int = 1,
 ) -> Floats:
     """Draw the weight of the pseudo-rows of each cell of the confusion tables.
 
-    float64 (chain, draw, group, predicted, label); (1, 1, ...) and 0 for finite targets.
+    float64 (chain, draw, group, predicted, label); (1, 1, ...) and 0 for finite targets. With
+    several models `predicted` is an axis for each, and the sums of each have the same prior.
     """
-    size, groups = row_weight(table)[:, None, None], len(table.groups)
+    groups, cells = len(table.groups), (2,) * (models + 1)
     if target != "population":
-        return np.zeros((1, 1, groups, 2, 2))
+        return np.zeros((1, 1, groups, *cells))
     rng = seed if isinstance(seed, np.random.Generator) else np.random.default_rng([seed, groups])
-    return np.asarray(rng.standard_gamma(PSEUDO, (*shape, groups, 2, 2)) * size)
+    drawn = rng.standard_gamma(PSEUDO / 2.0 ** (models - 1), (*shape, groups, *cells))
+    return np.asarray(drawn * row_weight(table).reshape(-1, *(1,) * (models + 1)))
 
 
 def row_weight(table: ScoreTable) -> Floats:
