@@ -5,8 +5,9 @@
     calibration            the curve of a group, its band, and labeled rows
     thresholds             a metric against the threshold
     plan                   expected width of intervals against extra labels
-    trace                  chains of a parameter or a metric
     models                 several models on the same rows
+
+ArviZ draws chains: `arviz.plot_trace(result.to_arviz())`.
 
 Every function takes `ax`, a matplotlib Axes, and returns it. Without one it makes a figure with
 pyplot, as high as its rows require (`figure_size`); with one it does not use pyplot, so that it
@@ -18,7 +19,6 @@ literally, `$` included, in at most two lines unless two of them would look alik
 """
 
 from .canvas import figure_size
-from .chains import trace
 from .density import posterior
 from .forest import differences, groups
 from .label_plan import plan
@@ -35,5 +35,4 @@ __all__ = [
     "plan",
     "posterior",
     "thresholds",
-    "trace",
 ]
