@@ -109,7 +109,7 @@ def test_F04_no_labeled_positives_is_wide_and_said(rows):
     low, high = got.difference("tpr", "B", "A").interval()
     assert high - low > 0.05
     assert got.to_dict()["data"]["groups"][1]["positives"] == 0
-    assert "B has 0 labeled positive rows, so its tpr rests on the prior" in message(
+    assert "B has 0 labeled rows in the denominator of tpr; these rest on the prior" in message(
         got, "few_labels"
     )
 

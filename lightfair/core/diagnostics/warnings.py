@@ -48,7 +48,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats
-from ..data.messages import Note
+from ..data.messages import Note, counted
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from ..mcmc.convergence import Gate
@@ -63,17 +63,6 @@ CLIPPED_LIMIT = 0.05
 REVERSED_Z = -3.0
 
 DISAGREEMENT_LEVEL = 0.01  # of all comparisons together
-
-ROWS = {  # one row of the denominator, by what a metric lacks where there are none
-    "rows": "row",
-    "positive labels": "positive row",
-    "negative labels": "negative row",
-    "both labels": "row of the rarer class",
-    "rows predicted positive": "row predicted positive",
-    "rows predicted negative": "row predicted negative",
-    "rows labeled or predicted positive": "row positive by label or decision",
-    "false positives": "row decided wrongly",
-}
 
 FEW = 5  # labeled rows of a denominator, below which a metric depends on other information, too
 
@@ -265,7 +254,7 @@ def few_labels(
     counts = table.sums("rows")
     rows = counts[..., :UNLABELED]
     partly = (rows.sum(axis=(1, 2)) > 0.0) & (counts[..., UNLABELED].sum(axis=1) > 0.0)
-    cases: dict[tuple[float, str, str], list[str]] = {}
+    cases: dict[tuple[int, str], list[str]] = {}
     for metric in metrics:
         own = in_denominator(metric, rows)
         if metric.label_free or own is None:
@@ -273,18 +262,17 @@ def few_labels(
         draws = theta[metric.name].reshape(-1, len(own))
         vary = (draws != draws[0]).any(axis=0)
         for g in np.flatnonzero(partly & vary & (own < FEW)).tolist():
-            cases.setdefault((float(own[g]), table.groups[g], metric.lack), []).append(metric.name)
+            cases.setdefault((int(own[g]), table.groups[g]), []).append(metric.name)
     if not cases:
         return []
-    parts = []
-    for (number, group, lack), names in sorted(cases.items())[:LISTED]:
-        noun = ROWS.get(lack, "row that it needs")
-        noun = noun if number == 1.0 else noun.replace("row", "rows", 1)
-        parts.append(
-            f"{group} has {number:,.0f} labeled {noun}, so its {' and '.join(names)} "
-            f"rest{'s' if len(names) == 1 else ''} on the prior and other labels"
-        )
-    return [Note("few_labels", f"few labels{_worst(cases)}: {'; '.join(parts)}; label more there")]
+    parts = [
+        f"{group} has {counted(number, 'labeled row')} in the denominator of {' and '.join(names)}"
+        for (number, group), names in sorted(cases.items())[:LISTED]
+    ]
+    message = f"few labels{_worst(cases)}: {'; '.join(parts)}"
+    return [
+        Note("few_labels", f"{message}; these rest on the prior and other labels; label more there")
+    ]
 
 
 def _worst(cases: Sized) -> str:
