@@ -304,8 +304,7 @@ class Assessment:
         only, powered = self.labels.get(of.name), self.prediction_powered.get(of.name)
         if only is None or powered is None:  # a metric of counts that was not assessed
             powered = prediction_powered(of, self.table, prob=prob, target=self.settings.target)
-            prior = self.settings.labels_only_prior
-            only = labels_answers((of,), self.table, (), prior=prior, prob=prob, rng=rng)[of.name]
+            only = labels_answers((of,), self.table, (), prob=prob, rng=rng)[of.name]
         df, alone = np.nan_to_num(powered.df, nan=1.0, posinf=1e9), only.draws[:BOOTSTRAP_DRAWS]
         near = powered.mean + powered.se * rng.standard_t(df, alone.shape)
         draws = np.where(np.isnan(near), alone, near)
@@ -331,7 +330,6 @@ class Assessment:
             self.labels.get(metric),
             self.table,
             self.counts,
-            prior=self.settings.labels_only_prior,
             prob=self.settings.prob,
             target=self.settings.target,
         )

@@ -66,7 +66,6 @@ def assess(
     checks: Any = (),
     clip: float | None = None,
     log_odds_cap: float | None = None,
-    labels_only_prior: tuple[float, float] = (1.0, 1.0),
     chains: int | None = None,
     draws: int | None = None,
     warmup: int | None = None,
@@ -121,8 +120,6 @@ def assess(
         the table was built with.
     log_odds_cap : float, optional
         Upper bound on the calibrated log odds; the paper's authors use 15. Default: none.
-    labels_only_prior : (float, float)
-        Beta prior of the labels-only estimate.
     chains, draws, warmup : int, optional
         Chains, kept draws of each, and sweeps of warm-up. Default: 4 chains of 800 draws after 200
         sweeps; 3,200 draws in all for any other number of chains. If the convergence check
@@ -242,7 +239,6 @@ def assess_table(
         metrics,
         table,
         () if slots is None else slots,
-        prior=settings.labels_only_prior,
         prob=settings.prob,
         rng=streams[2],
     )

@@ -18,7 +18,6 @@ from .mcmc.sampler import CHAINS, DRAWS, usual_warmup
 from .metrics.definitions import DEFAULT_METRICS, Metric, as_metric, is_built_in, resolve_metrics
 from .metrics.estimate import check_epsilon, check_prob
 from .metrics.imputation import TARGETS
-from .metrics.labels_only import check_prior
 from .model.curve import FAMILIES, Prior, default_prior
 from .model.regions import check_trust
 
@@ -59,7 +58,6 @@ class Settings:
     epsilon: float = 0.05
     clip: float = 0.01
     log_odds_cap: float | None = None
-    labels_only_prior: tuple[float, float] = (1.0, 1.0)
     chains: int | None = None
     draws: int | None = None
     warmup: int | None = None
@@ -108,7 +106,6 @@ class Settings:
             "epsilon": float(self.epsilon),
             "clip": float(self.clip),
             "log_odds_cap": None if cap is None else float(cap),
-            "labels_only_prior": check_prior(self.labels_only_prior),
             "thresholds": check_cuts(self.thresholds) if several else self.thresholds,
             "simultaneous": bool(self.simultaneous),
             "checks": checks,
@@ -182,7 +179,6 @@ class Settings:
             plain["thresholds"] = list(self.thresholds)
         plain["prior"] = self.prior.to_dict()
         plain["trust"] = None if self.trust is None else self.trust.to_dict()
-        plain["labels_only_prior"] = list(self.labels_only_prior)
         return plain
 
 

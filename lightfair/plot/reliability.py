@@ -128,8 +128,7 @@ def _draw_labeled(ax: Axes, result: Assessment, group: int) -> None:
     check, settings, look = result.misfit, result.settings, canvas.LABELS_ONLY
     mask = check.group == group
     score, rows, positives = check.score[mask], check.rows[mask], check.positives[mask]
-    prior = settings.labels_only_prior
-    ends = beta_binomial(positives, rows - positives, prior=prior, prob=settings.prob)
+    ends = beta_binomial(positives, rows - positives, prob=settings.prob)
     ax.vlines(score, ends.low, ends.high, colors=look.colour, linewidth=1.0, zorder=3.5)
     area = 12.0 + 3.0 * np.minimum(rows, 60)
     face: dict[str, Any] = {

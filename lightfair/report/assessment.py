@@ -78,12 +78,11 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
     sections += [shared.diagnostics_section(result), *shared.warnings_section(result.warnings)]
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
-    low, high = settings.labels_only_prior
     texts = (
         f"Differences below {settings.epsilon:g} in absolute value count as small. Ratios are "
         "medians; four-fifths rule: the smaller of two metrics is at least "
         f"{FOUR_FIFTHS:g} of the larger.",
-        f"The labels-only estimate has a Beta({low:g}, {high:g}) prior in each group. The "
+        "The labels-only estimate has a Beta(1, 1) prior in each group. The "
         "prediction-powered estimate assumes no model; its intervals are asymptotic and can exceed "
         "the bounds of a metric if labels are few.",
     )

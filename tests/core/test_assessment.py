@@ -331,7 +331,6 @@ def test_progress_is_reported(rows):
         ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\); got 0.0"),
         ({"clip": 0.5}, r"clip must lie in \[0, 0.5\); got 0.5"),
         ({"log_odds_cap": 0.0}, "log_odds_cap must be above 0, or None; got 0.0"),
-        ({"labels_only_prior": (0, 1)}, "a beta prior needs two finite numbers above 0"),
         ({"chains": 0}, "chains must be a whole number of at least 1 and at most 10,000; got 0"),
         ({"draws": True}, "draws must be a whole number of at least 4; got True"),
         ({"warmup": -1}, "warmup must be a whole number of at least 0; got -1"),

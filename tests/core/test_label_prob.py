@@ -108,9 +108,7 @@ def test_labels_only_agrees_with_the_truth_where_the_design_is_undone():
         for used in (False, True):
             sample = table(label, score, group, label_prob=prob if used else None)
             for name in names:
-                got = labels_only(
-                    name, *sample.labeled_sums(), prior=(1.0, 1.0), prob=0.95, rng=rng
-                )
+                got = labels_only(name, *sample.labeled_sums(), prob=0.95, rng=rng)
                 errors[name, used].append(got.mean - true[name])
                 if used:
                     covered.append((got.low <= true[name]) & (true[name] <= got.high))

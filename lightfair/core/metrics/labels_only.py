@@ -40,7 +40,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, over
-from ..data.messages import lies_in
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from .definitions import SHARES, Metric, as_metric, shares, successes_failures, theta
@@ -128,27 +127,18 @@ def beta_binomial(
     return BetaSummary(a / total, sd, betaincinv(a, b, tail), betaincinv(a, b, 1.0 - tail))
 
 
-def check_prior(prior: tuple[float, float]) -> tuple[float, float]:
-    """Return the parameters of a beta prior; raise ValueError unless both are above 0."""
-    pair = tuple(prior) if isinstance(prior, (tuple, list, np.ndarray)) else ()
-    if len(pair) != 2 or not all(lies_in(value, 0.0, np.inf) for value in pair):
-        raise ValueError(f"a beta prior needs two finite numbers above 0; got {prior!r}")
-    return float(pair[0]), float(pair[1])
-
-
 def labels_answers(
     metrics: Sequence[Metric],
     table: ScoreTable,
     slots: tuple[Slots, ...],
     *,
-    prior: tuple[float, float],
     prob: float,
     rng: np.random.Generator,
 ) -> dict[str, LabelsOnly]:
     """Return the labels-only estimates of metrics; slots: those of the table, by group."""
     sums, size = table.labeled_sums(), table.sums("weight").sum(axis=(1, 2))
     answers = {
-        metric.name: labels_only(metric, *sums, prior=prior, prob=prob, rng=rng, size=size)
+        metric.name: labels_only(metric, *sums, prob=prob, rng=rng, size=size)
         for metric in metrics
         if metric.of == "counts"
     }
@@ -161,7 +151,6 @@ def labels_only(
     weight: Floats,
     weight_sq: Floats,
     *,
-    prior: tuple[float, float],
     prob: float,
     rng: np.random.Generator,
     size: Floats | None = None,
@@ -174,8 +163,6 @@ def labels_only(
         A name or a Metric, of counts.
     weight, weight_sq
         float64 (group, predicted, label), sums of the weights of labeled rows and of their squares.
-    prior
-        Beta prior of shares.
     prob
         Credible level, in (0, 1).
     size
@@ -184,8 +171,7 @@ def labels_only(
     metric = as_metric(metric)
     if metric.name == "balanced_accuracy":
         tpr, tnr = (
-            labels_only(part, weight, weight_sq, prior=prior, prob=prob, rng=rng)
-            for part in ("tpr", "tnr")
+            labels_only(part, weight, weight_sq, prob=prob, rng=rng) for part in ("tpr", "tnr")
         )
         simulated = _summarize(0.5 * (tpr.draws + tnr.draws), prob, tpr.reason)
         mean, sd = 0.5 * (tpr.mean + tnr.mean), 0.5 * np.hypot(tpr.sd, tnr.sd)
@@ -201,7 +187,7 @@ def labels_only(
         return _summarize(draws, prob, tuple(_undefined(metric, column) for column in draws.T))
     success, failure = successes_failures(metric.name, weight)
     per_weight = over(success + failure, sum(successes_failures(metric.name, weight_sq)), 1.0)
-    a, b = prior[0] + success * per_weight, prior[1] + failure * per_weight
+    a, b = 1.0 + success * per_weight, 1.0 + failure * per_weight
     draws = rng.beta(a, b, size=(DRAWS, *a.shape))
     mean, sd, low, high = beta_binomial(a, b, prior=(0.0, 0.0), prob=prob)
     if metric.name == "f1":
@@ -287,7 +273,6 @@ def effective_labels(
     table: ScoreTable,
     counts: Floats,
     *,
-    prior: tuple[float, float],
     prob: float,
     target: str,
 ) -> Effective:
@@ -301,7 +286,7 @@ def effective_labels(
         Labels-only estimates.
     counts
         float64 (chain, draw, group, predicted, label), draws of the confusion counts.
-    prior, prob, target
+    prob, target
         As in `assess`.
 
     Returns
@@ -332,7 +317,7 @@ def effective_labels(
             ratio[group] = (high - low) / width if width > 0.0 else np.nan
             number = float(own[group] * (baseline.sd[group] / sd) ** 2)
             if share:
-                number = share_labels(metric, mean, sd, prior)
+                number = share_labels(metric, mean, sd)
             number = min(max(number, 0.0), MOST)
             # as much variance as `number` labels leave among infinitely many rows
             labels[group] = number / (1.0 + number / size[group]) if size[group] > 0.0 else 0.0
@@ -343,11 +328,11 @@ def effective_labels(
     return Effective(labels, own, ratio, tuple(reasons))
 
 
-def share_labels(metric: Metric, mean: float, sd: float, prior: tuple[float, float]) -> float:
+def share_labels(metric: Metric, mean: float, sd: float) -> float:
     """Return the effective number of labels of a share with this posterior mean and sd."""
     if metric.name == "f1":  # of q = f1 / (2 - f1)
         mean, sd = mean / (2.0 - mean), 2.0 * sd / (2.0 - mean) ** 2
-    return mean * (1.0 - mean) / (sd * sd) - (sum(prior) + 1.0)
+    return mean * (1.0 - mean) / (sd * sd) - 3.0
 
 
 def in_denominator(metric: Metric, counts: Floats) -> Floats | None:

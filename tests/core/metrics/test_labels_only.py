@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from asking import ask
@@ -22,7 +20,6 @@ from lightfair.core.metrics.definitions import (
 from lightfair.core.metrics.labels_only import (
     DRAWS,
     beta_binomial,
-    check_prior,
     denominators,
     effective_labels,
     in_denominator,
@@ -37,10 +34,10 @@ S = np.array([0.0, 3.0, 17.5, 4000.0])
 F = np.array([0.0, 0.0, 2.25, 9000.0])
 
 
-def estimate(name, weight=COUNTS, weight_sq=None, prior=(1.0, 1.0), prob=0.95, size=None):
+def estimate(name, weight=COUNTS, weight_sq=None, prob=0.95, size=None):
     weight_sq = weight if weight_sq is None else weight_sq
     rng = np.random.default_rng(0)
-    return labels_only(name, weight, weight_sq, prior=prior, prob=prob, rng=rng, size=size)
+    return labels_only(name, weight, weight_sq, prob=prob, rng=rng, size=size)
 
 
 # the beta-binomial
@@ -61,13 +58,6 @@ def test_no_rows_give_the_prior():
     assert [float(x) for x in got] == pytest.approx([0.5, 12**-0.5, 0.05, 0.95])
 
 
-@pytest.mark.parametrize("prior", [(0, 1), (1, -1), (math.nan, 1), (1, math.inf), 1, (1, 1, 1)])
-def test_a_prior_needs_two_positive_numbers(prior):
-    with pytest.raises(ValueError, match="a beta prior needs two finite numbers above 0; got"):
-        check_prior(prior)
-    assert check_prior((1, 2)) == (1.0, 2.0)
-
-
 # metrics of counts
 
 
@@ -86,12 +76,11 @@ def test_draws_agree_with_the_summary(name):
     np.testing.assert_allclose(scaled.low, got.low, rtol=1e-9)
 
 
-@pytest.mark.parametrize("prior", [(1.0, 1.0), (2.0, 3.0)])
 @pytest.mark.parametrize("name", sorted(set(SHARES) - {"f1"}))
-def test_shares_have_a_beta_posterior(name, prior):
+def test_shares_have_a_beta_posterior(name):
     success, failure = successes_failures(name, COUNTS)
-    expected = stats.beta(prior[0] + success, prior[1] + failure)
-    got = estimate(name, prior=prior, prob=0.9)
+    expected = stats.beta(1.0 + success, 1.0 + failure)
+    got = estimate(name, prob=0.9)
     np.testing.assert_allclose(got.mean, expected.mean(), rtol=1e-12)
     np.testing.assert_allclose(got.sd, expected.std(), rtol=1e-12)
     np.testing.assert_allclose([got.low, got.high], expected.interval(0.9), rtol=1e-9)
@@ -204,14 +193,14 @@ def result():
 @pytest.mark.parametrize("n, hits", [(50, 20), (400, 390), (10, 0)])
 def test_a_beta_posterior_has_its_number_of_labels(n, hits):
     beta = beta_binomial(np.array(hits * 1.0), np.array((n - hits) * 1.0))
-    number = share_labels(as_metric("tpr"), float(beta.mean), float(beta.sd), (1.0, 1.0))
+    number = share_labels(as_metric("tpr"), float(beta.mean), float(beta.sd))
     assert number == pytest.approx(n, rel=1e-12)
 
 
 def test_f1_has_the_number_of_labels_of_its_share():
     q, sd = 0.6, 0.001  # small, so that f1 is straight in q
     f1, slope = 2 * q / (1 + q), 2 / (1 + q) ** 2
-    number = share_labels(as_metric("f1"), f1, sd * slope, (1.0, 1.0))
+    number = share_labels(as_metric("f1"), f1, sd * slope)
     assert number == pytest.approx(q * (1 - q) / sd**2 - 3, rel=1e-9)
 
 
@@ -246,7 +235,7 @@ def test_own_labels_of_weighted_rows_are_fewer(weight, expected):
     label, score, group = [1, 1, 1, 0, -1], [0.9] * 5, ["a"] * 5
     data = lf.score_data(label, score, sensitive_features=group, sample_weight=weight)
     found = effective_labels(
-        as_metric("tpr"), (), None, lf.score_table(data), COUNTS, prior=(1, 1), prob=0.9, target=""
+        as_metric("tpr"), (), None, lf.score_table(data), COUNTS, prob=0.9, target=""
     )
     assert found.own == pytest.approx([expected])
 
