@@ -15,7 +15,7 @@ import numpy as np
 from .comparison import gaps as comparisons
 from .comparison import pooled
 from .comparison.gaps import CRITERIA, ByGroup, Pair, Simultaneous, only_one
-from .comparison.verdict import Check, Question, Verdict, compared_pairs, judge, parse_check
+from .comparison.verdict import Check, Question, Verdict, judge, parse_check
 from .data.logit import Floats
 from .data.messages import Note, index_of, one_line
 from .data.nodes import UNLABELED
@@ -489,11 +489,9 @@ class Assessment:
         metric: str | Check,
         within: float | None = None,
         prob: float | None = None,
-        group: Any = None,
-        reference: Any = None,
         relation: str = "difference",
     ) -> Verdict:
-        """Judge whether the gaps between groups are within a limit.
+        """Judge whether the gaps of all pairs of groups are within a limit.
 
         Parameters
         ----------
@@ -505,9 +503,6 @@ class Assessment:
             above, at least this.
         prob
             Probability that a verdict needs; default: that of the settings, as of the intervals.
-        group, reference
-            Default: every pair of groups. With a reference every other group is compared with it;
-            with a group, that one with the reference, by default the reference of the settings.
         relation : {"difference", "ratio"}
 
         Returns
@@ -526,20 +521,19 @@ class Assessment:
         """
         check = parse_check(metric) if within is None else Check(str(metric), within, relation)
         self._several()
-        for name in check.metrics:
-            check.check_bounds(self.settings.metric(name).bounds)
-        at, base = (None if one is None else self._index(one) for one in (group, reference))
+        limited = tuple(map(self.settings.metric, check.metrics))
+        for one in limited:
+            check.check_bounds(one.bounds)
         rows = self.table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
-        pairs = compared_pairs(len(self.groups), at, base, self._base)
         question = Question(
             check,
             tuple(
                 replace(self.by_group(name), without_model=self.without_model(name))
                 for name in check.metrics
             ),
-            pairs,
+            comparisons.pair_indices(len(self.groups), self._base),
             rows > 0,
-            self._decided(check, pairs),
+            next(filter(None, (decided(one, self.table) for one in limited)), None),
         )
         asked = self.settings.prob if prob is None else check_prob(prob)
         return judge(
@@ -549,11 +543,6 @@ class Assessment:
             empty_groups=self.table.empty_groups,
             forecast=lambda: self._more_labels(question, asked),
         )
-
-    def _decided(self, check: Check, pairs: list[tuple[int, int]]) -> str | None:
-        """Return why some metric of a check is the same whatever the labels, or None."""
-        metrics, groups = map(self.settings.metric, check.metrics), np.unique(pairs)
-        return next(filter(None, (decided(m, self.table, groups) for m in metrics)), None)
 
     def _more_labels(self, question: Question, prob: float) -> int | None:
         """Return how many more labels would probably settle a check; not forecast here."""

@@ -60,7 +60,7 @@ from ..data.logit import Floats, over
 from ..data.messages import counted, lies_in, number, probability
 from ..metrics.definitions import canonical
 from ..metrics.estimate import BORDER, UNDEFINED_LIMIT, rounded, undefined_reason
-from .gaps import CRITERIA, ByGroup, pair_indices
+from .gaps import CRITERIA, ByGroup
 
 Bools = npt.NDArray[np.bool_]
 
@@ -339,22 +339,6 @@ def exit_code(verdicts: Iterable[Verdict]) -> int:
     return 1 if "fail" in statuses else 3 if "insufficient" in statuses else 0
 
 
-def compared_pairs(
-    groups: int, group: int | None, reference: int | None, base: int | None
-) -> list[tuple[int, int]]:
-    """Return the pairs that a check compares, as (group, reference).
-
-    With neither, every pair, `base` the reference in its own; with a reference, every other group
-    and it; with a group, that one and the reference, by default `base`.
-    """
-    if group is None and reference is None:
-        return pair_indices(groups, base)
-    against = base if reference is None else reference
-    if against is None or group == against:
-        raise ValueError("a group is checked against another one; give it as reference=")
-    return [(one, against) for one in range(groups) if one != against and group in (None, one)]
-
-
 def judge(
     question: Question,
     prob: float,
@@ -377,24 +361,21 @@ def judge(
     forecast
         Returns how many more labels would probably settle it; called if labels are missing.
     """
-    check, involved = question.check, np.unique(question.pairs)
-    exact = all(part.exact(involved) for part in question.parts)
+    check, parts, involved = question.check, question.parts, np.unique(question.pairs)
+    exact = all(part.exact(involved) for part in parts)
     if exact:  # all draws are equal
-        parts = tuple(
-            replace(part, draws=part.draws[:1, :1], without_model=None) for part in question.parts
-        )
-        question = question._replace(parts=parts)
-    any_beyond = any_unknown = np.zeros(question.parts[0].draws.shape[:2], dtype=bool)
+        parts = tuple(replace(p, draws=p.draws[:1, :1], without_model=None) for p in parts)
+    any_beyond = any_unknown = np.zeros(parts[0].draws.shape[:2], dtype=bool)
     obstacles = [] if question.decided is None else [question.decided]
     can_judge = False
     pairs: list[PairWithin] = []
     directions: list[tuple[Beyond, float]] = []
     supports = {"pass": 1.0, "fail": 0.0}
     for pair in question.pairs:
-        one, two = (question.parts[0].groups[at] for at in pair)
+        one, two = (parts[0].groups[at] for at in pair)
         outside = unknown = np.zeros((), dtype=bool)
         worst, of_pair, blind = np.full((), np.nan), [], []
-        for metric, part in zip(check.metrics, question.parts, strict=True):
+        for metric, part in zip(check.metrics, parts, strict=True):
             gap, above, below = _compare(check, *(part.draws[..., at] for at in pair))
             free = part.draws if part.without_model is None else part.without_model
             free_gap, free_above, free_below = _compare(check, *(free[..., at] for at in pair))
@@ -439,24 +420,22 @@ def judge(
     beyond = float(any_beyond.mean())
     inside = float((~any_beyond & ~any_unknown).mean()) if can_judge else 0.0
     judged = inside + beyond
-    status, reason, unforeseen = "insufficient", None, None
-    lacking = None  # the verdict of the model that labels do not support
+    blocked = next(iter(obstacles), None)
+    if blocked is None and 1.0 - judged > UNDEFINED_LIMIT:
+        blocked = NO_RATIO if exact else f"a gap is undefined in {1.0 - judged:.0%} of the draws"
     if unconverged is not None and not exact:
-        reason = unforeseen = unconverged
-    elif failing is not None:
-        status = "fail"
-    elif obstacles:
-        reason = unforeseen = obstacles[0]
-    elif 1.0 - judged > UNDEFINED_LIMIT:
-        reason = NO_RATIO if exact else f"a gap is undefined in {1.0 - judged:.0%} of the draws"
-        unforeseen = reason
-    elif sure:
-        lacking = "fail"
-    elif inside >= prob * judged and supports["pass"] >= needs["pass"]:
-        status = "pass"
-    elif inside >= prob * judged:
-        lacking = "pass"
-    else:
+        blocked, failing = unconverged, None
+    status, reason, lacking = "insufficient", blocked, None
+    if failing is not None:
+        status, reason = "fail", None
+    elif blocked is None and sure:
+        lacking = "fail"  # the verdict of the model that labels do not support
+    elif blocked is None and inside >= prob * judged:
+        if supports["pass"] >= needs["pass"]:
+            status = "pass"
+        else:
+            lacking = "pass"
+    elif blocked is None:
         reason = f"neither within nor beyond the limit with probability {prob:g}"
         if len(pairs) > 1:
             reason = f"not all within the limit, and no pair beyond it with probability {prob:g}"
@@ -469,11 +448,10 @@ def judge(
         chance = f"{probability(supports[lacking])} only, not {needs[lacking]:g}"
         reason = f"labels without the model support a {lacking} with probability {chance}"
     more, no_forecast = None, f"the verdict is {status}"
-    if unforeseen is not None:
-        no_forecast = f"not forecast, as {unforeseen}"
-    elif reason is not None:
-        more = forecast()
+    if status == "insufficient":
+        more = forecast() if blocked is None else None
         no_forecast = "no number of labels within reach would probably settle it"
+        no_forecast = no_forecast if blocked is None else f"not forecast, as {blocked}"
     return Verdict(
         check,
         status,
@@ -484,7 +462,7 @@ def judge(
         reason,
         more,
         empty_groups,
-        failing if status == "fail" else None,
+        failing,
         no_forecast if more is None else None,
     )
 

@@ -539,26 +539,23 @@ def free_of_labels(metric: Metric, negative: Floats, positive: Floats) -> Floats
     return negative
 
 
-def degenerate(table: ScoreTable, groups: Any = slice(None)) -> dict[str, str]:
-    """Return why decisions, or scores, do not tell rows apart, by what a metric is a function of.
-
-    groups: indices of those that are looked at; by default all.
-    """
+def degenerate(table: ScoreTable) -> dict[str, str]:
+    """Return why decisions, or scores, do not tell rows apart, by what a metric is made of."""
     found, nodes = {}, table.nodes()
-    selected = table.sums("rows")[groups].sum(axis=(0, 2)) > 0.0
+    selected = table.sums("rows").sum(axis=(0, 2)) > 0.0
     if not selected.all():
         found["counts"] = f"{'every' if selected[1] else 'no'} row is selected"
-    if np.ptp(nodes.logit[np.isin(nodes.stratum // 6, np.arange(len(table.groups))[groups])]) == 0:
+    if np.ptp(nodes.logit) == 0.0:
         found["nodes"] = "all scores are equal"
     return found
 
 
-def decided(metric: Metric, table: ScoreTable, groups: Any = slice(None)) -> str | None:
-    """Return why a metric is the same in some groups whatever their labels, or None.
+def decided(metric: Metric, table: ScoreTable) -> str | None:
+    """Return why a metric is the same in all groups whatever the labels, or None.
 
     A true positive rate is 0 where no row is selected.
     """
-    why = degenerate(table, groups).get(metric.of)
+    why = degenerate(table).get(metric.of)
     if why is None:
         return None
     labels, at = np.array([[3.0, 1.0], [1.0, 3.0]]), int(why.startswith("every"))

@@ -11,10 +11,9 @@ from asking import QUICK
 from asking import ask as assess
 
 import lightfair.core as lf
-from lightfair.core.comparison.gaps import ByGroup
+from lightfair.core.comparison.gaps import ByGroup, pair_indices
 from lightfair.core.comparison.verdict import (
     Question,
-    compared_pairs,
     exit_code,
     judge,
     parse_check,
@@ -37,11 +36,11 @@ def two(share, gap=0.2, draws=1000):
     return by_group(values)
 
 
-def ask(text, *parts, group=None, reference=None, labeled=None, prob=0.95, without=(), **options):
+def ask(text, *parts, labeled=None, prob=0.95, without=(), **options):
     """Judge a check; `without` are draws that rest on no model, (draw, group) by metric."""
     groups, check = len(parts[0].groups), parse_check(text)
     labeled = np.ones(groups, bool) if labeled is None else np.array(labeled)
-    pairs = compared_pairs(groups, group, reference, 0)
+    pairs = pair_indices(groups, 0)
     if without:
         parts = [
             replace(p, without_model=np.asarray(d)) for p, d in zip(parts, without, strict=False)
@@ -99,21 +98,6 @@ def test_the_joint_probability_is_of_all_pairs_at_once(relation):
         one, two = (draws[..., ord(name) - 65] for name in (pair.group, pair.reference))
         assert pair.prob_within == pytest.approx(within(one, two).mean())
     assert verdict.ranked[0].prob_within == min(pair.prob_within for pair in verdict.pairs)
-
-
-def test_against_a_reference_and_of_one_group():
-    rng = np.random.default_rng(2)
-    draws = 0.5 + 0.03 * rng.standard_normal((2, 500, 4))
-    star = ask("tpr<=0.05", by_group(draws), reference=2)
-    assert [(p.group, p.reference) for p in star.pairs] == [("A", "C"), ("B", "C"), ("D", "C")]
-    near = np.abs(draws - draws[..., [2]]) <= 0.05
-    assert star.prob_within == pytest.approx(near.all(-1).mean())
-    one = ask("tpr<=0.05", by_group(draws), group=3)
-    assert [(p.group, p.reference) for p in one.pairs] == [("D", "A")]
-    assert one.prob_within == one.pairs[0].prob_within
-    for group, reference in ((0, None), (1, 1)):
-        with pytest.raises(ValueError, match="checked against another one; give it as reference="):
-            ask("tpr<=0.05", by_group(draws), group=group, reference=reference)
 
 
 @pytest.mark.parametrize("text", ["tpr<=0.05", "tpr ratio>=0.9"])
@@ -234,11 +218,8 @@ def test_ratios_with_zeros():
     assert both.reason == "a gap is undefined in 100% of the draws"
     draws[..., 2] = 0.1
     assert ask("tpr ratio>=0.8", by_group(draws)).status == "fail"
-    assert ask("tpr ratio>=0.8", by_group(draws), reference=0).status == "fail"
-    star = ask("tpr ratio>=0.8", by_group(draws), group=1)
-    assert (
-        star.status == "insufficient" and star.pairs[0].reason == "undefined in 100% of the draws"
-    )
+    pair = ask("tpr ratio>=0.8", by_group(draws)).pairs[0]
+    assert pair.reason == "undefined in 100% of the draws"
     draws = np.tile([0.5, 0.1], (1, 100, 1))
     draws[0, :50] = 0.0  # far apart in all draws that are defined
     half = ask("tpr ratio>=0.8", by_group(draws))
@@ -305,7 +286,6 @@ def test_a_group_without_an_estimate_of_its_own_cannot_pass_and_others_can_fail(
     assert verdict.reason == "tpr of C has too few labels to be judged without the model"
     assert verdict.prob_within == 1.0
     assert verdict.more_labels_reason == f"not forecast, as {verdict.reason}"
-    assert ask("tpr<=0.05", by_group(draws), group=1, without=[other]).status == "pass"
     draws[..., 1] = 0.7
     other[:, 1] = 0.7
     assert ask("tpr<=0.05", by_group(draws), without=[other]).status == "fail"
@@ -437,10 +417,7 @@ def test_a_check_is_of_the_draws(trio):
     assert verdict.prob_within == pytest.approx((gaps <= 0.1 + 1e-12).mean())
     assert trio.check("tpr<=0.1") == verdict
     assert trio.check("tpr", within=0.1, prob=0.5).prob == 0.5
-    star = trio.check("tpr", within=0.1, reference="B")
-    assert [(p.group, p.reference) for p in star.pairs] == [("A", "B"), ("C", "B")]
-    one = trio.check("tpr", within=0.1, group="C")
-    assert [(p.group, p.reference) for p in one.pairs] == [("C", "A")]
+    assert [(p.group, p.reference) for p in verdict.pairs] == [("B", "A"), ("C", "A"), ("C", "B")]
     assert trio.check("npv", within=0.5).check.metric == "npv"  # of the same counts
     with pytest.raises(ValueError, match="metric 'auc' was not assessed; there are tpr"):
         trio.check("auc", within=0.1)
@@ -530,8 +507,6 @@ def test_decisions_that_differ_between_groups_fail():
     group = np.where(np.arange(len(chosen)) % 3 == 0, "C", rows.group)
     trio = assess(rows, y_pred=group == "C", group=group, metrics="tpr", **ENOUGH)
     assert trio.check("tpr<=0.5").status == "fail"
-    pair = trio.check("tpr", within=0.5, group="B", reference="A")
-    assert (pair.status, pair.reason) == ("insufficient", "no row is selected")
 
 
 def few_labels(numbers, seed=0):
@@ -636,8 +611,6 @@ def test_bad_checks(rows, checks, message):
     [
         ({"metric": "tpr", "within": 0}, "within must be a number above 0"),
         ({"metric": "tpr", "within": 0.1, "prob": 1}, r"prob must lie in \(0, 1\)"),
-        ({"metric": "tpr", "within": 0.1, "group": "X"}, "no group 'X'; there are A, B, C"),
-        ({"metric": "tpr", "within": 0.1, "group": "A"}, "checked against another one"),
         ({"metric": "tpx", "within": 0.1}, "unknown metric 'tpx'"),
         ({"metric": "tpr"}, "check must be a metric, <= and a limit"),
     ],
