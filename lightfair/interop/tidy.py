@@ -122,11 +122,6 @@ def rows(result: Any) -> list[Row]:
     ----------
     result : Assessment, ModelComparison, LabelPlan or FoundThresholds
 
-    Raises
-    ------
-    TypeError
-        If `result` is something else.
-
     Examples
     --------
     >>> import lightfair as lf
@@ -152,13 +147,7 @@ def rows(result: Any) -> list[Row]:
 
 def columns(result: Any) -> dict[str, type]:
     """Return the columns of a result by name, each with the type of its values beside None."""
-    kind = getattr(result, "_kind", None)
-    if kind not in KINDS:
-        raise TypeError(
-            "result must be what assess, plan_labels, compare_models or find_threshold returned; "
-            f"got {type(result).__name__}"
-        )
-    return dict(KINDS[kind])
+    return dict(KINDS[result._kind])
 
 
 def to_csv(result: Any) -> str:

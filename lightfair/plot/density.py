@@ -28,25 +28,14 @@ EQUAL = 1e-12  # draws that differ by less are equal
 OUTER = (0.01, 0.99)  # draws outside these quantiles are not drawn if a metric has no bound
 
 
-def posterior(
-    result: Assessment,
-    metric: str,
-    group: Any = None,
-    reference: Any = None,
-    *,
-    ax: Axes | None = None,
-) -> Axes:
-    """Plot the posterior density of differences, with the region of practical equivalence shaded.
+def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
+    """Plot posterior densities of all differences, the region of practical equivalence shaded.
 
     Parameters
     ----------
     result : Assessment
     metric : str
         One of the assessed metrics.
-    group : optional
-        One group. Default: every group but the reference, a row each.
-    reference : optional
-        Default: that of the assessment.
     ax : Axes, optional
         Where to draw. Default: a new figure, as high as the rows need.
 
@@ -60,7 +49,7 @@ def posterior(
     Raises
     ------
     ValueError
-        If the metric was not assessed, a group does not exist, or both groups are the same.
+        If the metric was not assessed.
 
     Examples
     --------
@@ -68,24 +57,18 @@ def posterior(
     >>> from matplotlib.figure import Figure
     >>> rows = lf.simulate(400, 60, rng=3)
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
-    >>> ax = lf.plot.posterior(result, "tpr", "B", "A", ax=Figure().add_subplot())
+    >>> ax = lf.plot.posterior(result, "tpr", ax=Figure().add_subplot())
     >>> ax.get_title(loc="left")
     'Posterior of tpr: difference from A'
     """
     index_of(metric, [*result.theta], "metric")  # an unknown one raises
-    groups, epsilon, base = result.groups, result.settings.epsilon, None
+    groups, epsilon, base = result.groups, result.settings.epsilon, result.settings.reference
     low, high = result.settings.metric(metric).bounds
     title, x = f"Posterior of {metric}", metric
-    if len(groups) > 1:
-        reference = result.settings.reference if reference is None else reference
-        base = groups[index_of(reference, groups, "reference")]
+    if base is not None:
         low, high = low - high, high - low
         title, x = f"{title}: difference from {base}", f"{metric} minus that of {base}"
     names = [name for name in groups if name != base]
-    if group is not None:
-        names = [groups[index_of(group, groups)]]
-    if names == [base]:
-        raise ValueError(f"group and reference must differ; got {base!r} for both")
     ax = canvas.axes_for(ax, "x", len(names))
     canvas.name_rows(ax, names)
     legend: dict[str, Any] = {}

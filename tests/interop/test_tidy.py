@@ -234,12 +234,6 @@ def test_rows_of_other_results(results, tables):
     assert row["prob_within"] == entry["gap"]["prob_within"]
 
 
-@pytest.mark.parametrize("call", [tidy.rows, tidy.columns, tidy.to_csv])
-def test_other_objects_have_no_rows(call):
-    with pytest.raises(TypeError, match="compare_models or find_threshold returned; got dict"):
-        call({"metrics": {}})
-
-
 # CSV
 
 

@@ -43,15 +43,6 @@ def test_several_groups_are_ridges(crowd, ax):
     plot.posterior(crowd, "tpr", ax=ax)
     assert len(ax.get_yticks()) == len(crowd.groups) - 1
     assert [line.get_label() for line in ax.lines].count("lightfair") == len(crowd.groups) - 1
-    ax.clear()
-    plot.posterior(crowd, "tpr", "$x_1^2$", "<b>&", ax=ax)
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["$x_1^2$"]
-    for group, reference, message in (
-        ("<b>&", "<b>&", "group and reference must differ; got '<b>&' for both"),
-        ("no such", None, "no group 'no such'; there are "),
-    ):
-        with pytest.raises(ValueError, match=message):
-            plot.posterior(crowd, "tpr", group, reference, ax=ax)
 
 
 @pytest.mark.parametrize("metric", ["ppv", "auc", "treatment_equality", "ece"])
