@@ -25,7 +25,7 @@ from typing import NoReturn
 from ..core import __version__
 from . import commands
 from .arguments import sentence
-from .options import COMMANDS, TABLES, Parser, add_options, check_options
+from .options import COMMANDS, TABLES, Parser, add_options
 from .terminal import say
 
 # the docstring of this module is the help of `lightfair`, and that of a command is its help
@@ -74,7 +74,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"there is no command {command}{hint(command, known)}")
     if command not in COMMANDS:
         parser.parse_args([command])
-    check_options(parsers[command], command, rest)
     try:
         arguments = parsers[command].parse_args(rest)
         if getattr(arguments, "file", None) == []:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Sequence
 from typing import Any, NamedTuple, NoReturn
 
 from .terminal import say
@@ -233,17 +232,3 @@ def add_options(parser: Parser, command: str) -> None:
                 place = exclusive if option.dest == "hierarchical" else group
                 place.add_argument(*short, f"--{option.name}", **option.keywords)
     group.add_argument("-h", "--help", action="help", help="show this help")
-
-
-def check_options(parser: Parser, command: str, words: Sequence[str]) -> None:
-    """Refuse options that a command does not have, with a suggestion, before all other errors."""
-    known = {f"--{name}" for name in (*options_of(command), "help")}
-    for word in words[: words.index("--") if "--" in words else None]:
-        name = word.partition("=")[0]
-        if not name.startswith("--") or " " in name or name in known:
-            continue
-        from ..core.data.messages import hint
-
-        others = [other for other in COMMANDS if name[2:] in options_of(other)]
-        also = f", an option of {', '.join(others)}" if others else hint(name, known)
-        parser.error(f"{command} has no option {name}{also}")

@@ -37,7 +37,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells of POS
         ("sql --dialect duckdb --table t", "give --label, --score and --group"),
         (
             f"sql --dialect duckdb --table t {COLUMNS} --label-prob d",
-            "sql has no option --label-prob, an option of assess",
+            "unrecognized arguments: --label-prob d",
         ),
         (f"plan {ROWS} {RUN} --difference C", "no group 'C'; there are A, B"),
         (f"plan {ROWS} --choose 5", "--choose and --output belong together"),

@@ -1,4 +1,4 @@
-"""The table of options: help, suggestions, and values."""
+"""The table of options: help, errors, and values."""
 
 from __future__ import annotations
 
@@ -74,9 +74,11 @@ def test_help_of_the_whole_and_of_a_command(run, ask):
     [
         ("asses", "there is no command asses (did you mean 'assess'?); see lightfair --help"),
         ("--vresion", "(did you mean '--version'?)"),
-        ("assess x.csv --lable y", "assess has no option --lable (did you mean '--label'?); see"),
-        ("assess x.csv --thresh 0.4", "assess has no option --thresh (did"),  # no short forms
-        ("plan x.csv --simultaneous", "plan has no option --simultaneous, an option of assess,"),
+        (
+            "assess x.csv --thresh 0.4",
+            "unrecognized arguments: --thresh 0.4; see",
+        ),  # no short forms
+        ("plan x.csv --simultaneous", "unrecognized arguments: --simultaneous; see lightfair plan"),
         ("assess x.csv --missing dorp", "argument --missing: invalid choice: 'dorp' (choose"),
         ("assess x.csv --prob x\\n\x1b", "--prob: invalid float value: 'x\\\\n\\x1b'"),
         ("assess x.csv --chains 99999999999999999999", "--chains: must be a whole number"),
