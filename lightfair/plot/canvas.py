@@ -89,10 +89,9 @@ def axes_for(ax: Axes | None, grid: str, rows: float | None = None) -> Axes:
     if ax is None:
         try:
             from matplotlib import pyplot
-        except ImportError as error:
-            raise ImportError("plots need matplotlib: pip install 'lightfair[plot]'") from error
-        except (OSError, RuntimeError) as error:  # no folder that it may write in
-            raise ImportError(f"plots need matplotlib, whose import fails: {error}") from error
+        except (ImportError, OSError, RuntimeError) as error:  # or no folder that it may write in
+            install = "plots need matplotlib, pip install 'lightfair[plot]'"
+            raise ImportError(f"{install}; its import fails: {error}") from error
         ax = pyplot.subplots(figsize=figure_size(rows), layout="constrained")[1]
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize="small")

@@ -27,5 +27,5 @@ def test_without_a_folder_for_matplotlib_it_says_so(monkeypatch):
     error = OSError("set the MPLCONFIGDIR environment variable")
     refuse_import(monkeypatch, "matplotlib.pyplot", error)
     monkeypatch.delattr(matplotlib, "pyplot", raising=False)
-    with pytest.raises(ImportError, match="whose import fails: set the MPLCONFIGDIR"):
+    with pytest.raises(ImportError, match="its import fails: set the MPLCONFIGDIR"):
         canvas.axes_for(None, "x")
