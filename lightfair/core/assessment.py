@@ -224,15 +224,11 @@ class Assessment:
         >>> result.marginal("tpr", "group", "B").mean == result.metric("tpr", "B").mean
         True
         """
-        by, (at,) = self._margin(metric, attribute, level)
+        by, at, _ = self._margin(metric, attribute, level)
         return by.estimate(at)
 
-    def marginal_difference(
-        self, metric: str, attribute: Any, level: Any, reference: Any = None
-    ) -> Estimate:
-        """Return the metric of one level of an attribute minus that of another.
-
-        The default reference is the level with most rows.
+    def marginal_difference(self, metric: str, attribute: Any, level: Any) -> Estimate:
+        """Return the metric of a level of an attribute minus that of the level with most rows.
 
         Examples
         --------
@@ -240,7 +236,7 @@ class Assessment:
         >>> delta.mean == result.difference("tpr", "B", "A").mean
         True
         """
-        by, (at, base) = self._margin(metric, attribute, level, reference)
+        by, at, base = self._margin(metric, attribute, level)
         return by.difference(at, base)
 
     @cached_property
@@ -248,18 +244,13 @@ class Assessment:
         """Draws of every metric by the levels of an attribute, by metric and attribute."""
         return pooled.margins(self._drawn, tuple(map(self.settings.metric, self.settings.metrics)))
 
-    def _margin(self, metric: str, attribute: Any, *levels: Any) -> tuple[ByGroup, list[int]]:
-        """Return a metric by the levels of an attribute, and indices of some; None: the default."""
+    def _margin(self, metric: str, attribute: Any, level: Any) -> tuple[ByGroup, int, int]:
+        """Return a metric by the levels of an attribute, and the indices of one and the largest."""
         self.draws(metric)  # an unknown one raises
         names = self.table.attributes
         name = names[index_of(attribute, names, "attribute")]
-        by, default = self.margins[metric][name], pooled.margin_levels(self.table)[name]
-        return by, [
-            pooled.largest_level(default)
-            if level is None
-            else index_of(level, by.groups, f"level of {name}")
-            for level in levels
-        ]
+        by, levels = self.margins[metric][name], pooled.margin_levels(self.table)[name]
+        return by, index_of(level, by.groups, f"level of {name}"), pooled.largest_level(levels)
 
     def by_group(self, metric: str | Metric) -> ByGroup:
         """Return the draws of a metric, with the names and flags that comparisons need.

@@ -402,8 +402,7 @@ def as_metric(metric: str | Metric) -> Metric:
         return cost(fp=fp, fn=fn)
     raise ValueError(
         f"unknown metric {metric!r}{hint(str(metric), METRICS, OTHER_WORDS)}; known: "
-        f"{', '.join(METRICS)}, cost(fp=NUMBER,fn=NUMBER); a user-defined metric is a "
-        "Metric(name, function)"
+        f"{', '.join(METRICS)}, cost(fp=NUMBER,fn=NUMBER), or a Metric(name, function)"
     )
 
 

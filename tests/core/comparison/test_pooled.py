@@ -38,7 +38,7 @@ def test_a_marginal_is_of_the_pooled_counts(result):
     assert len(at) == 2
     one, two = (theta("tpr", result.counts[:, :, part].sum(axis=2)) for part in (at, others))
     np.testing.assert_array_equal(result.marginal("tpr", "sex", "B").draws, one)
-    delta = result.marginal_difference("tpr", "sex", "B", "A").draws
+    delta = result.marginal_difference("tpr", "sex", "B").draws
     np.testing.assert_allclose(delta, one - two, atol=1e-15)
 
 
