@@ -18,6 +18,7 @@ from . import model_comparison
 from .core import assessment as core
 from .core import pipeline
 from .core.data import table as tables
+from .core.data.messages import one_line
 from .core.data.table import ScoreTable
 from .interop import sklearn
 from .io.table import storable
@@ -124,6 +125,10 @@ class Result:
         from .report.html import fragment
 
         return fragment(self._document())
+
+    def __repr__(self) -> str:
+        title = self._document(full=True).title
+        return one_line(f"<{type(self).__name__}: {title}; print() shows it>")
 
     def __str__(self) -> str:
         from .report.text import render

@@ -60,7 +60,7 @@ from .core.assessment import Assessment
 from .core.data.columns import check_indexes, frame_columns
 from .core.data.groups import group_names
 from .core.data.logit import Floats, Ints, logit_of, sigmoid
-from .core.data.messages import Note, index_of, level_name, one_line, show
+from .core.data.messages import Note, index_of, level_name, show
 from .core.data.nodes import UNLABELED, check_edges
 from .core.data.rows import ScoreData, is_several, score_data
 from .core.data.table import ScoreTable, score_table
@@ -91,7 +91,7 @@ ROWS = (  # arguments of `score_data` that all models share
 )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ModelComparison:
     """Paired draws of each metric of each model: from the same labels in every draw.
 
@@ -244,12 +244,6 @@ class ModelComparison:
             "diagnostics": diagnostics_values(self.cells),
             "warnings": warning_values(self.warnings),
         }
-
-    def __repr__(self) -> str:
-        return one_line(
-            f"<ModelComparison: {', '.join(self.models)}; {len(self.groups):,} groups; "
-            f"{', '.join(self.settings.metrics)}; print() shows the report>"
-        )
 
     def _estimate(
         self, metric: str, draws: Floats, groups: Sequence[Any], models: Sequence[Any] = ()

@@ -67,7 +67,7 @@ class Expected:
     reason: str | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LabelPlan:
     """Expected effect of more labels.
 
@@ -172,12 +172,6 @@ class LabelPlan:
             "labels": {"number": self.labels, "reason": self.reason},
         }
         return framed(self.assessment, values)
-
-    def __repr__(self) -> str:
-        return (
-            f"<LabelPlan: {self.metric}; {self.labeled.sum():,} labels, "
-            f"{self.unlabeled.sum():,} available; print() shows it>"
-        )
 
 
 def plan_labels(

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..core.data.logit import Floats, Ints, logit_of, sigmoid
-from ..core.data.messages import Note, counted, index_of, level_name, lies_in, one_line, show
+from ..core.data.messages import Note, index_of, level_name, lies_in, show
 from ..core.data.nodes import CELL_WIDTH
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, resolve_metrics, theta
@@ -67,7 +67,7 @@ class GroupThreshold:
     gap: Estimate | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FoundThresholds:
     """Thresholds of groups.
 
@@ -174,10 +174,6 @@ class FoundThresholds:
             "groups": [_group_values(self, one) for one in self.groups],
         }
         return framed(self.assessment, values)
-
-    def __repr__(self) -> str:
-        groups = counted(len(self.groups), "group")
-        return one_line(f"<FoundThresholds: {self.metric}; {groups}; print() shows them>")
 
 
 def find_threshold(
