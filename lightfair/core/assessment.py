@@ -571,7 +571,7 @@ class Assessment:
             If requested: simultaneous intervals; the metrics at each threshold.
         calibration
             omega, tau, worth (median, interval): scales of the discrepancy prior, their worth in
-            labels; regions: labels against predictions, by group and range of scores.
+            labels; regions: labels against predictions, by the names of `Misfit`.
         diagnostics
             rhat_max, ess_bulk_min, ess_tail_min, ok, reason, draws, extended.
         warnings

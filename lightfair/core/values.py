@@ -267,21 +267,10 @@ def marginal_values(result: Assessment, metric: str) -> list[Values]:
 def _calibration(result: Assessment) -> Values:
     """Return the scales of the deviations, and labels against predictions by region."""
     check, posterior = result.misfit, result.curves
-    regions = [
-        {
-            "group": result.groups[check.group[index]],
-            "predicted": int(check.predicted[index]),
-            "mass": bool(check.mass[index]),
-            "scores": [plain(check.low[index]), plain(check.high[index])],
-            "score": float(check.score[index]),
-            "labeled": int(check.rows[index]),
-            "positives": int(check.positives[index]),
-            "expected": float(check.expected[index]),
-            "interval": [float(check.expected_low[index]), float(check.expected_high[index])],
-            "p": float(check.p[index]),
-        }
-        for index in range(len(check.group))
-    ]
+    columns = {name: np.asarray(column).tolist() for name, column in vars(check).items()}
+    columns |= {"group": [result.groups[at] for at in check.group]}
+    del columns["trusted"]
+    regions = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if posterior is None or posterior.omega is None or posterior.tau is None:
         nothing = dict.fromkeys(("omega", "tau", "worth"))
         reason = "nothing was estimated" if posterior is None else "trust is off"

@@ -55,6 +55,10 @@ def test_keys_of_to_dict(rows, result):
             assert {"group", "reference", "mean", "sd", "interval"} <= set(entry)
             assert {"prob_positive", "prob_within"} <= set(entry)
     assert all(set(note) == {"code", "message"} for note in values["warnings"])
+    regions, misfit = values["calibration"]["regions"], result.misfit
+    assert [one["group"] for one in regions] == [result.groups[at] for at in misfit.group]
+    for name in ("low", "high", "rows", "positives", "expected", "p"):
+        assert [one[name] for one in regions] == getattr(misfit, name).tolist()
     data = values["data"]
     assert (data["rows"], data["labeled"], data["unlabeled"]) == (400, 60, 340)
     for entry in data["groups"]:
