@@ -293,23 +293,16 @@ class Verdict:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verdict as plain values; of more than 200 pairs, the worst."""
-        ranked = self.ranked
-        return {
-            "check": self.check.text,
-            **self.check.__dict__,
-            "status": self.status,
-            "prob": self.prob,
-            "prob_within": self.prob_within,
-            "exact": self.exact,
-            "reason": self.reason,
-            "more_labels": self.more_labels,
-            **({"more_labels_reason": why} if (why := self.more_labels_reason) else {}),
-            "pairs": [dict(pair.__dict__) for pair in ranked[:LISTED]],
+        ranked, values = self.ranked, {**vars(self), **vars(self.check), "check": self.check.text}
+        values |= {
+            "pairs": [dict(vars(pair)) for pair in ranked[:LISTED]],
             "pairs_left_out": max(len(ranked) - LISTED, 0),
             "empty_groups": list(self.empty_groups),
-            **({} if self.beyond is None else {"beyond": self.beyond._asdict()}),
+            "beyond": None if self.beyond is None else self.beyond._asdict(),
             "sentence": self.sentence,
         }
+        absent = {name for name in ("beyond", "more_labels_reason") if values[name] is None}
+        return {name: value for name, value in values.items() if name not in absent}
 
 
 class Question(NamedTuple):
