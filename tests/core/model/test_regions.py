@@ -396,9 +396,10 @@ def test_misfit_is_learned():
 def test_full_trust_is_the_calibration():
     rows = lf.simulate(2000, 60, rng=8)
     options = {"metrics": ["accuracy", "tpr"], "draws": 300, "warmup": 150, "target": "expected"}
+    options["prior"] = Prior()
     full, plain = (
         ask(rows, trust=trust, rng=seed, **options)
-        for seed, trust in ((1, Trust(omega_sd=1e-6, tau_sd=1e-6)), (2, False))
+        for seed, trust in ((1, Trust(omega_sd=1e-6, tau_sd=1e-6, apart=0.0)), (2, False))
     )
     assert (np.abs(full.posterior.deviations) < 1e-4).all()
     pairs = [(getattr(r.posterior, name) for r in (full, plain)) for name in ("phi", "sigma")]
