@@ -179,14 +179,13 @@ def assessed(data: ScoreData, shown_rows: np.ndarray) -> Assessment:
 
 def posteriors(template: Assessment, tables: list, rng: np.random.Generator) -> list[Assessment]:
     """Fit tables as one batch, each an assessment."""
-    psi, jit = fit_tables(template, tables, rng)
+    psi, apart, jit = fit_tables(template, tables, rng)
     where = template.posterior.regions
     assessments = []
-    for curves, table in zip(psi, tables, strict=True):
+    for curves, away, table in zip(psi, apart, tables, strict=True):
         counts = confusion_counts(curves, table, target="sample", rng=rng, regions=where, jit=jit)
-        posterior = replace(
-            template.posterior, phi=curves[..., :3], deviations=curves[..., 3:], omega=None
-        )
+        drawn = {"phi": curves[..., :3], "deviations": curves[..., 3:], "apart": away}
+        posterior = replace(template.posterior, omega=None, **drawn)
         values = {"tpr": theta("tpr", counts.drawn)}
         assessments.append(replace(template, table=table, curves=posterior, theta=values))
     return assessments
@@ -194,8 +193,8 @@ def posteriors(template: Assessment, tables: list, rng: np.random.Generator) -> 
 
 def fit_tables(
     template: Assessment, tables: list, rng: np.random.Generator
-) -> tuple[np.ndarray, bool]:
-    """Draw all curves, (table, chain, draw, group, 3 + J); also whether compiled."""
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Draw all curves, (table, chain, draw, group, 3 + J), and who is apart; whether compiled."""
     settings, regions = template.settings, template.posterior.regions
     options = {"family": settings.family, "hierarchical": True, "cap": settings.cap}
     data = labeled_data(tables, regions=regions, **options)
@@ -203,7 +202,7 @@ def fit_tables(
     chains = start_chains(data, scales, None, chains=CHAINS, warmup=WARMUP, rng=rng)
     chains, block = take_draws(chains, DRAWS)
     phi = tie(block.psi[..., :3], settings.family)
-    return np.concatenate([phi, block.psi[..., 3:]], axis=-1), chains.jit
+    return np.concatenate([phi, block.psi[..., 3:]], axis=-1), block.apart > 0.0, chains.jit
 
 
 def pair(data: ScoreData) -> tuple[str, str]:
