@@ -215,7 +215,7 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
         by = "" if same else f" by {number(abs(estimate.mean))}"
         return f"{metric} is {word} {between}{by}; {why}."
     sure = chances[word] >= (prob if same else direction_level(prob))
-    one, two = (result.without_model(metric)[:, result.groups.index(g)] for g in (group, reference))
+    one, two = result.without_model(metric)[:, list(map(result.groups.index, (group, reference)))].T
     support = float((one > two if word == "higher" else one < two).mean())
     clear = sure and (same or support >= SUPPORT["fail"])
     text = f"{pair}: no clear direction, P(higher) {probability(chances['higher'])}"

@@ -32,8 +32,8 @@ class Posterior:
     regions : Regions
         Regions of the scores and columns of the deviations.
     apart : bool array, shape (chain, draw, group), or None
-        Whether a group is apart from the others, see `model.regions`. None without trust or
-        hierarchy.
+        Whether a group is apart from the others, see `model.regions`. None where none can
+        be: without trust or hierarchy, with one group, under the nested prior.
     effects, effect_sd : dict of str to float64 array, or None
         Under the nested prior, for each attribute with two levels or more, the effects of its
         levels, (chain, draw, level, 3), sorted by name, and their scale, (chain, draw, 3).

@@ -40,6 +40,8 @@ PASSES = 2  # linearizations: at the usual psi, then at the most probable one gi
 
 FIRST = 0.2  # chance that a group is apart in the first proposals
 
+MANY = 20.0  # effective states of a refit that count as much as that chance
+
 FARTHEST = 1.0  # of log a and log b below the usual ones, in the second linearization
 
 LARGEST, WIDEST = 50.0, 1000.0  # log a and log b, c and deviations that can be accepted
@@ -68,8 +70,7 @@ class Surrogate(NamedTuple):
 class Local(NamedTuple):
     """Where theta is linear in psi: shift + factor (psi - place), for a and b; as psi for the rest.
 
-    All float64: place (2, data set, group, n), mu_a and mu_b, shifted
-    for groups apart; shift, factor: (2, data set, group, n).
+    All float64, (2, data set, group, n); place is mu_a and mu_b, shifted for groups apart.
     """
 
     place: Floats
@@ -305,7 +306,7 @@ def quadratic(theta: Floats, surrogate: Surrogate) -> Floats:
 
 
 def log_apart(apart: Floats, surrogate: Surrogate, prior: Hierarchy) -> Floats:
-    """Log ratio of the prior to the proposal of which groups are apart, (data set, n, G)."""
+    """Log ratio of the prior to the proposal of which groups are apart, (data set, n)."""
     if prior.scales.apart == 0.0:
         return np.zeros(apart.shape[:2])
     ratio = prior.scales.apart / surrogate.apart
@@ -398,17 +399,17 @@ def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
         np.broadcast_to(root, (sets, count, count)),
         np.zeros((sets, groups, 2)),
         np.ones((sets, 2)),
-        np.full((sets, groups), min(prior.scales.apart, FIRST) and FIRST),
+        np.full((sets, groups), FIRST if prior.scales.apart > 0.0 else 0.0),
     )
     sigma = median = sigma_of(centre, prior)[:, None]
     none = np.zeros((sets, 1, groups))
+    place = np.broadcast_to(prior.scales.centre[:2], (sets, 1, 2))
     psi = np.zeros((sets, groups, size))
     for _ in range(50):
         curvature, linear = _expansion(psi, data)
         surrogate = surrogate._replace(curvature=curvature, linear=linear)
         start = np.moveaxis(psi[..., :2], -1, 0)[..., None]
-        place = np.broadcast_to(prior.scales.centre[:2, None, None, None], (2, sets, 1, 1))
-        local = linearized(place, start)
+        local = linearized(place.transpose(2, 0, 1)[..., None], start)
         eta, mode = draw(_integrated(local, sigma, none, surrogate, prior, fixed=False), prior)
         move = np.moveaxis(mode[..., 0], 0, -1) + prior.scales.centre - psi
         longest = np.abs(move).max(axis=-1, keepdims=True)
@@ -418,7 +419,7 @@ def expand(data: LabeledData, prior: Hierarchy) -> Surrogate:
         if longest.max() < 1e-4:
             break
     level = psi[..., :2]
-    centre = hyper_of(sigma, np.broadcast_to(prior.scales.centre[:2], (sets, 1, 2)), prior)[:, 0]
+    centre = hyper_of(sigma, place, prior)[:, 0]
     noise = np.broadcast_to(np.square(prior.scales.common[:2]), (sets, 2))
     return surrogate._replace(centre=centre, level=level, noise=noise)
 
@@ -476,8 +477,8 @@ def refit(
     noise = trust[:, None] * noise + (1.0 - trust[:, None]) * surrogate.noise
     surrogate = surrogate._replace(level=level, noise=noise)
     if prior.scales.apart > 0.0:
-        few = count[:, None] / (count[:, None] + 20.0)
-        mean = few * (share * apart).sum(axis=1) + (1.0 - few) * surrogate.apart
+        known = (count / (count + MANY))[:, None]
+        mean = known * (share * apart).sum(axis=1) + (1.0 - known) * surrogate.apart
         surrogate = surrogate._replace(apart=np.clip(mean, 0.5 * prior.scales.apart, 0.95))
     focused, _ = _focused(hyper, apart, surrogate, prior)
     centre = (share * focused).sum(axis=1)

@@ -73,8 +73,9 @@ class Prior:
         for field in fields(self):
             value = getattr(self, field.name)
             if not (lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD):
-                what = "a standard deviation, not a variance or a precision"
-                what = "the usual slope of a curve" if field.name == "slope" else what
+                what = "the usual slope of a curve"
+                if field.name != "slope":
+                    what = "a standard deviation, not a variance or a precision"
                 raise ValueError(
                     f"Prior.{field.name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got "
                     f"{value!r}; it is {what}"

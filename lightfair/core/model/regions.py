@@ -86,9 +86,7 @@ CONTRASTS = {
 
 APART_SLOPE = -2.0  # of a group apart: mean of log a and log b, beside those of the others
 
-APART_SD = (1.0, 1.0, 1.0)  # sds of log a, log b and c (or a point mass)
-
-APART_DEVIATION = 1.0  # and of a deviation: scores may even be reversed there
+APART_SD = 1.0  # of each coordinate, deviations too: scores may even be reversed there
 
 LOW, HIGH = 0, 1  # the masses at the lower and the upper bound
 
@@ -101,9 +99,10 @@ class Trust:
 
     omega_sd and tau_sd are the scales of omega and tau: the smaller, the more the curve is trusted.
     apart, in [0, 1), is the chance a priori that the curve of a group is unlike those of the others
-    (0: they are alike); it has no effect with one group or without hierarchy.
-    The defaults were chosen by the coverage of intervals on real scores (bench/COVERAGE.md).
-    mass_sd is the scale of the log odds of a point mass at a clipping bound around -3.5 or 3.5.
+    (0: they are alike); it has no effect with one group, without hierarchy or under the nested
+    prior. mass_sd is the scale of the log odds of a point mass at a clipping bound around -3.5 or
+    3.5. The defaults were chosen by the coverage of intervals on real scores and on sets in which a
+    group does not follow the others (bench/STRESS.md).
 
     Examples
     --------
@@ -255,7 +254,7 @@ def trusted_scales(prior: Prior, trust: Trust | None, where: Regions) -> Scales:
         np.append(scales.own_of, np.where(mass, SIGMA_C, tau)),
         np.append([none] * 3, np.where(mass, none, omega)),
         np.append(scales.centre, np.zeros(len(mass))),
-        np.append(APART_SD, np.where(mass, APART_SD[SIGMA_C], APART_DEVIATION)),
+        np.full(3 + len(mass), APART_SD),
         np.append([APART_SLOPE, APART_SLOPE, 0.0], np.zeros(len(mass))),
         trust.apart,
     )

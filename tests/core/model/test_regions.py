@@ -224,7 +224,7 @@ def test_trusted_scales_go_by_the_names_of_the_columns():
     np.testing.assert_allclose(one, [0.1, 0.2, 0.3, *own, mass], rtol=1e-12)
     np.testing.assert_allclose(two, [0.1, 0.2, 0.3, *(2.0 * own), mass], rtol=1e-12)
     # of groups apart
-    np.testing.assert_array_equal(got.wide, [*module.APART_SD, *[module.APART_DEVIATION] * 5, 1.0])
+    np.testing.assert_array_equal(got.wide, [module.APART_SD] * 9)
     np.testing.assert_array_equal(got.shift, [module.APART_SLOPE] * 2 + [0.0] * 7)
     both = got.spread(np.array([0.1, 0.2, 0.3, 9.0, 1.0]), np.array([0.0, 1.0]))
     np.testing.assert_array_equal(both, [one, got.wide])
