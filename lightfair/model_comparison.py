@@ -67,7 +67,7 @@ from .core.data.table import ScoreTable, score_table
 from .core.diagnostics.warnings import FEW, coarse_interval, data_warnings, result_warnings
 from .core.fit import Progress
 from .core.metrics.definitions import DEFAULT_METRICS, theta
-from .core.metrics.estimate import Estimate, rounded
+from .core.metrics.estimate import Estimate, minus
 from .core.metrics.imputation import pseudo_rows
 from .core.model.curve import Prior
 from .core.model.regions import Trust
@@ -160,7 +160,7 @@ class ModelComparison:
         >>> print(f"{lost.mean:.2f} {lost.prob_greater(0):.2f}")
         -0.07 0.00
         """
-        delta = self._draws(first, metric, group) - self._draws(second, metric, group)
+        delta = minus(self._draws(first, metric, group), self._draws(second, metric, group))
         return self._estimate(metric, delta, [group], (first, second))
 
     def gap(self, model: Any, metric: str, group: Any = None) -> Estimate:
@@ -186,7 +186,7 @@ class ModelComparison:
         >>> print(f"{change.mean:.2f}")
         0.02
         """
-        delta = self._gap(first, metric, group) - self._gap(second, metric, group)
+        delta = minus(self._gap(first, metric, group), self._gap(second, metric, group))
         return self._estimate(metric, delta, self._compared(group), (first, second))
 
     def fairer(self, metric: str, model: Any, than: Any, group: Any = None) -> Estimate:
@@ -202,7 +202,7 @@ class ModelComparison:
         -0.02
         """
         gaps = [np.abs(self._gap(one, metric, group)) for one in (than, model)]
-        return self._estimate(metric, gaps[0] - gaps[1], self._compared(group), (model, than))
+        return self._estimate(metric, minus(*gaps), self._compared(group), (model, than))
 
     def prob_fairer(self, metric: str, model: Any, than: Any, group: Any = None) -> float:
         """Return P(|delta of `model`| < |delta of `than`|); NaN if it is undefined.
@@ -258,7 +258,7 @@ class ModelComparison:
             first, second = (self.models.index(level_name(model)) for model in models)
             exact |= bool((self.decisions[cells, first] == self.decisions[cells, second]).all())
         exact = exact and self.settings.target != "population"
-        return Estimate(rounded(draws), self.settings.metric(metric).lack, exact)
+        return Estimate(draws, self.settings.metric(metric).lack, exact)
 
     def _draws(self, model: Any, metric: str, group: Any) -> Floats:
         theta = self.theta[self.models[index_of(model, self.models, "model")]]
@@ -272,9 +272,9 @@ class ModelComparison:
             raise ValueError(f"there is one group, {self.groups[0]}: it has no gap to another")
         if group is not None:
             base = self._draws(model, metric, self.settings.reference)
-            return self._draws(model, metric, group) - base
+            return minus(self._draws(model, metric, group), base)
         draws = np.stack([self._draws(model, metric, name) for name in self.groups])
-        return np.asarray(draws.max(axis=0) - draws.min(axis=0))
+        return minus(draws.max(axis=0), draws.min(axis=0))
 
     def _compared(self, group: Any) -> tuple[Any, ...]:
         """The groups that a gap depends on; None is all of them."""

@@ -274,6 +274,20 @@ def test_S08_two_threads_give_the_numbers_of_one(rows):
     np.testing.assert_array_equal(together, [draws(0), draws(1)])
 
 
+def test_S08_eight_threads_may_be_the_first_to_ask(child_env):
+    code = """
+from concurrent.futures import ThreadPoolExecutor
+import lightfair as lf
+def work(seed):
+    y, s, g = [1, 0, None, None] * 9, [0.9, 0.2, 0.7, 0.3] * 9, ["a", "b", "b"] * 12
+    found = lf.assess(y, s, sensitive_features=g, metrics=["tpr", "auc"], draws=4, rng=seed)
+    return len(str(found) + found.to_html())
+with ThreadPoolExecutor(8) as pool:
+    print(len([*pool.map(work, range(8))]))
+"""
+    assert child(code, child_env) == "8"
+
+
 CHILDREN = f"""
 import multiprocessing, sys
 def work():

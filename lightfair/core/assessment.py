@@ -24,7 +24,7 @@ from .diagnostics.predictive import Misfit
 from .fit import NEEDS_CURVES, count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
-from .metrics.definitions import Metric, decided
+from .metrics.definitions import Metric, decided, in_cells
 from .metrics.estimate import Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import Imputed, impute_group, pseudo_rows, score_slots
 from .metrics.labels_only import (
@@ -275,7 +275,10 @@ class Assessment:
             known |= of.label_free
             known |= self.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
         pooled = bool(self.settings.hierarchical)
-        return ByGroup(draws, self.groups, of.lack, known, of.label_free, pooled)
+        coarse = in_cells(of, self.fine)
+        return ByGroup(
+            draws, self.groups, of.lack, known, of.label_free, pooled, None, of.bounds, coarse
+        )
 
     def without_model(self, metric: str) -> Floats:
         """Return draws of a metric that rest on labels and no model, float64 (draw, group).
@@ -414,7 +417,7 @@ class Assessment:
         """
         by, of = self.by_group(metric), self.settings.metric(metric)
         draws = pooled.overall_draws(self._drawn, (of,))[of.name]
-        return Estimate(draws, of.lack, bool(by.known.all()))
+        return Estimate(draws, of.lack, by.exact(np.arange(len(self.groups))))
 
     def criterion(self, name: str, group: Any, reference: Any) -> Estimate | Gap:
         """Return how far two groups are from a fairness criterion.

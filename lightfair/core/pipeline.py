@@ -25,6 +25,7 @@ from .diagnostics.warnings import (
     disagreements,
     few_labels,
     result_warnings,
+    tied_scores,
 )
 from .fit import Progress, draw_posterior
 from .metrics.definitions import DEFAULT_METRICS, Metric, theta
@@ -260,6 +261,7 @@ def assess_table(
         warnings=(
             *table.notes,
             *data_warnings(table),
+            *tied_scores(metrics, slots or (), fine),
             *coarse_interval(settings.prob, shape),
             *misfit_notes(misfit, table.groups),
             *apart_notes(None if posterior is None else posterior.apart, table.groups),

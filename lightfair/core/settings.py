@@ -95,7 +95,8 @@ class Settings:
             for name in check.metrics:
                 check.check_bounds(by_name[name].bounds)
         several = self.thresholds is not None and not isinstance(self.thresholds, str)
-        check_epsilon(self.epsilon, max(high - low for low, high in (m.bounds for m in metrics)))
+        ranges = (high - low for low, high in (m.bounds for m in metrics))
+        check_epsilon(self.epsilon, max(1.0, *ranges))
         normal = {
             "metrics": tuple(metric.name for metric in metrics),
             "own_metrics": tuple(one for one in metrics if not is_built_in(one.name)),

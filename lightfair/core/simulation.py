@@ -52,8 +52,10 @@ def simulate(
     >>> int((rows.y_true == rows.y_true).sum())  # the others are NaN
     20
     """
-    if not 0 <= labeled <= rows or rows < 1:
-        raise ValueError(f"labeled must lie in [0, rows]; got labeled={labeled!r}, rows={rows!r}")
+    whole = all(isinstance(n, (int, np.integer)) for n in (rows, labeled))
+    if not whole or not 0 <= labeled <= rows or rows < 1:
+        rule = "rows and labeled must be whole numbers, labeled in [0, rows]"
+        raise ValueError(f"{rule}; got labeled={labeled!r}, rows={rows!r}")
     rng = np.random.default_rng(rng)
     names = np.array(list(GROUPS))
     shares = [share for share, _, _ in GROUPS.values()]

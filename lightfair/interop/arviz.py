@@ -32,7 +32,7 @@ from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from ..core import __version__
-from ..core.metrics.estimate import rounded
+from ..core.metrics.estimate import minus
 from ..core.model.curve import active
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def posterior_dict(result: Assessment) -> dict[str, Any]:
         name = f"{metric}_metric" if metric in dims else metric
         add(name, theta, "group")
         if others:
-            difference = rounded(theta[..., others] - theta[..., [base]])
+            difference = minus(theta[..., others], theta[..., [base]])
             add(f"{name}_difference", difference, "compared")
         if result.by_group(metric).known.all():
             exact = [one for one in (name, f"{name}_difference") if one in draws]

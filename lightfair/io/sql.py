@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.data.messages import show
-from ..core.data.nodes import CELL_WIDTH, EXACT_LIMIT, check_clip
+from ..core.data.nodes import CELL_WIDTH, EXACT_LIMIT, NARROW, NARROW_LIMIT, check_clip
 from ..core.data.rows import WEIGHTS, RowReader
 from .files import Columns
 
@@ -187,6 +187,8 @@ def _statement(
         ) from error
     low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(CELL_WIDTH)
     least, most = map(_number, WEIGHTS)
+    apart = "LN(highest) - LN(1 - highest) - LN(lowest) + LN(1 - lowest)"
+    kept = f"scores <= {EXACT_LIMIT} OR scores <= {NARROW_LIMIT} AND {apart} < {_number(NARROW)}"
     decision = "CASE WHEN score >= cut THEN 1 ELSE 0 END" if terms.threshold else "decision"
     selected = ",\n    ".join(columns)
     strata = ", ".join(["predicted", "label", *levels])
@@ -220,6 +222,8 @@ WITH lightfair_rows AS (
   SELECT
     *,
     SUM(CASE WHEN place = 'inside' THEN 1 ELSE 0 END) OVER (PARTITION BY {texts}) AS scores,
+    MIN(CASE WHEN place = 'inside' THEN score END) OVER (PARTITION BY {texts}) AS lowest,
+    MAX(CASE WHEN place = 'inside' THEN score END) OVER (PARTITION BY {texts}) AS highest,
     CASE WHEN place = 'inside' THEN LN(score) - LN(1 - score) END AS logit
   FROM lightfair_scores
 ), lightfair_placed AS (
@@ -227,12 +231,10 @@ WITH lightfair_rows AS (
     *,
     CASE
       WHEN place = 'bound' THEN CASE WHEN score <= {low} THEN {low} ELSE {high} END
-      WHEN place = 'inside' AND scores <= {EXACT_LIMIT} THEN score
+      WHEN place = 'inside' AND ({kept}) THEN score
     END AS point,
-    CASE WHEN scores > {EXACT_LIMIT} THEN FLOOR(logit / {width}) END AS cell,
-    CASE
-      WHEN scores > {EXACT_LIMIT} THEN logit - (FLOOR(logit / {width}) + 0.5e0) * {width}
-    END AS d
+    CASE WHEN {kept} THEN NULL ELSE FLOOR(logit / {width}) END AS cell,
+    CASE WHEN {kept} THEN NULL ELSE logit - (FLOOR(logit / {width}) + 0.5e0) * {width} END AS d
   FROM lightfair_counted
 )
 SELECT

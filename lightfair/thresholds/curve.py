@@ -43,7 +43,7 @@ from ..core.data.rows import check_cuts, is_several
 from ..core.data.table import ScoreTable
 from ..core.fit import NEEDS_CURVES
 from ..core.metrics.definitions import Metric, theta
-from ..core.metrics.estimate import Estimate, rounded
+from ..core.metrics.estimate import Estimate, minus
 from ..core.metrics.imputation import Slots, blocks, score_slots
 from ..core.model.regions import rows_on_axis
 from ..core.values import signed_values, summary
@@ -139,7 +139,7 @@ class ThresholdCurve:
             raise ValueError("reference must name a group: there is only one, or none is chosen")
         at = self._index(group)
         base = self._index(self.settings.reference if reference is None else reference)
-        delta = rounded(self._draws(metric, at) - self._draws(metric, base))
+        delta = minus(self._draws(metric, at), self._draws(metric, base))
         return self._estimates(metric, delta, at, base)
 
     def _draws(self, metric: str | Metric, group: int | slice) -> Floats:

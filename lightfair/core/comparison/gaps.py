@@ -54,6 +54,7 @@ differences are left out, with the reason.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,14 +66,13 @@ import numpy.typing as npt
 from ..data.logit import Floats, Ints
 from ..metrics.estimate import (
     NAN,
-    ROUNDING,
     UNDEFINED_LIMIT,
     Estimate,
     Gap,
     Ratio,
     check_prob,
+    minus,
     ratio,
-    rounded,
 )
 
 
@@ -87,13 +87,17 @@ class ByGroup:
     lack : str
         What is missing where the metric is undefined.
     known : bool array, shape (group,)
-        Whether it is known exactly.
+        Whether it is the same in all draws, since no label is needed or missing.
     label_free : bool
         Whether it does not depend on labels.
     pooled : bool
         Whether the model of the draws shares a prior between groups.
     without_model : float64 array, shape (draw, group), or None
         Draws that rest on labels and no model, NaN where labels are too few.
+    bounds : (float, float)
+        Of the metric.
+    coarse : bool array, shape (group,), or None
+        Where its value is computed from cells of scores, and not exact; None: nowhere.
     """
 
     draws: Floats
@@ -103,6 +107,8 @@ class ByGroup:
     label_free: bool = False
     pooled: bool = False
     without_model: Floats | None = None
+    bounds: tuple[float, float] = (0.0, 1.0)
+    coarse: npt.NDArray[np.bool_] | None = None
 
     @cached_property
     def undefined(self) -> Floats:
@@ -116,11 +122,11 @@ class ByGroup:
 
     def estimate(self, at: int) -> Estimate:
         """Return the estimate of a group, by index."""
-        return Estimate(self.draws[..., at], self.lack, bool(self.known[at]))
+        return Estimate(self.draws[..., at], self.lack, self.exact([at]))
 
     def difference(self, at: int, base: int) -> Estimate:
         """Return the estimate of a group minus that of another."""
-        delta = rounded(self.draws[..., at] - self.draws[..., base])
+        delta = minus(self.draws[..., at], self.draws[..., base])
         return Estimate(delta, self.lack, self.exact([at, base]))
 
     def ratio(self, at: int, base: int) -> Ratio:
@@ -129,7 +135,8 @@ class ByGroup:
 
     def exact(self, groups: Sequence[int] | Ints) -> bool:
         """Whether the metric is known exactly in all of some groups, by index."""
-        return bool(self.known[groups].all())
+        coarse = self.coarse is not None and self.coarse[groups].any()
+        return bool(self.known[groups].all() and not coarse)
 
     @property
     def left_out(self) -> tuple[str, ...]:
@@ -208,7 +215,8 @@ def largest_gap(by: ByGroup) -> Gap:
     kept = by.usable
     if len(kept) < 2:
         return Gap(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=by.left_out)
-    gap = rounded(np.ptp(by.draws[..., kept], axis=-1))
+    draws = by.draws[..., kept]
+    gap = minus(draws.max(axis=-1), draws.min(axis=-1))
     largest = np.nan_to_num(_prob_largest(by))
     both = np.triu(largest + largest.T, 1)
     one, two = np.unravel_index(int(np.argmax(both)), both.shape)
@@ -229,8 +237,8 @@ def _prob_largest(by: ByGroup) -> Floats:
     if len(kept) < 2 or len(draws) == 0:
         return share
     high, low = draws.max(axis=1, keepdims=True), draws.min(axis=1, keepdims=True)
-    tied = (high - low < ROUNDING)[:, 0]
-    top, bottom = (draws > high - ROUNDING)[~tied], (draws < low + ROUNDING)[~tied]
+    tied = minus(high, low)[:, 0] == 0.0
+    top, bottom = (minus(draws, end)[~tied] == 0.0 for end in (high, low))
     counts = (top / top.sum(axis=1, keepdims=True)).T @ (bottom / bottom.sum(axis=1, keepdims=True))
     counts += tied.sum() * (1.0 - np.eye(len(kept))) / (len(kept) * (len(kept) - 1))
     share[np.ix_(kept, kept)] = counts / len(draws)
@@ -256,12 +264,13 @@ def against_rest(by: ByGroup, group: int, weight: Floats) -> Estimate:
         return Estimate(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=left_out)
     rest = by.draws[..., others] @ (weight[others] / weight[others].sum())
     exact = by.exact([group, *others])
-    return Estimate(rounded(by.draws[..., group] - rest), by.lack, exact, left_out)
+    return Estimate(minus(by.draws[..., group], rest), by.lack, exact, left_out)
 
 
 def against_overall(by: ByGroup, group: int, overall: Floats) -> Estimate:
     """Return the metric of a group minus the metric of all rows, float64 (chain, draw)."""
-    return Estimate(rounded(by.draws[..., group] - overall), by.lack, bool(by.known.all()))
+    delta = minus(by.draws[..., group], overall)
+    return Estimate(delta, by.lack, by.exact(np.arange(len(by.groups))))
 
 
 def only_one(groups: tuple[str, ...]) -> str:
@@ -272,7 +281,7 @@ def only_one(groups: tuple[str, ...]) -> str:
     )
 
 
-TAU_SD = 0.3  # scale of the half-normal prior: nearly flat if groups differ
+TAU_SD = 0.3  # scale of the half-normal prior of rates: nearly flat if groups differ
 
 GRID = 200
 
@@ -286,14 +295,16 @@ def between_group_sd(by: ByGroup) -> Gap:
     """
     kept = by.usable
     values = np.full(by.draws.shape[:2], np.nan)
-    exact = by.exact(kept)
+    exact, constant = by.exact(kept), by.known[kept].all()
     defined = ~np.isnan(by.draws[..., kept]).any(axis=-1)
     draws = by.draws[..., kept][defined]
     if len(kept) >= 2 and len(draws) > 0:
         values[defined] = draws.std(axis=-1)
-        if not exact:
+        if not constant:
             modeled = np.arange(len(draws)) % 2 == 0 if by.pooled else True
-            values[defined] = np.where(modeled, _spread(draws), values[defined])
+            bound = max(map(abs, by.bounds))  # the unit: the result does not depend on it
+            unit = bound if bound < np.inf else float(np.abs(draws.mean(axis=0)).max()) or 1.0
+            values[defined] = np.where(modeled, unit * _spread(draws / unit), values[defined])
     return Gap(values, by.lack, exact, by.left_out)
 
 
@@ -318,7 +329,7 @@ def _spread(draws: Floats) -> Floats:
         bottom = (precision * one * one).sum(axis=1)
         return precision, bottom, (precision * one * y).sum(axis=1) / bottom
 
-    top = 4.0 * max(TAU_SD, float(np.sqrt((y @ y - (one @ y) ** 2 / (one @ one)) / groups)))
+    top = 4.0 * max(TAU_SD, math.sqrt(max(y @ y - (one @ y) ** 2 / (one @ one), 0.0) / groups))
     root = (np.arange(GRID) + 0.5) / GRID
     tau = top * root * root
     precision, bottom, middle = given(tau)
@@ -471,6 +482,8 @@ def simultaneous(
     draws = np.stack([*used.values()], axis=-1)
     median = np.nanmedian(draws, axis=0)
     away = np.nan_to_num(draws - median)  # an undefined draw is outside no interval
+    size = np.abs(away).max(axis=0)
+    away /= size  # squares of tiny numbers would be 0
     up, down = (
         np.sqrt((away * away).sum(axis=0, where=side) / np.maximum(side.sum(axis=0), 1))
         for side in (away > 0.0, away < 0.0)
@@ -480,5 +493,6 @@ def simultaneous(
     factor = float(np.quantile(distance.max(axis=1), prob))
     unbounded = (-np.inf, np.inf)
     least, most = np.array([(bounds or {}).get(cell.metric, unbounded) for cell in used]).T
-    low, high = np.maximum(median - factor * down, least), np.minimum(median + factor * up, most)
+    low = np.maximum(median - factor * down * size, least)
+    high = np.minimum(median + factor * up * size, most)
     return Simultaneous(prob, factor, tuple(used), median, low, high, left_out)

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..data.logit import Floats
 from ..data.table import ScoreTable
-from ..metrics.definitions import Metric, theta
+from ..metrics.definitions import Metric, in_cells, theta
 from .gaps import ByGroup
 
 if TYPE_CHECKING:
@@ -66,8 +66,12 @@ def margins(drawn: GroupDraws, metrics: Sequence[Metric]) -> dict[str, dict[str,
         for metric in metrics:
             values = np.stack([by_metric[metric.name] for by_metric in draws], axis=-1)
             known = np.array([metric.label_free or every for every in complete]) & drawn.finite
-            by = ByGroup(values, tuple(level.name for level in levels), metric.lack, known)
-            found[metric.name][attribute] = by
+            names = tuple(level.name for level in levels)
+            cells = in_cells(metric, drawn.fine)
+            coarse = np.array([cells[list(level.groups)].any() for level in levels])
+            found[metric.name][attribute] = ByGroup(
+                values, names, metric.lack, known, bounds=metric.bounds, coarse=coarse
+            )
     return found
 
 

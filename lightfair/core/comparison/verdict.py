@@ -59,7 +59,7 @@ import numpy.typing as npt
 from ..data.logit import Floats, over
 from ..data.messages import counted, lies_in, number, probability
 from ..metrics.definitions import canonical
-from ..metrics.estimate import BORDER, UNDEFINED_LIMIT, rounded, undefined_reason
+from ..metrics.estimate import BORDER, UNDEFINED_LIMIT, minus, undefined_reason
 from .gaps import CRITERIA, ByGroup
 
 Bools = npt.NDArray[np.bool_]
@@ -355,7 +355,7 @@ def judge(
         Returns how many more labels would probably settle it; called if labels are missing.
     """
     check, parts, involved = question.check, question.parts, np.unique(question.pairs)
-    exact = all(part.exact(involved) for part in parts)
+    exact = bool(all(part.known[involved].all() for part in parts))
     if exact:  # all draws are equal
         parts = tuple(replace(p, draws=p.draws[:1, :1], without_model=None) for p in parts)
     any_beyond = any_unknown = np.zeros(parts[0].draws.shape[:2], dtype=bool)
@@ -469,7 +469,7 @@ def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Boo
         if check.relation == "difference":
             gap = one - two
             return gap, gap > check.within + BORDER, gap < -check.within - BORDER
-        one, two = rounded(one), rounded(two)
+        one, two = minus(one, 0.0), minus(two, 0.0)
         low, high = np.minimum(one, two), np.maximum(one, two)
         gap = over(low, high, np.nan)
         apart: Bools = gap < check.within - BORDER

@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from .logit import Floats, Ints
 from .messages import list_values, missing_rows, show
 
+TRUTHS = {"true": 1, "false": 0}  # a bool as text, in any case
+
 
 def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
     """Return each sensitive attribute as (name, its name in errors, column)."""
@@ -93,6 +95,7 @@ def factorize(name: str, values: Any, first: int = 0) -> tuple[Ints, list[Any]]:
     Missing are NaN, None, pd.NA, NaT and the empty string. Errors number rows from `first`.
     """
     codes, items = _coded(name, values, first)
+    items = [item.decode() if isinstance(item, bytes) else item for item in items]
     used = np.bincount(codes + 1, minlength=len(items) + 1)[1:] > 0
     position = np.full(len(items) + 1, -1)
     distinct: dict[tuple[bool, Any], int] = {}
@@ -210,7 +213,9 @@ def is_missing(value: Any) -> bool:
 
 
 def number_of(value: Any) -> float | None:
-    """Return a finite number, or a text that reads as one, as float; None for others."""
+    """Return a finite number, a bool, or a text that reads as one, as float; None for others."""
+    if isinstance(value, str):
+        value = TRUTHS.get(value.lower(), value)
     try:
         plain = isinstance(value, (numbers.Real, Decimal, str, np.bool_))
         number = float(value) if plain else math.nan

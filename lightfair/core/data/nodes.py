@@ -5,7 +5,8 @@ A stratum is a group, a predicted class and a label, and where a table has sever
 
     ((interval * G + group) * 2 + predicted) * 3 + label        label: 0, 1, 2 for unlabeled
 
-A stratum with few distinct scores keeps them as points. Any other is cut into cells of fixed width;
+A stratum with few distinct scores keeps them as points, with more if they are close together: in
+few cells a metric of scores would see ties. Any other is cut into cells of fixed width;
 a cell keeps the count and the first three power sums of the logit, relative to its center. The
 two-point Gauss rule with these moments stands in for its rows: for slopes in exp(-1.2 .. 1.2) and
 shifts in -5 .. 5 the error of a sum over rows is below 1e-8 per row.
@@ -24,6 +25,10 @@ from .messages import lies_in
 CELL_WIDTH = 0.05  # of the logit; the error of the rule grows with the fourth power
 
 EXACT_LIMIT = 128  # distinct scores that a stratum keeps
+
+NARROW = 0.4  # logits: a stratum of scores this close, of few cells, keeps more of them
+
+NARROW_LIMIT = 1_024
 
 UNLABELED = 2  # labels in a stratum's code: 0, 1, unlabeled
 
@@ -121,7 +126,12 @@ def settled(groups: int, clip: float, points: Points, cells: Cells) -> tuple[Poi
     points = _merged(points)
     low, high = clip_bounds(clip)
     inside = (points.logit > low) & (points.logit < high)
-    many = np.bincount(points.stratum[inside], minlength=groups * 6) > EXACT_LIMIT
+    stratum, logit = points.stratum[inside], points.logit[inside]
+    ends = np.full((2, groups * 6), -np.inf)
+    np.maximum.at(ends[0], stratum, logit)
+    np.maximum.at(ends[1], stratum, -logit)
+    limit = np.where(ends.sum(axis=0) < NARROW, NARROW_LIMIT, EXACT_LIMIT)
+    many = np.bincount(stratum, minlength=groups * 6) > limit
     many[cells.stratum] = True
     moves = many[points.stratum] & inside
     moved = to_cells(Points._make(column[moves] for column in points))

@@ -22,6 +22,7 @@ do not change results. The codes, here and elsewhere:
     partly_undefined                a metric is undefined in some draws
     coarse_interval                 too few draws for the credible level of the intervals
     not_converged                   the chains have not converged
+    tied_scores                     scores too close together for a metric of scores
     ties_with_threshold             scores equal to the threshold, counted as positive
     alike_levels                    levels whose names differ in case or spaces only
     blank_levels                    levels that read as missing
@@ -49,16 +50,19 @@ import numpy.typing as npt
 
 from ..data.logit import Floats
 from ..data.messages import Note, counted
-from ..data.nodes import UNLABELED
+from ..data.nodes import CELL_WIDTH, UNLABELED
 from ..data.table import ScoreTable
 from ..mcmc.convergence import Gate
-from ..metrics.definitions import LABEL_FREE, Metric, degenerate
+from ..metrics.definitions import LABEL_FREE, Metric, degenerate, in_cells
 from ..metrics.estimate import UNDEFINED_LIMIT
+from ..metrics.imputation import Slots
 from ..metrics.labels_only import in_denominator
 from ..metrics.prediction_powered import PredictionPowered, powered_difference
 from ..model.regions import rows_on_axis
 
 CLIPPED_LIMIT = 0.05
+
+TIED_LIMIT = 0.1  # share of the pairs of rows of a group
 
 REVERSED_Z = -3.0
 
@@ -123,6 +127,22 @@ def data_warnings(table: ScoreTable) -> list[Note]:
         message = f"there is only one group, {table.groups[0]}: no differences; name another"
         notes.append(Note("one_group", f"{message} attribute"))
     return notes
+
+
+def tied_scores(
+    metrics: tuple[Metric, ...], slots: tuple[Slots, ...], table: ScoreTable
+) -> list[Note]:
+    """Warn if cells of scores, in which rows tie, hold many pairs of rows of a group."""
+    names = [metric.name for metric in metrics if in_cells(metric, table).any()]
+    tied = [(bins.total[bins.is_cell] ** 2).sum() / bins.total.sum() ** 2 for bins in slots]
+    if not names or max(tied) < TIED_LIMIT:
+        return []
+    message = (
+        f"{', '.join(names)} take scores within {CELL_WIDTH:g} in log odds as equal: "
+        f"{max(tied):.0%} of the pairs of rows in {table.groups[int(np.argmax(tied))]}; spread the "
+        "scores, for example by their ranks"
+    )
+    return [Note("tied_scores", message)]
 
 
 def _reversed(table: ScoreTable) -> list[Note]:

@@ -228,6 +228,8 @@ SHARES: dict[str, Share] = {
 
 LABEL_FREE = ("selection_rate", "average_score")  # functions of predictions and scores alone
 
+MEANS = ("average_score", "calibration_in_the_large")  # of scores: cells keep their sums
+
 _RATE = (0.0, 1.0)
 
 COUNT_METRICS: dict[str, Metric] = {
@@ -564,6 +566,14 @@ def decided(metric: Metric, table: ScoreTable) -> str | None:
     else:
         values = theta(metric, np.stack([(1 - at) * labels, at * labels], axis=1))
     return why if np.ptp(values) == 0.0 else None
+
+
+def in_cells(metric: Metric, table: ScoreTable) -> Bools:
+    """Whether a metric is computed from cells of scores, and not exactly: bool (group,)."""
+    groups = len(table.groups)
+    if metric.of == "counts" or (metric.name in MEANS and not table.weighted):
+        return np.zeros(groups, dtype=bool)
+    return np.bincount(table.cells.stratum // 6 % groups, minlength=groups) > 0
 
 
 def shares(metric: Metric) -> tuple[Share, ...]:

@@ -27,7 +27,7 @@ UNDEFINED_LIMIT = 0.05  # share of undefined draws above which a number is not r
 
 BORDER = 1e-12  # a number this close to a limit is at it: 0.35 - 0.3 is not above 0.05
 
-ROUNDING = 1e-14  # rates that differ by less are equal
+ROUNDING = 1e-14  # rates that differ by less are equal; of a number above 1 a share
 
 NAN = float("nan")
 
@@ -105,16 +105,21 @@ class Estimate(_Draws):
     @property
     def mean(self) -> float:
         """Posterior mean; NaN if `reason` is set."""
-        if np.ptp(self.draws) < 1e-12:  # equal up to rounding, which a sum would add to
+        if self._constant:  # a sum would add rounding
             return float(self.draws.flat[0])
         return float(self.defined.mean()) if self.reason is None else NAN
 
     @property
     def sd(self) -> float:
         """Posterior standard deviation; NaN if `reason` is set."""
-        if np.ptp(self.draws) < 1e-12:
+        if self._constant:
             return 0.0
         return float(self.defined.std()) if self.reason is None else NAN
+
+    @property
+    def _constant(self) -> bool:
+        """Whether all draws are equal up to rounding."""
+        return bool(np.ptp(self.draws) < 1e-12 * max(1.0, abs(self.draws.flat[0])))
 
     def prob_equal(self) -> float:
         """Return the posterior probability that the number is 0, as counts of rows can be."""
@@ -244,20 +249,21 @@ def ratio(draws: Floats, group: int, reference: int, lack: str, *, exact: bool =
 
     It is 1 where both are equal up to rounding.
     """
-    top, bottom = (rounded(draws[..., at]) for at in (group, reference))
+    top, bottom = (minus(draws[..., at], 0.0) for at in (group, reference))
     defined = ~np.isnan(top + bottom)
     zero = defined & (bottom == 0.0)
     values = np.full(top.shape, np.nan)
     np.divide(top, bottom, out=values, where=defined & ~zero)
     values[zero & (top > 0.0)] = np.inf
-    values[defined & ~zero & (np.abs(top - bottom) < ROUNDING)] = 1.0
+    values[defined & ~zero & (minus(top, bottom) == 0.0)] = 1.0
     zero_by_zero = float((zero & (top == 0.0)).mean())
     return Ratio(values, lack, exact, zero_by_zero)
 
 
-def rounded(values: Floats) -> Floats:
-    """Return 0 in place of values below 1e-14, which are differences by rounding alone."""
-    return np.where(np.abs(values) < ROUNDING, 0.0, values)
+def minus(one: Floats, other: Floats | float) -> Floats:
+    """Return one - other, 0 where they are equal up to rounding."""
+    size = ROUNDING * np.maximum(np.maximum(np.abs(one), np.abs(other)), 1.0)
+    return np.where(np.abs(one - other) < size, 0.0, one - other)
 
 
 def undefined_reason(share: float, lack: str) -> str | None:

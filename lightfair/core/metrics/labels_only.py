@@ -43,7 +43,7 @@ from ..data.logit import Floats, over
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from .definitions import SHARES, Metric, as_metric, shares, successes_failures, theta
-from .estimate import tails
+from .estimate import check_prob, tails
 from .prediction_powered import equal_chances
 
 if TYPE_CHECKING:
@@ -121,6 +121,9 @@ def beta_binomial(
     """
     from scipy.special import betaincinv
 
+    if not (np.min(successes) >= 0.0 and np.min(failures) >= 0.0):
+        raise ValueError("successes and failures must be counts of at least 0; got a negative one")
+    check_prob(prob)
     a, b = prior[0] + np.asarray(successes), prior[1] + np.asarray(failures)
     total, tail = a + b, 0.5 * (1.0 - prob)
     sd = np.sqrt(a * b / (total * total * (total + 1.0)))

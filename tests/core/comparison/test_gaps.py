@@ -368,6 +368,34 @@ def test_a_few_undefined_draws_are_outside_no_interval():
     np.testing.assert_allclose(one.low, two.low, atol=0.003)
 
 
+@pytest.mark.filterwarnings("error")
+def test_tiny_differences_have_finite_intervals():
+    found = simultaneous(cells(1e-200 * normal(3)), 0.95)
+    np.testing.assert_allclose(1e200 * found.low, simultaneous(cells(normal(3)), 0.95).low)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_do_not_depend_on_the_unit_of_a_metric():
+    draws = np.random.default_rng(2).normal([0.3, 0.5, 0.5], 0.1, (4, 200, 3))
+    one, many = by_group(draws), replace(by_group(1000.0 * draws), bounds=(0.0, 1000.0))
+    free = [replace(by, bounds=(0.0, math.inf)) for by in (one, many)]  # treatment equality
+    for small, large in ((one, many), free):
+        rescaled = between_group_sd(large).draws / 1000.0
+        np.testing.assert_allclose(rescaled, between_group_sd(small).draws, rtol=1e-9)
+    assert largest_gap(many).prob_which == largest_gap(one).prob_which
+    equal = by_group(np.full((1, 100, 3), 0.1) + 1e-17)
+    assert between_group_sd(equal).upper() < 0.05
+
+
+@pytest.mark.parametrize("size", [1.0, 300.0, 1e9])
+def test_the_largest_gap_of_numbers_above_1(size):
+    """Rounding of 128 and more is above 1e-14: ties are relative."""
+    gap = largest_gap(by_group(size * np.array([[[0.1, 0.3, 0.1 + 1e-17], [0.1, 0.4, 0.1]]])))
+    assert gap.which == ("B", "A") and gap.prob_which == 0.5
+    assert by_group(size * np.array([[[0.1 * 3, 0.3]]])).difference(0, 1).draws.item() == 0.0
+    assert by_group(size * np.array([[[0.1 * 3, 0.3]]])).ratio(0, 1).draws.item() == 1.0
+
+
 # of an assessment
 
 

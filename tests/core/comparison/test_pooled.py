@@ -65,11 +65,11 @@ def test_with_all_labels_it_is_the_metric_of_the_rows(count, levels):
     every = assess_rows(rows, y_score=score, group=["all"] * count, metrics=metrics, **SMALL)
     for name in metrics:
         overall = full.overall(name)
-        assert overall.exact
+        assert overall.exact == (count < 1000 or name in ("tpr", "fpr"))
         assert overall.mean == pytest.approx(every.metric(name, "all").mean, rel=limit)
         for level in "AB":
             one = full.marginal(name, "sex", level)
-            assert one.exact
+            assert one.exact == overall.exact
             assert one.mean == pytest.approx(alone.metric(name, level).mean, rel=limit)
     y, at = rows.y_all, rows.group == "A"
     by_hand = ((score >= 0.5) & (y == 1))[at].sum() / y[at].sum()

@@ -149,6 +149,11 @@ def labels_of(y, **options):
         ([None] * 4, {"positive_label": "yes"}, [-1] * 4),
         ([-1] * 4, {}, [-1] * 4),
         ([1, 1, NAN, 1], {}, [1, 1, -1, 1]),
+        ([True, False, None, True], {"positive_label": "True"}, [1, 0, -1, 1]),
+        (["TRUE", "FALSE", "", "true"], {}, [1, 0, -1, 1]),
+        (["True", "False", "False", "True"], {"positive_label": 1}, [1, 0, 0, 1]),
+        ([b"1", b"0", b"", b"1"], {}, [1, 0, -1, 1]),
+        ([b"good", b"bad", None, b"bad"], {"positive_label": "bad"}, [0, 1, -1, 1]),
     ],
 )
 def test_labels(y, options, label):

@@ -342,6 +342,7 @@ def test_metrics_by_name():
     assert names_of(["tpr", "fpr", "tpr"]) == names_of(np.array(["tpr", "fpr"])) == ("tpr", "fpr")
     assert names_of([cost(fp=1, fn=5), "cost(fp=1, fn=5.0)"]) == ("cost(fp=1,fn=5)",)
     assert all(as_metric(name) is BUILT_IN[name] for name in METRICS)
+    assert Settings(metrics="cost(fp=0.001,fn=0.005)").epsilon == 0.05
     own = Metric("own", raising)
     settings = replace(Settings(metrics=["tpr", own], epsilon=2.0), prob=0.9)
     assert settings.metrics == ("tpr", "own") and settings.metric("own") is own

@@ -54,6 +54,9 @@ def test_beta_binomial(prior, prob):
 
 
 def test_no_rows_give_the_prior():
+    for wrong in ({"failures": -5.0}, {"failures": np.nan}, {"failures": 1.0, "prob": -1}):
+        with pytest.raises(ValueError, match="counts of at least 0|prob must lie in"):
+            beta_binomial(1.0, **wrong)
     got = beta_binomial(np.zeros(()), np.zeros(()), prob=0.9)
     assert [float(x) for x in got] == pytest.approx([0.5, 12**-0.5, 0.05, 0.95])
 
