@@ -18,7 +18,7 @@ from . import model_comparison
 from .core import assessment as core
 from .core import pipeline
 from .core.data import table as tables
-from .core.data.messages import one_line
+from .core.data.messages import OneLine
 from .core.data.table import ScoreTable
 from .interop import sklearn
 from .io.table import storable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .thresholds.curve import ThresholdCurve
 
 
-class Result:
+class Result(OneLine):
     """Text, pages, tables and data frames, for every result.
 
     Examples
@@ -126,9 +126,11 @@ class Result:
 
         return fragment(self._document())
 
+    def _line(self) -> str:
+        return self._document(full=True).title
+
     def __repr__(self) -> str:
-        title = self._document(full=True).title
-        return one_line(f"<{type(self).__name__}: {title}; print() shows it>")
+        return f"{super().__repr__()[:-1]}; print() shows the report>"
 
     def __str__(self) -> str:
         from .report.text import render

@@ -258,7 +258,8 @@ class ModelComparison:
             first, second = (self.models.index(level_name(model)) for model in models)
             exact |= bool((self.decisions[cells, first] == self.decisions[cells, second]).all())
         exact = exact and self.settings.target != "population"
-        return Estimate(draws, self.settings.metric(metric).lack, exact)
+        lack, signed = self.settings.metric(metric).lack, len(models) + len(groups) > 1
+        return Estimate(draws, lack, exact, prob=self.settings.prob, signed=signed)
 
     def _draws(self, model: Any, metric: str, group: Any) -> Floats:
         theta = self.theta[self.models[index_of(model, self.models, "model")]]

@@ -63,6 +63,26 @@ def test_every_form_of_every_result(found):
     assert len(repr(found)) < 200 and "\n" not in repr(found)
 
 
+def test_every_public_value_is_shown_in_one_line(rows):
+    result = ask(rows, metrics=["tpr", "selection_rate"])
+    data = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
+    options = {"y_score": rows.y_score, "y_true": rows.y_true, "sensitive_features": rows.group}
+    values = [
+        *(result.difference("tpr", "B", "A"), result.ratio("tpr", "B", "A")),
+        *(result.largest_gap("tpr"), result.pairs("tpr")[0], result.simultaneous()),
+        *(result.check("tpr<=0.1"), result.posterior, result.misfit, result.thresholds("all")),
+        *(lf.choose_labels(result, 9, rng=1, **options), data, lf.score_table(data)),
+        core.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, **QUICKEST),
+    ]
+    for value in values:
+        name, text = type(value).__name__, str(value)
+        assert repr(value) == f"<{name}: {text}>" and "\n" not in text and 20 < len(text) < 200
+        assert value._repr_html_().startswith("<code>") and "array" not in text
+    text = f"{result.table}; tpr, selection_rate"
+    assert repr(result) == f"<Assessment: {text}; print() shows the report>"
+    assert repr(values[3].estimate) in f"<Estimate: {str(values[3])[11:].split(', P(largest')[0]}>"
+
+
 def test_all_say_how_they_were_made(found):
     """The sections that a reader needs to trust it, and the same in the values."""
     keys = [section.key for section in found._document(full=True).sections]

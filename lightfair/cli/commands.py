@@ -199,7 +199,6 @@ def summarize(arguments: argparse.Namespace) -> Answer:
       lightfair assess year.json --metric tpr
     """
     from ..io.table import to_text
-    from ..report.format import rows_line
 
     check_outputs(arguments)
     if threshold_of(arguments) == "all":
@@ -209,7 +208,7 @@ def summarize(arguments: argparse.Namespace) -> Answer:
         return Answer(to_text(table))
     table.save(arguments.output)
     notes = [f"warning ({note.code}): {note.message}" for note in table.notes]
-    return Answer("\n".join([f"{arguments.output}: {rows_line(table)}", *notes]))
+    return Answer("\n".join([f"{arguments.output}: {table}", *notes]))
 
 
 def sql(arguments: argparse.Namespace) -> Answer:

@@ -17,7 +17,7 @@ from .comparison import pooled
 from .comparison.gaps import CRITERIA, ByGroup, Pair, Simultaneous, only_one
 from .comparison.verdict import Check, Question, Verdict, judge, parse_check
 from .data.logit import Floats
-from .data.messages import Note, index_of, one_line
+from .data.messages import Note, OneLine, index_of
 from .data.nodes import UNLABELED
 from .data.table import ScoreTable
 from .diagnostics.predictive import Misfit
@@ -42,8 +42,8 @@ from .settings import Settings
 CLASS_LABELS = 100  # labels of each class, with which a metric is judged by the model alone
 
 
-@dataclass(frozen=True, eq=False)
-class Assessment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment(OneLine):
     """Posterior draws of every metric of every group, with diagnostics and warnings.
 
     Attributes
@@ -157,10 +157,10 @@ class Assessment:
         Examples
         --------
         >>> tpr = result.metric("tpr", "B")
-        >>> print(f"{tpr.mean:.2f}, {tpr.interval(0.95)[0]:.2f} to {tpr.interval(0.95)[1]:.2f}")
-        0.75, 0.66 to 0.84
-        >>> result.metric("selection_rate", "B").exact  # known without labels
-        True
+        >>> print(tpr)
+        0.751 [0.661, 0.843]
+        >>> print(result.metric("selection_rate", "B"))  # known without labels
+        0.465 (exact)
         """
         return self._assessed(metric).estimate(self._index(group))
 
@@ -172,8 +172,8 @@ class Assessment:
         The posterior of tpr(B) - tpr(A): that it is positive, that it is small.
 
         >>> delta = result.difference("tpr", "B", "A")
-        >>> print(f"{delta.mean:.2f} {delta.prob_greater(0):.2f} {delta.prob_within(0.05):.2f}")
-        0.11 0.99 0.12
+        >>> print(delta, f"{delta.prob_within(0.05):.2f}")
+        0.114 [0.010, 0.212], P(>0) 0.985 0.12
         >>> delta.draws.shape
         (4, 800)
         """
@@ -242,7 +242,8 @@ class Assessment:
     @cached_property
     def margins(self) -> dict[str, dict[str, ByGroup]]:
         """Draws of every metric by the levels of an attribute, by metric and attribute."""
-        return pooled.margins(self._drawn, tuple(map(self.settings.metric, self.settings.metrics)))
+        metrics = tuple(map(self.settings.metric, self.settings.metrics))
+        return pooled.margins(self._drawn, metrics, self.settings.prob)
 
     def _margin(self, metric: str, attribute: Any, level: Any) -> tuple[ByGroup, int, int]:
         """Return a metric by the levels of an attribute, and the indices of one and the largest."""
@@ -275,10 +276,9 @@ class Assessment:
             known |= of.label_free
             known |= self.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
         pooled = bool(self.settings.hierarchical)
-        coarse = in_cells(of, self.fine)
-        return ByGroup(
-            draws, self.groups, of.lack, known, of.label_free, pooled, None, of.bounds, coarse
-        )
+        coarse, prob = in_cells(of, self.fine), self.settings.prob
+        more: dict[str, Any] = {"bounds": of.bounds, "coarse": coarse, "prob": prob}
+        return ByGroup(draws, self.groups, of.lack, known, of.label_free, pooled, **more)
 
     def without_model(self, metric: str) -> Floats:
         """Return draws of a metric that rest on labels and no model, float64 (draw, group).
@@ -417,7 +417,8 @@ class Assessment:
         """
         by, of = self.by_group(metric), self.settings.metric(metric)
         draws = pooled.overall_draws(self._drawn, (of,))[of.name]
-        return Estimate(draws, of.lack, by.exact(np.arange(len(self.groups))))
+        exact = by.exact(np.arange(len(self.groups)))
+        return Estimate(draws, of.lack, exact, prob=self.settings.prob)
 
     def criterion(self, name: str, group: Any, reference: Any) -> Estimate | Gap:
         """Return how far two groups are from a fairness criterion.
@@ -593,12 +594,8 @@ class Assessment:
 
         return to_dict(self)
 
-    def __repr__(self) -> str:
-        table, names = self.table, ", ".join(self.settings.metrics)
-        return one_line(
-            f"<Assessment: {table.rows:,} rows, {table.labeled:,} labeled; {len(self.groups):,} "
-            f"groups by {' and '.join(table.attributes)}; {names}; print() shows the report>"
-        )
+    def _line(self) -> str:
+        return f"{self.table._line()}; {', '.join(self.settings.metrics)}"
 
     @property
     def _drawn(self) -> pooled.GroupDraws:

@@ -146,10 +146,17 @@ def metric_values(result: Assessment, name: str) -> Values:
 def _other_methods(result: Assessment, name: str, group: int, base: int | None = None) -> Values:
     """Return the estimates without a model, and the truth, of a group or of its difference."""
     labels, powered = result.labels[name], result.prediction_powered[name]
+    draws = labels.draws[:, group] - (0.0 if base is None else labels.draws[:, base])
     own: tuple[Any, ...] = (math.nan, math.nan, math.nan, KNOWN)
     other = own
     if name not in result.settings.label_free and base is None:
-        own = (labels.mean[group], labels.low[group], labels.high[group], labels.reason[group])
+        own = (
+            labels.mean[group],
+            labels.low[group],
+            labels.high[group],
+            labels.reason[group],
+            draws,
+        )
         other = (powered.mean[group], powered.low[group], powered.high[group])
         other += (powered.reason[group],)
     elif name not in result.settings.label_free and base is not None:
@@ -158,9 +165,8 @@ def _other_methods(result: Assessment, name: str, group: int, base: int | None =
             for at, place in ((group, "group"), (base, "reference"))
             if labels.reason[at] is not None
         ]
-        delta = labels.draws[:, group] - labels.draws[:, base]
-        ends = np.quantile(delta, tails(result.settings.prob))
-        own = (labels.mean[group] - labels.mean[base], *ends, why[0] if why else None)
+        ends = np.quantile(draws, tails(result.settings.prob))
+        own = (labels.mean[group] - labels.mean[base], *ends, why[0] if why else None, draws)
         apart = powered_difference(powered, group, base, prob=result.settings.prob)
         other = (apart.mean, apart.low, apart.high, apart.reason)
     values = {"labels_only": _point(*own), "prediction_powered": _point(*other)}
@@ -172,9 +178,14 @@ def _other_methods(result: Assessment, name: str, group: int, base: int | None =
     return {**values, "truth": value, **_optional("truth_reason", lack)}
 
 
-def _point(mean: float, low: float, high: float, why: str | None) -> Values:
+def _point(
+    mean: float, low: float, high: float, why: str | None, draws: Floats | None = None
+) -> Values:
     interval = None if np.isnan(low) else [plain(low), plain(high)]
-    return {"mean": plain(mean), "interval": interval} | _optional("reason", why)
+    values = {"mean": plain(mean), "interval": interval} | _optional("reason", why)
+    if draws is not None and (mean < low or mean > high):  # as in `summary`
+        values = {"median": plain(float(np.median(draws))), **values}
+    return values
 
 
 def _comparisons(result: Assessment, name: str, overall: Floats | None) -> Values:
@@ -290,8 +301,13 @@ def _calibration(result: Assessment) -> Values:
 
 
 def summary(estimate: Estimate, prob: float) -> Values:
-    """Return mean, sd and interval of an estimate, and why they are undefined, as plain values."""
-    return {"mean": plain(estimate.mean), "sd": plain(estimate.sd), **_shared(estimate, prob)}
+    """Return mean, sd and interval of an estimate, and why they are undefined, as plain values.
+
+    The median is added where the mean lies outside the interval, and stands for it in reports.
+    """
+    mean, middle = estimate.mean, estimate.middle(prob)
+    apart = {} if mean == middle or estimate.reason else {"median": plain(middle)}
+    return {**apart, "mean": plain(mean), "sd": plain(estimate.sd), **_shared(estimate, prob)}
 
 
 def signed_values(estimate: Estimate, prob: float, epsilon: float) -> Values:

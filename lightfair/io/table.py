@@ -101,7 +101,7 @@ class ScoreTable(core.ScoreTable):
         >>> row |= {"weight_sum": 3, "weight_sq_sum": 3, "clipped": 0, "ties": 0}
         >>> row |= dict.fromkeys(["score_missing", "score_outside", "weight_invalid"], 0)
         >>> lf.ScoreTable.from_rows([row])
-        <ScoreTable: 3 rows, 3 labeled; 1 groups by race; clip 0.01>
+        <ScoreTable: 3 rows, 3 labeled, 0 unlabeled; 1 group by race; threshold 0.5>
         """
         from .aggregates import table_from_rows
 

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.data.logit import Floats, Ints, logit_of
-from ..core.data.messages import index_of, lies_in
+from ..core.data.messages import OneLine, counted, index_of, lies_in
 from ..core.data.rows import RowReader, ScoreData
 from ..core.settings import check_rng
 from .contrasts import contrasts_of
@@ -58,8 +58,8 @@ DRAWS = 48  # of the posterior that a choice uses
 ROUNDS = 100  # at most so many updates; with more labels each allocates several
 
 
-@dataclass(frozen=True, eq=False)
-class LabelChoice:
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelChoice(OneLine):
     """Rows to label.
 
     Attributes
@@ -92,6 +92,9 @@ class LabelChoice:
     rows: Ints
     prob: Floats
     every_prob: Floats
+
+    def _line(self) -> str:
+        return f"{counted(len(self.rows), 'row')} to label, of {len(self.every_prob):,}"
 
 
 def choose_labels(

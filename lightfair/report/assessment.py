@@ -16,8 +16,6 @@ from ..core import __version__
 from ..core.assessment import Assessment
 from ..core.comparison.verdict import SUPPORT
 from ..core.data.messages import interval, number, probability
-from ..core.data.nodes import CELL_WIDTH
-from ..core.data.table import ScoreTable
 from ..core.metrics.estimate import direction_level
 from ..core.metrics.labels_only import MOST, Effective
 from ..core.values import (
@@ -132,8 +130,9 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     blocks: shared.Blocks = []
     by_group = {entry["name"]: entry for entry in groups}
     blocks.append(table_of("group", columns | powered | truth, by_group))
-    if metric.of != "counts" and any(entry["exact"] for entry in groups):
-        blocks += _precision(result.table)
+    if metric.of != "counts" and any(entry["exact"] for entry in groups) and result.table.clipped:
+        low, high = result.settings.clip, 1.0 - result.settings.clip
+        blocks.append(Paragraph(f"exact for scores clipped to [{low:g}, {high:g}]"))
     if line := labels_line(result.effective_labels(name), result.groups):
         blocks.append(Paragraph(line))
     if values["differences"]:
@@ -160,15 +159,6 @@ def _powered(entry: dict[str, Any]) -> Cell:
 
 def _truth(entry: dict[str, Any]) -> Cell:
     return Cell(number(entry["truth"]), entry.get("truth_reason"))
-
-
-def _precision(table: ScoreTable) -> shared.Blocks:
-    """The scores for which an exact metric of scores is exact: those of the table."""
-    low, high = table.clip, 1.0 - table.clip
-    parts = [f"clipped to [{low:g}, {high:g}]"] if table.clipped else []
-    if len(table.cells.stratum):
-        parts.append(f"with one value per cell of width {CELL_WIDTH:g} in log odds")
-    return [Paragraph(f"exact for scores {' and '.join(parts)}")] if parts else []
 
 
 def labels_line(found: Effective, groups: tuple[str, ...]) -> str | None:
@@ -225,7 +215,7 @@ def sentence(result: Assessment, metric: str, group: str, reference: str) -> str
         text = f"{metric} is {word} {between} with probability {probability(chances[word])}"
     if not (clear and same) and chances["the same"] >= 0.001:
         text += f", the same with probability {probability(chances['the same'])}"
-    return f"{text}: {number(estimate.mean)} {interval(*estimate.interval(prob))}."
+    return f"{text}: {number(estimate.middle(prob))} {interval(*estimate.interval(prob))}."
 
 
 def gap_line(result: Assessment, name: str) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.data.messages import counted, number, one_line, probability
-from ..core.data.table import ScoreTable
+from ..core.data.messages import estimate, probability
 from ..core.metrics.estimate import Estimate
 from ..core.values import plain, summary
 from .document import Cell, Table
@@ -22,24 +21,6 @@ TARGET_WORDS = {
 STATUS = {"pass": "Pass", "fail": "Fail", "insufficient": "Insufficient evidence"}
 
 
-def rows_line(table: ScoreTable) -> str:
-    """Return the numbers of rows, labels and groups, and the thresholds, in one line."""
-    threshold, thresholds = table.threshold, table.cuts
-    if thresholds:
-        decisions = "thresholds " + ", ".join(f"{value:g}" for value in thresholds)
-    elif threshold is None:
-        decisions = "decisions given"
-    elif isinstance(threshold, dict):
-        decisions = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
-    else:
-        decisions = f"threshold {threshold:g}"
-    return one_line(
-        f"{counted(table.rows, 'row')}, {table.labeled:,} labeled, "
-        f"{table.rows - table.labeled:,} unlabeled{', weighted' if table.weighted else ''}; "
-        f"{counted(len(table.groups), 'group')} by {' and '.join(table.attributes)}; {decisions}"
-    )
-
-
 def target_line(target: str) -> str:
     """Return which quantity is estimated."""
     return f"target {target}: {TARGET_WORDS[target]}"
@@ -48,14 +29,14 @@ def target_line(target: str) -> str:
 def value_cell(entry: dict[str, Any]) -> Cell:
     """Return the cell of a result given as plain values with `interval`, and `reason` if undefined.
 
-    The point estimate is `mean`, or `median` for skewed quantities, which have no `mean`. In a
-    defined result, null stands for infinity.
+    The point estimate is `mean`, or `median` where there is one. In a defined result, null stands
+    for infinity.
     """
     if entry["interval"] is None:
         return Cell("-", entry["reason"])
-    ends = (entry["mean" if "mean" in entry else "median"], *entry["interval"])
-    middle, low, high = ("infinite" if end is None else number(end) for end in ends)
-    return Cell(f"{middle} (exact)" if entry.get("exact") else f"{middle} [{low}, {high}]")
+    middle = entry.get("median", entry.get("mean"))
+    low, high = entry["interval"]
+    return Cell(estimate(middle, low, high, bool(entry.get("exact"))))
 
 
 def estimate_cell(estimate: Estimate, prob: float) -> Cell:

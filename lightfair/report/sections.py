@@ -13,7 +13,7 @@ from ..core.diagnostics.predictive import typical_rate, worth_sentence
 from ..core.mcmc.convergence import Gate
 from ..core.values import counts_of
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import rows_line, target_line
+from .format import target_line
 from .provenance import provenance_sections
 
 Blocks = list[Paragraph | Table]
@@ -84,7 +84,7 @@ def rows_section(result: Assessment) -> Section:
     if result.curves is None:
         model = "no model, as every metric is known from the rows; "
     blocks: Blocks = [
-        Paragraph(rows_line(result.table)),
+        Paragraph(str(result.table)),
         Paragraph(target_line(settings.target)),
         Paragraph(f"{model}{100 * settings.prob:g} % credible intervals"),
         rows_table("group", dict(zip(result.groups, counts_of(result), strict=True))),

@@ -37,7 +37,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..core.data.logit import Floats, Ints, logit_of, sigmoid
-from ..core.data.messages import index_of, show
+from ..core.data.messages import OneLine, counted, index_of, show
 from ..core.data.nodes import CELL_WIDTH, UNLABELED
 from ..core.data.rows import check_cuts, is_several
 from ..core.data.table import ScoreTable
@@ -61,8 +61,8 @@ EDGE = 1e-9  # of the logit, within which a threshold is on the edge of a cell
 NEGLIGIBLE = 1e-12  # share of a bin's weight that is rounding
 
 
-@dataclass(frozen=True, eq=False)
-class ThresholdCurve:
+@dataclass(frozen=True, eq=False, repr=False)
+class ThresholdCurve(OneLine):
     """Draws of the confusion counts of every group at several thresholds.
 
     Attributes
@@ -99,6 +99,11 @@ class ThresholdCurve:
     labeled: Any
     pseudo: Floats
     settings: Settings
+
+    def _line(self) -> str:
+        ends = self.thresholds[[0, -1]]
+        cuts = counted(len(self.thresholds), "threshold")
+        return f"{cuts}, {ends[0]:g} to {ends[1]:g}; {counted(len(self.groups), 'group')}"
 
     def draws(self, metric: str | Metric) -> Floats:
         """Return draws of a metric of counts: float64 (chain, draw, threshold, group).
@@ -164,9 +169,9 @@ class ThresholdCurve:
         """An estimate of draws (chain, draw, threshold) at each threshold."""
         of = self._metric(metric)
         exact = of.label_free or bool(self.labeled[list(groups)].all())
-        exact = exact and self.settings.target != "population"
+        exact, prob = exact and self.settings.target != "population", self.settings.prob
         return {
-            cut: Estimate(draws[..., index], of.lack, exact)
+            cut: Estimate(draws[..., index], of.lack, exact, prob=prob, signed=len(groups) > 1)
             for index, cut in enumerate(self.thresholds.tolist())
         }
 

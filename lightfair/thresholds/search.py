@@ -245,14 +245,14 @@ def find_threshold(
     if base in names:
         raise ValueError(f"group must differ from the reference, {base}")
     bins, chains = score_slots(result.fine), result.shape
-    wanted, own = None, result.table.threshold
+    wanted, own, prob = None, result.table.threshold, result.settings.prob
     if base is None:
         goal, own = np.full(chains, target), None
     else:
         at = result.groups.index(base)
         counts = confusion(result.imputed(base, free=of.label_free), bins[at])
         goal = theta(of, counts.reshape(*chains, 2, 2) + result.pseudo_rows[:, :, at])
-        wanted = Estimate(goal, of.lack, bool(result.by_group(of).known[at]))
+        wanted = Estimate(goal, of.lack, bool(result.by_group(of).known[at]), prob=prob)
         own = own[base] if isinstance(own, dict) else own
     return FoundThresholds(
         of=of,
@@ -275,7 +275,7 @@ def _search(
 ) -> GroupThreshold:
     """Search the threshold of one group; `goal` float64 (n,) is the target by draw."""
     at = result.groups.index(name)
-    chains = result.shape
+    chains, prob = result.shape, result.settings.prob
     known = result.by_group(of).known
     exact = bool(known[at] and (base is None or known[result.groups.index(base)]))
     parts = parts_of(bins[at], result.fine, at)
@@ -293,8 +293,8 @@ def _search(
     return GroupThreshold(
         name,
         _decimal(parts.low[best], parts.high[best]),
-        Estimate(values[:, best].reshape(chains), of.lack, bool(known[at])),
-        Estimate(gap[:, best].reshape(chains), of.lack, exact),
+        Estimate(values[:, best].reshape(chains), of.lack, bool(known[at]), prob=prob),
+        Estimate(gap[:, best].reshape(chains), of.lack, exact, prob=prob, signed=True),
     )
 
 

@@ -81,6 +81,19 @@ def test_a_sentence_has_direction_probability_and_size(rows, many):
     assert sentence(same, "selection_rate", "B", "A") == text
 
 
+def test_an_interval_holds_its_mean_in_every_form(many):
+    """All draws but 2.5 % are 0: not 0.007 [0.000, 0.000]."""
+    draws = np.full(many.theta["tpr"].shape, 0.5)
+    draws[..., 1] = np.where(np.arange(draws[0, :, 0].size) % 40, 0.0, 0.3)
+    settings = replace(many.settings, metrics=("tpr",), prob=0.9)
+    result = replace(many, theta={"tpr": draws}, settings=settings)
+    entry = result.to_dict()["metrics"]["tpr"]["groups"][1]
+    assert entry["mean"] == pytest.approx(0.0075) and entry["median"] == 0.0
+    for text in (str(result), result.to_html().replace("&nbsp;", " "), result.to_markdown()):
+        assert "0.000 [0.000, 0.000]" in text and "0.007 [" not in text and "0.008 [" not in text
+    assert "median" not in result.to_dict()["metrics"]["tpr"]["groups"][0]
+
+
 def test_many_differences_have_no_sentences(nine):
     text = flat(nine)
     assert text.count("largest gap ") == 3 and "without g8, undefined" in text
@@ -150,10 +163,11 @@ def test_the_target_and_deviations_from_the_curve(rows, result):
 def test_exact_metrics_of_scores_name_the_scores():
     rng = np.random.default_rng(1)
     score, options = rng.random(600), {"sensitive_features": ["A"] * 600, **QUICKEST}
-    label, few = rng.random(600) < score, np.round(score, 1) * 0.9 + 0.05
-    text = "exact for scores clipped to [0.01, 0.99] and with one value per cell of width 0.05 in "
-    assert flat(lf.assess(label, score, metrics=["auc", "tpr"], **options)).count(text) == 1
-    assert "exact for scores" not in flat(lf.assess(label, few, metrics=["auc"], **options))
+    label, few = rng.random(600) < score, np.round(score, 1)
+    text = flat(lf.assess(label, few, metrics=["auc", "tpr"], **options))
+    assert text.count("exact for scores clipped to [0.01, 0.99]") == 1
+    for scores in (few * 0.9 + 0.05, score):
+        assert "exact for" not in flat(lf.assess(label, scores, metrics=["auc"], **options))
 
 
 def test_truth_criteria_marginals_and_simultaneous_intervals(rows):

@@ -64,6 +64,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, Ints
+from ..data.messages import OneLine, counted, probability
 from ..metrics.estimate import (
     NAN,
     UNDEFINED_LIMIT,
@@ -98,6 +99,8 @@ class ByGroup:
         Of the metric.
     coarse : bool array, shape (group,), or None
         Where its value is computed from cells of scores, and not exact; None: nowhere.
+    prob : float
+        Credible level of intervals.
     """
 
     draws: Floats
@@ -109,6 +112,7 @@ class ByGroup:
     without_model: Floats | None = None
     bounds: tuple[float, float] = (0.0, 1.0)
     coarse: npt.NDArray[np.bool_] | None = None
+    prob: float = 0.95
 
     @cached_property
     def undefined(self) -> Floats:
@@ -122,16 +126,27 @@ class ByGroup:
 
     def estimate(self, at: int) -> Estimate:
         """Return the estimate of a group, by index."""
-        return Estimate(self.draws[..., at], self.lack, self.exact([at]))
+        return Estimate(self.draws[..., at], self.lack, self.exact([at]), prob=self.prob)
 
     def difference(self, at: int, base: int) -> Estimate:
         """Return the estimate of a group minus that of another."""
-        delta = minus(self.draws[..., at], self.draws[..., base])
-        return Estimate(delta, self.lack, self.exact([at, base]))
+        return self.minus(at, self.draws[..., base], self.exact([at, base]))
+
+    def minus(
+        self, at: int, other: Floats, exact: bool = False, left_out: tuple[str, ...] = ()
+    ) -> Estimate:
+        """Return the estimate of a group minus draws of another number."""
+        delta = minus(self.draws[..., at], other)
+        return Estimate(delta, self.lack, exact, left_out, prob=self.prob, signed=True)
+
+    def gap(self, draws: Floats, exact: bool = False, *which: Any) -> Gap:
+        """Return the estimate of a number without direction, about the usable groups."""
+        return Gap(draws, self.lack, exact, self.left_out, *which, prob=self.prob)
 
     def ratio(self, at: int, base: int) -> Ratio:
         """Return the ratio of a group to another."""
-        return ratio(self.draws, at, base, self.lack, exact=self.exact([at, base]))
+        exact = self.exact([at, base])
+        return ratio(self.draws, at, base, self.lack, exact=exact, prob=self.prob)
 
     def exact(self, groups: Sequence[int] | Ints) -> bool:
         """Whether the metric is known exactly in all of some groups, by index."""
@@ -144,8 +159,8 @@ class ByGroup:
         return tuple(np.delete(self.groups, self.usable).tolist())
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
+@dataclass(frozen=True, eq=False, repr=False)
+class Pair(OneLine):
     """Two groups, and how likely their difference is the largest gap.
 
     Attributes
@@ -188,6 +203,10 @@ class Pair:
         """The metric of `group` minus that of `reference`."""
         return self.by.difference(*self.at)
 
+    def _line(self) -> str:
+        largest = f"P(largest gap) {probability(self.prob_largest)}"
+        return f"{self.group} minus {self.reference}: {self.estimate}, {largest}"
+
 
 def pairs(by: ByGroup, base: int | None = None) -> tuple[Pair, ...]:
     """Return all pairs of groups, each once.
@@ -214,7 +233,7 @@ def largest_gap(by: ByGroup) -> Gap:
     """Return the highest minus the lowest metric of all groups, draw by draw."""
     kept = by.usable
     if len(kept) < 2:
-        return Gap(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=by.left_out)
+        return by.gap(np.full(by.draws.shape[:2], np.nan))
     draws = by.draws[..., kept]
     gap = minus(draws.max(axis=-1), draws.min(axis=-1))
     largest = np.nan_to_num(_prob_largest(by))
@@ -222,7 +241,7 @@ def largest_gap(by: ByGroup) -> Gap:
     one, two = np.unravel_index(int(np.argmax(both)), both.shape)
     which = (one, two) if largest[one, two] >= largest[two, one] else (two, one)
     names = tuple(by.groups[at] for at in which)
-    return Gap(gap, by.lack, by.exact(kept), by.left_out, names, float(both[one, two]))
+    return by.gap(gap, by.exact(kept), names, float(both[one, two]))
 
 
 def _prob_largest(by: ByGroup) -> Floats:
@@ -261,16 +280,14 @@ def against_rest(by: ByGroup, group: int, weight: Floats) -> Estimate:
     others = np.setdiff1d(by.usable, [group])
     left_out = tuple(name for name in by.left_out if name != by.groups[group])
     if len(others) == 0:
-        return Estimate(np.full(by.draws.shape[:2], np.nan), by.lack, left_out=left_out)
+        return by.minus(group, np.full(by.draws.shape[:2], np.nan), left_out=left_out)
     rest = by.draws[..., others] @ (weight[others] / weight[others].sum())
-    exact = by.exact([group, *others])
-    return Estimate(minus(by.draws[..., group], rest), by.lack, exact, left_out)
+    return by.minus(group, rest, by.exact([group, *others]), left_out)
 
 
 def against_overall(by: ByGroup, group: int, overall: Floats) -> Estimate:
     """Return the metric of a group minus the metric of all rows, float64 (chain, draw)."""
-    delta = minus(by.draws[..., group], overall)
-    return Estimate(delta, by.lack, by.exact(np.arange(len(by.groups))))
+    return by.minus(group, overall, by.exact(np.arange(len(by.groups))))
 
 
 def only_one(groups: tuple[str, ...]) -> str:
@@ -305,7 +322,7 @@ def between_group_sd(by: ByGroup) -> Gap:
             bound = max(map(abs, by.bounds))  # the unit: the result does not depend on it
             unit = bound if bound < np.inf else float(np.abs(draws.mean(axis=0)).max()) or 1.0
             values[defined] = np.where(modeled, unit * _spread(draws / unit), values[defined])
-    return Gap(values, by.lack, exact, by.left_out)
+    return by.gap(values, exact)
 
 
 def _spread(draws: Floats) -> Floats:
@@ -367,11 +384,12 @@ def larger_gap(differences: dict[str, Estimate]) -> Gap:
     exact = all(part.exact for part in parts)
     gap, defined = values.max(axis=-1), values[~np.isnan(values).any(axis=-1)]
     if not len(defined):
-        return Gap(gap, lack, exact)
+        return Gap(gap, lack, exact, prob=parts[0].prob)
     tied = defined == defined.max(axis=-1, keepdims=True)
     share = (tied / tied.sum(axis=-1, keepdims=True)).mean(axis=0)
     at = int(np.argmax(share))
-    return Gap(gap, lack, exact, (), ([*differences][at],), float(share[at]))
+    which, chance = ([*differences][at],), float(share[at])
+    return Gap(gap, lack, exact, (), which, chance, prob=parts[0].prob)
 
 
 class Cell(NamedTuple):
@@ -382,8 +400,8 @@ class Cell(NamedTuple):
     reference: str
 
 
-@dataclass(frozen=True, eq=False)
-class Simultaneous:
+@dataclass(frozen=True, eq=False, repr=False)
+class Simultaneous(OneLine):
     """Simultaneous intervals of differences.
 
     Attributes
@@ -419,6 +437,10 @@ class Simultaneous:
     low: Floats
     high: Floats
     left_out: dict[Cell, str]
+
+    def _line(self) -> str:
+        shown, rest = counted(len(self.cells), "difference"), len(self.left_out)
+        return f"{100 * self.prob:g} % intervals of {shown} at once, {rest} left out"
 
     def interval(self, metric: str, group: str) -> tuple[float, float]:
         """Return the interval of a group's difference from the reference.

@@ -16,7 +16,7 @@ The groups of a result are crossings of its attributes, such as "Female, Black".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,9 @@ class Level(NamedTuple):
     positives: int
 
 
-def margins(drawn: GroupDraws, metrics: Sequence[Metric]) -> dict[str, dict[str, ByGroup]]:
+def margins(
+    drawn: GroupDraws, metrics: Sequence[Metric], prob: float
+) -> dict[str, dict[str, ByGroup]]:
     """Return metrics by attribute, with its levels in place of groups, sorted by name."""
     found: dict[str, dict[str, ByGroup]] = {metric.name: {} for metric in metrics}
     for attribute, levels in margin_levels(drawn.table).items():
@@ -69,9 +71,8 @@ def margins(drawn: GroupDraws, metrics: Sequence[Metric]) -> dict[str, dict[str,
             names = tuple(level.name for level in levels)
             cells = in_cells(metric, drawn.fine)
             coarse = np.array([cells[list(level.groups)].any() for level in levels])
-            found[metric.name][attribute] = ByGroup(
-                values, names, metric.lack, known, bounds=metric.bounds, coarse=coarse
-            )
+            more: dict[str, Any] = {"bounds": metric.bounds, "coarse": coarse, "prob": prob}
+            found[metric.name][attribute] = ByGroup(values, names, metric.lack, known, **more)
     return found
 
 

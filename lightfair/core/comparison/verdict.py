@@ -57,7 +57,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, over
-from ..data.messages import counted, lies_in, number, probability
+from ..data.messages import OneLine, counted, lies_in, number, probability
 from ..metrics.definitions import canonical
 from ..metrics.estimate import BORDER, UNDEFINED_LIMIT, minus, undefined_reason
 from .gaps import CRITERIA, ByGroup
@@ -190,8 +190,8 @@ class Beyond(NamedTuple):
     gap: float
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(OneLine):
     """The verdict on a check.
 
     Attributes
@@ -251,6 +251,9 @@ class Verdict:
             return (2.0, 0.0) if pair.gap is None else (pair.prob_within or 0.0, sign * pair.gap)
 
         return tuple(sorted(self.pairs, key=key))
+
+    def _line(self) -> str:
+        return self.sentence
 
     @property
     def sentence(self) -> str:

@@ -37,6 +37,24 @@ MESSAGES = {  # of warnings about the rows of a data set
 }
 
 
+class OneLine:
+    """A value that is shown in one line, `_line`, as text and in notebooks."""
+
+    def _line(self) -> str:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return one_line(self._line())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {one_line(self._line())}>"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<code>{escape(str(self))}</code>"
+
+
 class Note(NamedTuple):
     """A warning: a stable code for programs, a message for people."""
 
@@ -182,6 +200,14 @@ def probability(value: float | None, *, exact: bool = False) -> str:
 def interval(low: float | None, high: float | None) -> str:
     """Format an interval."""
     return f"[{number(low)}, {number(high)}]"
+
+
+def estimate(middle: float | None, low: float | None, high: float | None, exact: bool) -> str:
+    """Format a defined estimate and its interval; None and inf are infinite."""
+    ends = (
+        "infinite" if end is None or math.isinf(end) else number(end) for end in (middle, low, high)
+    )
+    return "{} (exact)".format(*ends) if exact else "{} [{}, {}]".format(*ends)
 
 
 def counted(n: int, noun: str) -> str:

@@ -33,6 +33,8 @@ from .logit import Floats, Ints
 from .messages import (
     Counts,
     Note,
+    OneLine,
+    counted,
     level_name,
     lies_in,
     list_values,
@@ -58,8 +60,8 @@ RULES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreData:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreData(OneLine):
     """Rows of a scored data set, checked and encoded.
 
     Attributes
@@ -126,6 +128,11 @@ class ScoreData:
     label_prob: Floats | None = None
     cuts: tuple[float, ...] = ()
     band: NDArray[np.int16] | None = None
+
+    def _line(self) -> str:
+        rows, groups = counted(len(self.label), "row"), counted(len(self.groups), "group")
+        labeled = int((self.label >= 0).sum())
+        return f"{rows}, {labeled:,} labeled; {groups} by {' and '.join(self.attributes)}"
 
 
 def score_data(

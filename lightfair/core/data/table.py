@@ -25,7 +25,7 @@ import numpy as np
 from . import nodes
 from .groups import Parts, data_notes, empty_groups, group_names
 from .logit import Floats, Ints, logit_of
-from .messages import Counts, Note
+from .messages import Counts, Note, OneLine, counted
 from .nodes import UNLABELED, Cells, Nodes, Part, Points, clip_bounds, joined, settled
 from .rows import ScoreData
 
@@ -34,8 +34,8 @@ BLOCK = 65_536  # rows
 DENSE = 2**20  # possible cells up to which all have sums: 48 MiB
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreTable(OneLine):
     """The sufficient summary of scored rows.
 
     Attributes
@@ -76,7 +76,7 @@ class ScoreTable:
     >>> names = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
     >>> table = lf.summarize(january, **names) + lf.summarize(february, **names)
     >>> table
-    <ScoreTable: 4 rows, 2 labeled; 2 groups by g; clip 0.01>
+    <ScoreTable: 4 rows, 2 labeled, 2 unlabeled; 2 groups by g; threshold 0.5>
     """
 
     groups: tuple[str, ...]
@@ -98,11 +98,20 @@ class ScoreTable:
         if self.groups != tuple(map(", ".join, self.parts)):
             raise ValueError("a group must be named by its parts, joined by a comma and a space")
 
-    def __repr__(self) -> str:
-        thresholds = f"; thresholds {', '.join(map(str, self.cuts))}" if self.cuts else ""
+    def _line(self) -> str:
+        threshold, attributes = self.threshold, " and ".join(self.attributes)
+        if self.cuts:
+            decisions = "thresholds " + ", ".join(f"{value:g}" for value in self.cuts)
+        elif threshold is None:
+            decisions = "decisions given"
+        elif isinstance(threshold, dict):
+            decisions = "thresholds " + ", ".join(f"{k} {v:g}" for k, v in threshold.items())
+        else:
+            decisions = f"threshold {threshold:g}"
         return (
-            f"<ScoreTable: {self.rows:,} rows, {self.labeled:,} labeled; {len(self.groups):,} "
-            f"groups by {', '.join(self.attributes)}; clip {self.clip:g}{thresholds}>"
+            f"{counted(self.rows, 'row')}, {self.labeled:,} labeled, "
+            f"{self.rows - self.labeled:,} unlabeled{', weighted' if self.weighted else ''}; "
+            f"{counted(len(self.groups), 'group')} by {attributes}; {decisions}"
         )
 
     @property
@@ -309,7 +318,7 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
     >>> import lightfair as lf
     >>> data = lf.score_data([1, 0, None], [0.9, 0.2, 0.5], sensitive_features=["b", "a", "a"])
     >>> lf.score_table(data)
-    <ScoreTable: 3 rows, 2 labeled; 2 groups by group; clip 0.01>
+    <ScoreTable: 3 rows, 2 labeled, 1 unlabeled; 2 groups by group; threshold 0.5>
     """
     nodes.check_clip(clip)
     nodes.check_edges(data.score, clip)

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, Ints, sigmoid
-from ..data.messages import Note, probability
+from ..data.messages import Note, OneLine, probability
 from ..data.table import ScoreTable
 from ..mcmc.posterior import Posterior
 from ..metrics.estimate import tails
@@ -52,8 +52,8 @@ LISTED = 3  # combinations named in the warning
 MOST_LABELS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
-class Misfit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Misfit(OneLine):
     """Labels against predictions, one entry for each group and region with labeled rows.
 
     All arrays have the shape (entry,), sorted by group and region.
@@ -94,6 +94,10 @@ class Misfit:
     expected_high: Floats
     p: Floats
     trusted: bool
+
+    def _line(self) -> str:
+        least = f", smallest p {self.p.min():.2g}" if len(self.p) else ""
+        return f"labels against predictions in {len(self.p)} regions of groups{least}"
 
     @property
     def rate(self) -> Floats:

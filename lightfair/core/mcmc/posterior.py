@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats
+from ..data.messages import OneLine, counted
 from ..model.regions import Regions, no_regions
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(OneLine):
     """Draws of the calibration curves.
 
     Attributes
@@ -62,6 +63,10 @@ class Posterior:
     apart: npt.NDArray[np.bool_] | None = None
     effects: dict[str, Floats] | None = None
     effect_sd: dict[str, Floats] | None = None
+
+    def _line(self) -> str:
+        chains, draws, groups = self.phi.shape[:3]
+        return f"{counted(chains, 'chain')} of {draws:,} draws; {counted(groups, 'group')}"
 
     @property
     def psi(self) -> Floats:

@@ -15,13 +15,13 @@ undefined.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats
-from ..data.messages import lies_in
+from ..data.messages import OneLine, estimate, lies_in, probability
 
 UNDEFINED_LIMIT = 0.05  # share of undefined draws above which a number is not reported
 
@@ -32,13 +32,14 @@ ROUNDING = 1e-14  # rates that differ by less are equal; of a number above 1 a s
 NAN = float("nan")
 
 
-@dataclass(frozen=True, eq=False)
-class _Draws:
+@dataclass(frozen=True, eq=False, repr=False)
+class _Draws(OneLine):
     """Posterior draws of one number, NaN where it is undefined."""
 
     draws: Floats
     lack: str = "rows"
     exact: bool = False
+    prob: float = field(default=0.95, kw_only=True)
 
     @property
     def undefined(self) -> float:
@@ -55,11 +56,27 @@ class _Draws:
         """The defined draws, flat."""
         return self.draws[~np.isnan(self.draws)]
 
-    def interval(self, prob: float = 0.95) -> tuple[float, float]:
-        """Return the central interval of probability `prob`, in (0, 1); NaN if `reason` is set."""
-        check_prob(prob)
-        low, high = (self._quantile(tail) for tail in tails(prob))
+    def interval(self, prob: float | None = None) -> tuple[float, float]:
+        """Return the central interval; NaN if `reason` is set.
+
+        `prob`, in (0, 1), is its probability; default: that of the assessment.
+        """
+        low, high = map(self._quantile, tails(check_prob(self.prob if prob is None else prob)))
         return low, high
+
+    def middle(self, prob: float | None = None) -> float:
+        """Return what is shown beside the interval: here the median."""
+        return self.median
+
+    def _line(self) -> str:
+        if self.reason is not None:
+            return f"undefined, {self.reason}"
+        text = estimate(self.middle(), *self.interval(), self.exact)
+        return text if self.exact else text + self._chance()
+
+    def _chance(self) -> str:
+        """The probability that follows the interval, after a comma."""
+        return ""
 
     @property
     def median(self) -> float:
@@ -74,7 +91,7 @@ class _Draws:
         return float(mask.mean()) if self.reason is None else NAN
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate(_Draws):
     """Posterior draws of one number.
 
@@ -86,8 +103,12 @@ class Estimate(_Draws):
         What is missing where it is undefined.
     exact : bool
         Whether the number is known exactly.
+    prob : float
+        Credible level of the intervals, that of the assessment.
     left_out : tuple of str
         Groups in which the metric is undefined, and which the number leaves out.
+    signed : bool
+        Whether it is a difference, of which P(>0) is shown.
 
     Examples
     --------
@@ -96,11 +117,14 @@ class Estimate(_Draws):
     >>> delta = lf.Estimate(np.array([[0.1, 0.3, -0.1, 0.2]]))
     >>> print(f"{delta.mean:.3f}", delta.prob_greater(0), delta.prob_within(0.15))
     0.125 0.75 0.5
+    >>> delta
+    <Estimate: 0.125 [-0.085, 0.292]>
     >>> lf.Estimate(np.array([[np.nan, 0.5]]), lack="positive labels").reason
     'no positive labels in 50% of the draws'
     """
 
     left_out: tuple[str, ...] = ()
+    signed: bool = field(default=False, kw_only=True)
 
     @property
     def mean(self) -> float:
@@ -121,6 +145,17 @@ class Estimate(_Draws):
         """Whether all draws are equal up to rounding."""
         return bool(np.ptp(self.draws) < 1e-12 * max(1.0, abs(self.draws.flat[0])))
 
+    def middle(self, prob: float | None = None) -> float:
+        """Return the mean, or the median if the mean lies outside the interval.
+
+        It can, if nearly all draws are equal.
+        """
+        low, high = self.interval(prob)
+        return self.mean if self._constant or low <= self.mean <= high else self.median
+
+    def _chance(self) -> str:
+        return f", P(>0) {probability(self.prob_greater())}" if self.signed else ""
+
     def prob_equal(self) -> float:
         """Return the posterior probability that the number is 0, as counts of rows can be."""
         return self._share(self.defined == 0.0)
@@ -135,7 +170,7 @@ class Estimate(_Draws):
         return self._share(np.abs(self.defined) < epsilon - BORDER)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Gap(_Draws):
     """Posterior draws of a number that is at least 0, and 0 if groups do not differ.
 
@@ -147,6 +182,8 @@ class Gap(_Draws):
         What is missing where it is undefined.
     exact : bool
         Whether the number is known exactly.
+    prob : float
+        Credible level of the intervals, that of the assessment.
     left_out : tuple of str
         Groups in which the metric is undefined, and which the number leaves out.
     which : tuple of str
@@ -170,9 +207,13 @@ class Gap(_Draws):
     which: tuple[str, ...] = ()
     prob_which: float = NAN
 
-    def upper(self, prob: float = 0.95) -> float:
-        """Return the bound that the number is below with probability `prob`, in (0, 1)."""
-        return self._quantile(check_prob(prob))
+    def upper(self, prob: float | None = None) -> float:
+        """Return the bound that the number is below with probability `prob`, as in `interval`."""
+        return self._quantile(check_prob(self.prob if prob is None else prob))
+
+    def _chance(self) -> str:
+        pair = " minus ".join(self.which)
+        return f", likeliest {pair} ({probability(self.prob_which)})" if pair else ""
 
     def prob_within(self, epsilon: float) -> float:
         """Return the posterior probability that the number is below `epsilon`."""
@@ -180,7 +221,7 @@ class Gap(_Draws):
         return self._share(self.defined < epsilon - BORDER)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Ratio(_Draws):
     """Posterior draws of a ratio.
 
@@ -192,6 +233,8 @@ class Ratio(_Draws):
         What is missing where the metric of a group is undefined.
     exact : bool
         Whether the ratio is known exactly.
+    prob : float
+        Credible level of the intervals, that of the assessment.
     zero_by_zero : float
         Share of draws in which both numbers are 0.
 
@@ -213,6 +256,9 @@ class Ratio(_Draws):
         if share <= UNDEFINED_LIMIT or not (zero > UNDEFINED_LIMIT or zero >= 0.5 * share):
             return undefined_reason(share, self.lack)
         return "both numbers are 0" + ("" if zero == 1.0 else f" in {zero:.0%} of the draws")
+
+    def _chance(self) -> str:
+        return f", P(four fifths) {probability(self.prob_within())}"
 
     def prob_below(self, value: float) -> float:
         """Return the posterior probability that the ratio is below `value`."""
@@ -244,7 +290,9 @@ class Ratio(_Draws):
         return low if low == 0.0 and (high < np.inf or step < 0.5) else high
 
 
-def ratio(draws: Floats, group: int, reference: int, lack: str, *, exact: bool = False) -> Ratio:
+def ratio(
+    draws: Floats, group: int, reference: int, lack: str, *, exact: bool = False, prob: float = 0.95
+) -> Ratio:
     """Return theta_group / theta_reference of draws (chain, draw, group), all at least 0.
 
     It is 1 where both are equal up to rounding.
@@ -257,7 +305,7 @@ def ratio(draws: Floats, group: int, reference: int, lack: str, *, exact: bool =
     values[zero & (top > 0.0)] = np.inf
     values[defined & ~zero & (minus(top, bottom) == 0.0)] = 1.0
     zero_by_zero = float((zero & (top == 0.0)).mean())
-    return Ratio(values, lack, exact, zero_by_zero)
+    return Ratio(values, lack, exact, zero_by_zero, prob=prob)
 
 
 def minus(one: Floats, other: Floats | float) -> Floats:

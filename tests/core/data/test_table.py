@@ -69,7 +69,7 @@ def test_a_table_with_several_thresholds_has_the_table_of_the_first(columns):
     np.testing.assert_allclose(several.sums("weight"), plain.sums("weight"), rtol=1e-12)
     on_edges = (1.0 / (1.0 + np.exp(-np.array([0, -17, 21]) * CELL_WIDTH))).tolist()
     assert_same(part(columns, slice(None), threshold=on_edges).without_cuts(), plain, rtol=1e-13)
-    assert repr(several).endswith("clip 0.01; thresholds 0.5, 0.3, 0.7>")
+    assert repr(several).endswith("3 groups by group; thresholds 0.5, 0.3, 0.7>")
 
 
 def crossed(at=slice(None), **options):
@@ -91,7 +91,8 @@ def test_what_a_table_knows_of_its_rows():
     assert (table.rows, table.labeled) == (3, 2)
     assert table.counts == Counts(dropped=1, ties=1)
     assert [note.code for note in table.notes] == ["dropped_rows", "ties_with_threshold"]
-    assert repr(table) == "<ScoreTable: 3 rows, 2 labeled; 3 groups by sex, race; clip 0.01>"
+    line = "3 rows, 2 labeled, 1 unlabeled; 3 groups by sex and race; threshold 0.5"
+    assert repr(table) == f"<ScoreTable: {line}>" and str(table) == line
     assert crossed(sample_weight=[1, 2, 3, 4]).weighted
     for cut in (1, 2):
         assert_same(crossed(slice(cut, None)) + crossed(slice(0, cut)), table)

@@ -10,6 +10,7 @@ import pytest
 from lightfair.core.metrics.estimate import (
     UNDEFINED_LIMIT,
     Estimate,
+    Gap,
     Ratio,
     check_epsilon,
     check_prob,
@@ -41,6 +42,36 @@ def test_known_numbers():
     assert estimate.prob_within(0.105) == pytest.approx(21 / 101)
     assert (estimate.undefined, estimate.reason, estimate.exact) == (0.0, None, False)
     assert estimate.interval() == estimate.interval(0.95)
+
+
+def test_an_estimate_is_shown_with_the_interval_of_its_assessment():
+    draws = np.arange(101)[None] / 100.0
+    assert str(Estimate(draws, prob=0.8)) == "0.500 [0.100, 0.900]"
+    assert repr(Estimate(draws - 0.25, signed=True)) == (
+        "<Estimate: 0.250 [-0.225, 0.725], P(>0) 0.743>"
+    )
+    assert str(Gap(draws, prob=0.8, which=("B", "A"), prob_which=0.25)) == (
+        "0.500 [0.100, 0.900], likeliest B minus A (0.250)"
+    )
+    assert Gap(draws, prob=0.8).upper() == pytest.approx(0.8)
+    assert str(Ratio(np.array([[2.0]]), exact=True)) == "2.000 (exact)"
+    assert (
+        str(Ratio(np.array([[0.5, 0.5, INF]]))) == "0.500 [0.500, infinite], P(four fifths) <0.001"
+    )
+    assert str(with_nan(0.5)) == "undefined, no positive labels in 50% of the draws"
+    assert Estimate(np.array([[0.5]]), exact=True)._repr_html_() == "<code>0.500 (exact)</code>"
+
+
+def test_the_interval_holds_what_is_shown_beside_it():
+    """97.6 % of the draws are 0: not 0.007 [0.000, 0.000]."""
+    draws = np.zeros((1, 1000))
+    draws[0, :24] = 0.3
+    one = Estimate(draws)
+    assert one.mean == pytest.approx(0.0072) and one.interval() == (0.0, 0.0)
+    assert (one.middle(), str(one)) == (0.0, "0.000 [0.000, 0.000]")
+    assert one.middle(0.99) == one.mean and str(Estimate(draws, prob=0.99))[:14] == "0.007 [0.000, "
+    third = Estimate(np.full((1, 7), 1 / 3))
+    assert third.middle() == third.mean
 
 
 def test_within_and_greater_are_strict():
