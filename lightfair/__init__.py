@@ -54,6 +54,7 @@ TYPE_CHECKING = False  # the name is known to type checkers; importing typing wo
 if TYPE_CHECKING:
     from . import plot as plot
     from .api import Assessment as Assessment
+    from .api import FairnessWarning as FairnessWarning
     from .api import FoundThresholds as FoundThresholds
     from .api import LabelPlan as LabelPlan
     from .api import ModelComparison as ModelComparison
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "api": (
         "Assessment",
+        "FairnessWarning",
         "FoundThresholds",
         "LabelPlan",
         "ModelComparison",

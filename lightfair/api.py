@@ -8,6 +8,8 @@ kind's document, figures and tidy rows.
 
 from __future__ import annotations
 
+import json
+import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import wraps
@@ -78,6 +80,30 @@ class Result(OneLine):
 
         return to_csv(self)
 
+    def to_json(self) -> str:
+        """Return the result as JSON, that of `to_dict`; this is what `--json` prints.
+
+        Examples
+        --------
+        >>> result.to_json().splitlines()[1]
+        '  "version": "0.1.0",'
+        """
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False)
+
+    def summary(self) -> str:
+        """Return the verdicts or findings of the report as text.
+
+        Examples
+        --------
+        >>> "tpr" in result.summary()
+        True
+        """
+        from .report.text import render
+
+        document = self._document()
+        verdicts = [section for section in document.sections if section.key == "verdict"]
+        return render(replace(document, sections=tuple(verdicts or document.sections[:1])))
+
     def to_dataframe(self, library: str | None = None) -> Any:
         """Return the same rows as a pandas or polars data frame.
 
@@ -136,6 +162,10 @@ class Result(OneLine):
         from .report.text import render
 
         return render(self._document())
+
+
+class FairnessWarning(UserWarning):
+    """A warning of an assessment, as in its `warnings`; `warnings.simplefilter` takes it."""
 
 
 class Assessment(core.Assessment, Result):
@@ -199,6 +229,38 @@ class Assessment(core.Assessment, Result):
 
         return {**found, "thresholds": threshold_values(self)}
 
+    @property
+    def by_group(self) -> Any:
+        """Metrics by group: a data frame of pandas or polars, whichever is there, else a dict.
+
+        A group is a row; columns are METRIC, its posterior mean, METRIC_low and METRIC_high.
+
+        Examples
+        --------
+        >>> table = result.by_group
+        >>> print(f"{table['tpr']['B']:.2f}, {table['tpr_low']['B']:.2f} or more")
+        0.74, 0.65 or more
+        """
+        from .interop.tidy import frame_of
+
+        return frame_of(super().by_group)
+
+    @property
+    def overall(self) -> Any:
+        """Metrics of all rows together: the row of `by_group` that all groups would have.
+
+        Examples
+        --------
+        >>> print(f"{result.overall['tpr']:.2f}")
+        0.67
+        """
+        from .interop.tidy import frame_of
+
+        frame = frame_of({name: {"all rows": one} for name, one in super().overall.items()})
+        if isinstance(frame, dict):
+            return super().overall
+        return frame.iloc[0] if hasattr(frame, "iloc") else frame
+
     def to_arviz(self, *, as_dict: bool = False) -> Any:
         """Return the draws for ArviZ: as its own data or as a dict; see `interop.arviz`.
 
@@ -250,7 +312,10 @@ def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) 
         from .thresholds.curve import for_table
 
         threshold = for_table(threshold, y_true)
-    return as_assessment(pipeline.assess(y_true, *arguments, threshold=threshold, **options))
+    result = pipeline.assess(y_true, *arguments, threshold=threshold, **options)
+    for note in result.warnings:
+        warnings.warn(f"{note.message} ({note.code})", FairnessWarning, stacklevel=2)
+    return as_assessment(result)
 
 
 def _wrapped(function: Callable[..., Any], convert: Callable[[Any], _T]) -> Callable[..., _T]:

@@ -8,9 +8,11 @@ import inspect
 import io
 import json
 import pickle
+import sys
 from dataclasses import replace
 
 import pytest
+import results
 from results import QUICKEST
 from results import ask_quickly as ask
 
@@ -58,7 +60,8 @@ def test_every_form_of_every_result(found):
     assert "lightfair x" in page and "lightfair x" in card
     back = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert len(back) == len(tidy.rows(found)) and back[0]["metric"] == "tpr"
-    assert json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict()))
+    assert {*found.summary().splitlines()} <= {*text.splitlines()}
     assert isinstance(found._document(), Document)
     assert len(repr(found)) < 200 and "\n" not in repr(found)
 
@@ -81,6 +84,34 @@ def test_every_public_value_is_shown_in_one_line(rows):
     text = f"{result.table}; tpr, selection_rate"
     assert repr(result) == f"<Assessment: {text}; print() shows the report>"
     assert repr(values[3].estimate) in f"<Estimate: {str(values[3])[11:].split(', P(largest')[0]}>"
+
+
+def test_metrics_by_group_are_a_frame(rows, monkeypatch):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    result = ask(rows, metrics=["tpr", "selection_rate"])
+    tpr = result.metric("tpr", "B")
+    monkeypatch.delitem(sys.modules, "polars")
+    table, overall = result.by_group, result.overall
+    assert isinstance(table, pandas.DataFrame) and list(table.index) == ["A", "B"]
+    assert table["tpr"]["B"] == tpr.mean
+    assert (table["tpr_low"]["B"], table["tpr_high"]["B"]) == tpr.interval()
+    assert overall["tpr"] == result.metric("tpr").mean and list(overall.index) == [*table]
+    monkeypatch.setitem(sys.modules, "polars", polars)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    table = result.by_group
+    assert table["group"].to_list() == ["A", "B"] and table["tpr"][1] == tpr.mean
+    assert result.overall["tpr"].to_list() == [result.metric("tpr").mean]
+    monkeypatch.setitem(sys.modules, "polars", None)
+    assert str(result.by_group["tpr"]["B"]) == str(tpr)
+    assert str(result.overall["tpr"]) == str(result.metric("tpr"))
+
+
+def test_each_warning_is_a_python_warning_that_can_be_filtered(rows):
+    with pytest.warns(lf.FairnessWarning) as caught:
+        result = ask(rows, y_true=[None] * 400, metrics="tpr")
+    texts = [f"{note.message} ({note.code})" for note in result.warnings]
+    assert [str(one.message) for one in caught] == texts and "(no_labels)" in texts[0]
+    assert {one.filename for one in caught} == {results.__file__}
 
 
 def test_all_say_how_they_were_made(found):

@@ -88,7 +88,7 @@ def test_scores_close_together(count, width, codes, weighted):
     assert [note.code for note in result.warnings] == codes
     limits = {"auc": 0.5 if codes else 1e-12, "brier": 1e-3 if codes else 1e-12}
     for metric, expected in (("auc", roc_auc_score), ("brier", brier_score_loss)):
-        of_group, overall = result.metric(metric, "a"), result.overall(metric)
+        of_group, overall = result.metric(metric, "a"), result.metric(metric)
         for estimate, at in ((of_group, group == "a"), (overall, slice(None))):
             number = expected(label[at], score[at], sample_weight=weight[at] if weighted else None)
             assert estimate.mean == pytest.approx(number, abs=limits[metric])

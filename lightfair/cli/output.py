@@ -8,7 +8,6 @@ writing one fails all the same, the text is printed nevertheless.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,7 +57,7 @@ def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: 
     from ..io.writing import write_text
 
     lines, errors = [also] * bool(also), []
-    text = json.dumps(result.to_dict(), indent=2, allow_nan=False) if arguments.json else ""
+    text = result.to_json() if arguments.json else ""
     for name, label in FORMATS.items():
         path = getattr(arguments, name)
         if path is None:

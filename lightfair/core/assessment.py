@@ -6,9 +6,10 @@ names; the numbers are computed in `metrics` and `comparison`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from .fit import NEEDS_CURVES, count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
 from .metrics.definitions import Metric, decided, in_cells
-from .metrics.estimate import Estimate, Gap, Ratio, check_prob
+from .metrics.estimate import ByName, Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import Imputed, impute_group, pseudo_rows, score_slots
 from .metrics.labels_only import (
     BOOTSTRAP_DRAWS,
@@ -151,33 +152,91 @@ class Assessment(OneLine):
             )
         return self.theta[metric]
 
-    def metric(self, metric: str, group: Any) -> Estimate:
-        """Return the estimate of a metric in a group.
+    def metric(self, metric: str, group: Any = None) -> Estimate:
+        """Return the estimate of a metric in a group; without one, of all rows together.
 
         Examples
         --------
         >>> tpr = result.metric("tpr", "B")
         >>> print(tpr)
-        0.751 [0.661, 0.843]
+        0.736 [0.652, 0.822]
+        >>> print(f"{tpr.mean:.2f} {tpr.sd:.2f}")
+        0.74 0.04
         >>> print(result.metric("selection_rate", "B"))  # known without labels
-        0.465 (exact)
+        0.486 (exact)
+        >>> print(result.metric("tpr"))
+        0.666 [0.598, 0.738]
         """
-        return self._assessed(metric).estimate(self._index(group))
+        if group is not None:
+            return self._assessed(metric).estimate(self._index(group))
+        by, of = self.group_draws(metric), self.settings.metric(metric)
+        draws = pooled.overall_draws(self._drawn, (of,))[of.name]
+        exact = by.exact(np.arange(len(self.groups)))
+        return Estimate(draws, of.lack, exact, prob=self.settings.prob)
 
-    def difference(self, metric: str, group: Any, reference: Any) -> Estimate:
+    @property
+    def by_group(self) -> Any:
+        """Estimates by metric and group.
+
+        Examples
+        --------
+        >>> print(result.by_group["tpr"]["B"])
+        0.736 [0.652, 0.822]
+        """
+        return ByName(
+            {
+                name: ByName({group: self.metric(name, group) for group in self.groups})
+                for name in self.settings.metrics
+            }
+        )
+
+    @property
+    def overall(self) -> Any:
+        """Estimates of all rows together, by metric.
+
+        Examples
+        --------
+        >>> print(result.overall["tpr"])
+        0.666 [0.598, 0.738]
+        """
+        return ByName({name: self.metric(name) for name in self.settings.metrics})
+
+    @overload
+    def difference(self, metric: str) -> Estimate | ByName: ...
+    @overload
+    def difference(self, metric: str, group: Any, reference: Any = None) -> Estimate: ...
+    def difference(self, metric: str, group: Any = None, reference: Any = None) -> Any:
         """Return the estimate of the metric in `group` minus the metric in `reference`.
+
+        The default reference is that of the settings. Without a group it is the only other group,
+        or a dict of the estimates of several.
 
         Examples
         --------
         The posterior of tpr(B) - tpr(A): that it is positive, that it is small.
 
         >>> delta = result.difference("tpr", "B", "A")
-        >>> print(delta, f"{delta.prob_within(0.05):.2f}")
-        0.114 [0.010, 0.212], P(>0) 0.985 0.12
-        >>> delta.draws.shape
-        (4, 800)
+        >>> print(delta)
+        0.099 [0.014, 0.190], P(>0) 0.989
+        >>> print(f"{delta.prob_within(0.05):.2f}", delta.draws.shape)
+        0.12 (4, 800)
+        >>> print(result.difference("tpr"))
+        0.099 [0.014, 0.190], P(>0) 0.989
         """
-        return self._assessed(metric).difference(self._index(group), self._index(reference))
+        by = self._assessed(metric)
+        return self._compared(by.difference, group, reference)
+
+    def _compared(self, compare: Callable[[int, int], Any], group: Any, reference: Any) -> Any:
+        """Return a comparison by index of a group, or of all others, with the reference."""
+        if reference is None:
+            self._several()
+            reference = self.settings.reference
+        base = self._index(reference)
+        if group is not None:
+            return compare(self._index(group), base)
+        others = (at for at in range(len(self.groups)) if at != base)
+        found = ByName({self.groups[at]: compare(at, base) for at in others})
+        return found if len(found) > 1 else next(iter(found.values()))
 
     def imputed(self, group: Any, *, free: bool = False) -> Imputed:
         """Return the labels of every row of a group in each draw, by score bin.
@@ -253,14 +312,14 @@ class Assessment(OneLine):
         by, levels = self.margins[metric][name], pooled.margin_levels(self.table)[name]
         return by, index_of(level, by.groups, f"level of {name}"), pooled.largest_level(levels)
 
-    def by_group(self, metric: str | Metric) -> ByGroup:
+    def group_draws(self, metric: str | Metric) -> ByGroup:
         """Return the draws of a metric, with the names and flags that comparisons need.
 
         A metric of counts that was not assessed is computed from the same counts.
 
         Examples
         --------
-        >>> by = result.by_group("ppv")
+        >>> by = result.group_draws("ppv")
         >>> by.draws.shape, by.groups, by.known.tolist()
         ((4, 800, 2), ('A', 'B'), [False, False])
         """
@@ -291,7 +350,7 @@ class Assessment(OneLine):
         >>> result.without_model("tpr").shape
         (4000, 2)
         """
-        by, of = self.by_group(metric), self.settings.metric(metric)
+        by, of = self.group_draws(metric), self.settings.metric(metric)
         if by.label_free:
             return by.draws.reshape(-1, len(self.groups))
         rng, prob = np.random.default_rng(self.label_seed), self.settings.prob
@@ -328,8 +387,12 @@ class Assessment(OneLine):
             target=self.settings.target,
         )
 
-    def ratio(self, metric: str, group: Any, reference: Any) -> Ratio:
-        """Return the metric in `group` over the metric in `reference`.
+    @overload
+    def ratio(self, metric: str) -> Ratio | ByName: ...
+    @overload
+    def ratio(self, metric: str, group: Any, reference: Any = None) -> Ratio: ...
+    def ratio(self, metric: str, group: Any = None, reference: Any = None) -> Any:
+        """Return the metric in `group` over the metric in `reference`; defaults as in `difference`.
 
         Examples
         --------
@@ -342,7 +405,7 @@ class Assessment(OneLine):
         low = self.settings.metric(metric).bounds[0]
         if low < 0.0:
             raise ValueError(f"{metric} can be negative and has no ratio; take its difference")
-        return self.by_group(metric).ratio(self._index(group), self._index(reference))
+        return self._compared(self.group_draws(metric).ratio, group, reference)
 
     def pairs(self, metric: str) -> tuple[Pair, ...]:
         """Return the differences of all pairs, each with the probability that it is the largest.
@@ -355,7 +418,7 @@ class Assessment(OneLine):
         [('B', 'A', 1.0)]
         """
         self._several()
-        return comparisons.pairs(self.by_group(metric), self._base)
+        return comparisons.pairs(self.group_draws(metric), self._base)
 
     def largest_gap(self, metric: str) -> Gap:
         """Return the highest minus the lowest metric of all groups; see `comparison.gaps`.
@@ -369,7 +432,7 @@ class Assessment(OneLine):
         0.99 0.17 ('B', 'A')
         """
         self._several()
-        return comparisons.largest_gap(self.by_group(metric))
+        return comparisons.largest_gap(self.group_draws(metric))
 
     def between_group_sd(self, metric: str) -> Gap:
         """Return the standard deviation of a metric between groups.
@@ -381,7 +444,7 @@ class Assessment(OneLine):
         0.05
         """
         self._several()
-        return comparisons.between_group_sd(self.by_group(metric))
+        return comparisons.between_group_sd(self.group_draws(metric))
 
     def against_rest(self, metric: str, group: Any) -> Estimate:
         """Return the metric in `group` minus the weighted mean of the other groups.
@@ -393,7 +456,7 @@ class Assessment(OneLine):
         """
         self._several()
         weight = self.table.sums("weight").sum(axis=(1, 2))
-        return comparisons.against_rest(self.by_group(metric), self._index(group), weight)
+        return comparisons.against_rest(self.group_draws(metric), self._index(group), weight)
 
     def against_overall(self, metric: str, group: Any) -> Estimate:
         """Return the metric in `group` minus the metric of all rows.
@@ -404,21 +467,8 @@ class Assessment(OneLine):
         0.08
         """
         self._several()
-        by, at = self.by_group(metric), self._index(group)
-        return comparisons.against_overall(by, at, self.overall(metric).draws)
-
-    def overall(self, metric: str) -> Estimate:
-        """Return the estimate of a metric of all rows together.
-
-        Examples
-        --------
-        >>> print(f"{result.overall('tpr').mean:.2f}")
-        0.67
-        """
-        by, of = self.by_group(metric), self.settings.metric(metric)
-        draws = pooled.overall_draws(self._drawn, (of,))[of.name]
-        exact = by.exact(np.arange(len(self.groups)))
-        return Estimate(draws, of.lack, exact, prob=self.settings.prob)
+        by, at = self.group_draws(metric), self._index(group)
+        return comparisons.against_overall(by, at, self.metric(metric).draws)
 
     def criterion(self, name: str, group: Any, reference: Any) -> Estimate | Gap:
         """Return how far two groups are from a fairness criterion.
@@ -443,7 +493,7 @@ class Assessment(OneLine):
         index_of(name, tuple(CRITERIA), "criterion")  # an unknown one raises
         metrics = CRITERIA[name]
         at, base = self._index(group), self._index(reference)
-        deltas = {metric: self.by_group(metric).difference(at, base) for metric in metrics}
+        deltas = {metric: self.group_draws(metric).difference(at, base) for metric in metrics}
         return comparisons.larger_gap(deltas) if len(deltas) > 1 else deltas[metrics[0]]
 
     def simultaneous(self, metrics: Any = None, prob: float | None = None) -> Simultaneous:
@@ -523,7 +573,7 @@ class Assessment(OneLine):
         question = Question(
             check,
             tuple(
-                replace(self.by_group(name), without_model=self.without_model(name))
+                replace(self.group_draws(name), without_model=self.without_model(name))
                 for name in check.metrics
             ),
             comparisons.pair_indices(len(self.groups), self._base),
@@ -612,7 +662,7 @@ class Assessment(OneLine):
 
     def _assessed(self, metric: str) -> ByGroup:
         self.draws(metric)  # raises for a metric that was not assessed
-        return self.by_group(metric)
+        return self.group_draws(metric)
 
     @property
     def _base(self) -> int | None:

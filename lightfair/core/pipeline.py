@@ -242,6 +242,7 @@ def assess_table(
         () if slots is None else slots,
         prob=settings.prob,
         rng=streams[2],
+        target=settings.target,
     )
     powered = {
         metric.name: prediction_powered(metric, table, prob=settings.prob, target=settings.target)

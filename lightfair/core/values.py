@@ -196,7 +196,7 @@ def _comparisons(result: Assessment, name: str, overall: Floats | None) -> Value
         values |= {key: [] for key in ("ratios", "pairs", "against_rest", "against_overall")}
         return values | {"pairs_left_out": 0}
     prob, epsilon = result.settings.prob, result.settings.epsilon
-    by, base = result.by_group(name), result.groups.index(str(result.settings.reference))
+    by, base = result.group_draws(name), result.groups.index(str(result.settings.reference))
     all_pairs = pairs(by, base)
     listed = all_pairs
     if len(all_pairs) > LISTED:  # an undefined pair is unlikely to be the largest

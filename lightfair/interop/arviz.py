@@ -115,7 +115,7 @@ def posterior_dict(result: Assessment) -> dict[str, Any]:
         if others:
             difference = minus(theta[..., others], theta[..., [base]])
             add(f"{name}_difference", difference, "compared")
-        if result.by_group(metric).known.all():
+        if result.group_draws(metric).known.all():
             exact = [one for one in (name, f"{name}_difference") if one in draws]
             constant |= {one: draws.pop(one)[0, 0] for one in exact}
     gate = {

@@ -71,6 +71,7 @@ from ..thresholds.curve import counted_metrics
 
 if TYPE_CHECKING:
     from ..core.assessment import Assessment
+    from ..core.metrics.estimate import Estimate
     from ..model_comparison import ModelComparison
     from ..planning.plan import LabelPlan
     from ..thresholds.search import FoundThresholds
@@ -208,18 +209,43 @@ def to_dataframe(result: Any, library: str | None = None) -> Any:
     """
     if library not in (None, *LIBRARIES):
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}; got {library!r}")
-    names = sorted([library] if library else LIBRARIES, key=lambda name: name not in sys.modules)
-    name = next(filter(find_spec, names), None)
-    if name is None:
+    frames, kinds = _installed(library), columns(result)
+    if frames is None:
         raise ImportError(
-            f"a data frame needs {' or '.join(names)}, not installed here; to_csv() and "
-            "lightfair.tidy.rows(result) work without"
+            f"a data frame needs {library or ' or '.join(LIBRARIES)}, not installed here; to_csv() "
+            "and lightfair.tidy.rows(result) work without"
         )
-    frames, kinds = import_module(name), columns(result)
-    if name == "polars":
+    if frames.__name__ == "polars":
         return frames.DataFrame(rows(result), schema=kinds)
     types = {column: PANDAS[kind] for column, kind in kinds.items()}
     return frames.DataFrame(rows(result), columns=list(kinds)).astype(types)
+
+
+def _installed(library: str | None = None) -> Any:
+    """Return a library of data frames, preferably one that is imported; None without one."""
+    names = sorted([library] if library else LIBRARIES, key=lambda name: name not in sys.modules)
+    name = next(filter(find_spec, names), None)
+    return None if name is None else import_module(name)
+
+
+def frame_of(estimates: dict[str, dict[str, Estimate]]) -> Any:
+    """Return a data frame of estimates by metric and group, or the dict without a library.
+
+    A group is a row; columns are METRIC, its posterior mean, METRIC_low and METRIC_high, the ends
+    of its interval. Groups are the index in pandas, the column "group" in polars.
+    """
+    frames = _installed()
+    if frames is None:
+        return estimates
+    columns = {}
+    for metric, by_group in estimates.items():
+        columns[metric] = [one.mean for one in by_group.values()]
+        ends = zip(*(one.interval() for one in by_group.values()), strict=True)
+        columns |= zip((f"{metric}_low", f"{metric}_high"), map(list, ends), strict=True)
+    groups = list(by_group)
+    if frames.__name__ == "polars":
+        return frames.DataFrame({"group": groups, **columns}).fill_nan(None)
+    return frames.DataFrame(columns, index=frames.Index(groups, name="group"))
 
 
 def of_assessment(result: Assessment) -> Iterator[Row]:

@@ -252,7 +252,7 @@ def find_threshold(
         at = result.groups.index(base)
         counts = confusion(result.imputed(base, free=of.label_free), bins[at])
         goal = theta(of, counts.reshape(*chains, 2, 2) + result.pseudo_rows[:, :, at])
-        wanted = Estimate(goal, of.lack, bool(result.by_group(of).known[at]), prob=prob)
+        wanted = Estimate(goal, of.lack, bool(result.group_draws(of).known[at]), prob=prob)
         own = own[base] if isinstance(own, dict) else own
     return FoundThresholds(
         of=of,
@@ -276,7 +276,7 @@ def _search(
     """Search the threshold of one group; `goal` float64 (n,) is the target by draw."""
     at = result.groups.index(name)
     chains, prob = result.shape, result.settings.prob
-    known = result.by_group(of).known
+    known = result.group_draws(of).known
     exact = bool(known[at] and (base is None or known[result.groups.index(base)]))
     parts = parts_of(bins[at], result.fine, at)
     sums = sums_by_rank(*result.imputed(name, free=of.label_free), parts.rank, len(parts.low) + 1)

@@ -99,6 +99,46 @@ def test_compiled_and_plain_agree(rows, monkeypatch):
     np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-8)
 
 
+def test_differences_are_from_the_reference_of_the_result(rows, result):
+    assert str(result.difference("tpr")) == str(result.difference("tpr", "B", "A"))
+    assert str(result.ratio("tpr")) == str(result.ratio("tpr", "B")) != str(result.ratio("fpr"))
+    group = np.array([*"abcd"])[np.arange(400) % 4]
+    four = ask(rows, group=group, metrics=["tpr", "auc"], reference="b")
+    found = four.difference("tpr")
+    assert [*found] == ["a", "c", "d"]
+    for name, one in found.items():
+        assert (
+            one.mean == four.difference("tpr", name).mean == four.difference("tpr", name, "b").mean
+        )
+    lines = [f"{name}  {one}" for name, one in four.ratio("tpr").items()]
+    assert str(four.ratio("tpr")) == "\n".join(lines)
+    assert str(four.by_group["auc"]["c"]) == str(four.metric("auc", "c"))
+    assert str(four.overall["auc"]) == str(four.metric("auc"))
+    shown = str(four.by_group).splitlines()
+    assert shown[0] == "tpr" and shown[3] == f"  c  {four.metric('tpr', 'c')}"
+    one = ask(rows, group=np.full(400, "a"), metrics="tpr")
+    for compare in (one.difference, one.ratio):
+        with pytest.raises(ValueError, match="there is only one group, a"):
+            compare("tpr")
+
+
+def test_intervals_have_the_prob_of_the_assessment(rows):
+    group = {"sex": rows.group, "age": np.where(np.arange(400) % 2, "old", "young")}
+    half = ask(rows, group=group, metrics=["tpr", "fpr"], prob=0.5)
+    other, base = half.groups[0], str(half.settings.reference)
+    other = half.groups[1] if other == base else other
+    for one in (
+        *(half.metric("tpr", base), half.metric("tpr"), half.difference("tpr", other)),
+        *(half.ratio("tpr", other), half.largest_gap("tpr"), half.between_group_sd("tpr")),
+        *(half.against_rest("tpr", other), half.against_overall("tpr", other)),
+        *(half.marginal("tpr", "sex", "B"), half.marginal_difference("tpr", "sex", "B")),
+        half.criterion("equalized_odds", other, base),
+    ):
+        assert one.interval() == one.interval(0.5) != one.interval(0.9)
+        assert one.median == pytest.approx(np.quantile(one.defined, 0.5), rel=0.01)
+    assert half.largest_gap("tpr").upper() == half.largest_gap("tpr").upper(0.5)
+
+
 # situations
 
 

@@ -138,7 +138,7 @@ def test_a_model_without_predictions_has_those_of_its_scores(expected):
 
     assert ask(Scores()).to_dict() == expected
     tied = ask(Single(), threshold=0.7, metrics="selection_rate")  # 0.7 in single precision
-    assert tied.overall("selection_rate").mean == pytest.approx(2 / 3)
+    assert tied.metric("selection_rate").mean == pytest.approx(2 / 3)
 
 
 NAMED = LogisticRegression().fit(TRAIN[NUMBERS], np.array(["no", "yes"])[LABELS])

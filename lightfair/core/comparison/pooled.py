@@ -8,7 +8,7 @@ The groups of a result are crossings of its attributes, such as "Female, Black".
 "Female" pools all groups of that level; a combination without rows has no part in it::
 
     result = lf.assess(y, score, sensitive_features={"sex": sex, "race": race})
-    result.overall("tpr")                                # of all rows
+    result.metric("tpr")                                 # of all rows
     result.marginal("tpr", "sex", "Female")              # of all women
     result.marginal_difference("tpr", "sex", "Female")   # minus the level with most rows
 """

@@ -16,6 +16,8 @@ undefined.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from textwrap import indent
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -168,6 +170,19 @@ class Estimate(_Draws):
         """Return the posterior probability that the number is less than `epsilon` away from 0."""
         check_epsilon(epsilon, np.inf)
         return self._share(np.abs(self.defined) < epsilon - BORDER)
+
+
+class ByName(dict[str, Any]):
+    """Estimates by name, or by two names, shown one in a line."""
+
+    def __repr__(self) -> str:
+        width = max(map(len, self), default=0)
+        return "\n".join(
+            f"{name}\n{indent(str(value), '  ')}"
+            if isinstance(value, ByName)
+            else f"{name:{width}}  {value}"
+            for name, value in self.items()
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

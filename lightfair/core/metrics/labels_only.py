@@ -43,7 +43,7 @@ from ..data.logit import Floats, over
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from .definitions import SHARES, Metric, as_metric, shares, successes_failures, theta
-from .estimate import check_prob, tails
+from .estimate import check_prob, tails, undefined_reason
 from .prediction_powered import equal_chances
 
 if TYPE_CHECKING:
@@ -137,16 +137,35 @@ def labels_answers(
     *,
     prob: float,
     rng: np.random.Generator,
+    target: str = "sample",
 ) -> dict[str, LabelsOnly]:
-    """Return the labels-only estimates of metrics; slots: those of the table, by group."""
+    """Return the labels-only estimates of metrics; slots: those of the table, by group.
+
+    Where no row, labeled or not, can be in the denominator there is none, but of a population.
+    """
     sums, size = table.labeled_sums(), table.sums("weight").sum(axis=(1, 2))
     answers = {
         metric.name: labels_only(metric, *sums, prob=prob, rng=rng, size=size)
         for metric in metrics
         if metric.of == "counts"
     }
+    if target != "population":
+        weight = table.sums("weight")
+        possible = weight[..., :UNLABELED] + weight[..., [UNLABELED]]
+        for metric in metrics:
+            if metric.of == "counts":
+                empty = np.isnan(theta(metric, possible))
+                answers[metric.name] = _without(answers[metric.name], empty, metric)
     of_nodes = [metric for metric in metrics if metric.of == "nodes"]
     return answers | _bootstrap(of_nodes, table, slots, prob, rng)
+
+
+def _without(answer: LabelsOnly, empty: Bools, metric: Metric) -> LabelsOnly:
+    """Return estimates that are undefined in some groups, bool (group,)."""
+    mean, sd, low, high, draws = (np.where(empty, np.nan, values) for values in answer[:5])
+    why, reasons = undefined_reason(1.0, metric.lack), zip(empty, answer.reason, strict=True)
+    reason = tuple(why if none else old for none, old in reasons)
+    return LabelsOnly(mean, sd, low, high, draws, reason)
 
 
 def labels_only(

@@ -49,7 +49,7 @@ def test_a_level_of_one_group_is_that_group(result, rows):
     alone = ask_quickly(rows, group=["all"] * 400, metrics=["tpr", "auc", "average_score"])
     for name in alone.settings.metrics:
         draws = alone.draws(name)[..., 0]
-        np.testing.assert_allclose(alone.overall(name).draws, draws, rtol=1e-9)
+        np.testing.assert_allclose(alone.metric(name).draws, draws, rtol=1e-9)
 
 
 @pytest.mark.parametrize("count, levels", [(200, None), (12_000, None), (400, 20)])
@@ -64,7 +64,7 @@ def test_with_all_labels_it_is_the_metric_of_the_rows(count, levels):
     alone = assess_rows(rows, y_score=score, metrics=metrics, **SMALL)
     every = assess_rows(rows, y_score=score, group=["all"] * count, metrics=metrics, **SMALL)
     for name in metrics:
-        overall = full.overall(name)
+        overall = full.metric(name)
         assert overall.exact == (count < 1000 or name in ("tpr", "fpr"))
         assert overall.mean == pytest.approx(every.metric(name, "all").mean, rel=limit)
         for level in "AB":
@@ -76,15 +76,15 @@ def test_with_all_labels_it_is_the_metric_of_the_rows(count, levels):
     assert full.marginal("tpr", "sex", "A").mean == pytest.approx(by_hand)
     up, down = (score[y == label] for label in (1, 0))
     by_hand = (up[:, None] > down).mean() + 0.5 * (up[:, None] == down).mean()
-    assert full.overall("auc").mean == pytest.approx(by_hand, rel=1e-12 if count < 1000 else 2e-4)
+    assert full.metric("auc").mean == pytest.approx(by_hand, rel=1e-12 if count < 1000 else 2e-4)
 
 
 def test_overall_is_the_metric_of_the_pooled_counts(result, rows, features):
     pooled = theta("tpr", result.counts.sum(axis=2))
-    np.testing.assert_array_equal(result.overall("tpr").draws, pooled)
+    np.testing.assert_array_equal(result.metric("tpr").draws, pooled)
     delta = result.against_overall("tpr", result.groups[1]).draws
     np.testing.assert_allclose(delta, result.draws("tpr")[..., 1] - pooled, atol=1e-12)
-    overall, decided = result.overall("selection_rate"), rows.y_score >= 0.5
+    overall, decided = result.metric("selection_rate"), rows.y_score >= 0.5
     assert overall.exact and overall.mean == pytest.approx(decided.mean(), rel=1e-12)
     one = result.marginal("selection_rate", "race", "Y")
     assert one.exact and one.mean == pytest.approx(decided[features["race"] == "Y"].mean())
@@ -107,7 +107,7 @@ def test_other_targets(rows, features, target):
     assert found.marginal("selection_rate", "sex", "A").exact == (target == "expected")
     groups = [found.metric("tpr", g).mean for g in found.groups if g.startswith("A")]
     assert min(groups) < found.marginal("tpr", "sex", "A").mean < max(groups)
-    low, high = found.overall("auc").interval(0.99)
+    low, high = found.metric("auc").interval(0.99)
     assert 0.5 < low < high < 1.0
 
 
@@ -122,7 +122,7 @@ def test_pooled_groups_of_a_population_have_the_pseudo_rows_of_one():
         target="population",
         **(SMALL | {"draws": 400}),
     )
-    overall = result.overall("accuracy")
+    overall = result.metric("accuracy")
     wrong = round(200 * (1.0 - np.mean((score >= 0.5) == (np.arange(200) % 2 == 0))))
     beta = stats.beta(200 - wrong + 1.0, wrong + 1.0)
     assert stats.kstest(overall.draws.ravel(), beta.cdf).pvalue > 1e-4

@@ -150,6 +150,28 @@ def test_other_metrics_of_counts_are_scaled_to_the_rows_of_the_group():
     np.testing.assert_allclose(got.mean, size, rtol=1e-12)
 
 
+@pytest.mark.parametrize("target", ["sample", "expected", "population"])
+def test_without_a_row_in_the_denominator_there_is_no_estimate(rows, target):
+    """A is labeled and has no positives; no row of B is selected, and few are labeled."""
+    label = np.where(rows.group == "A", 0.0, rows.y_true)
+    decide = (rows.y_score > 0.5) & (rows.group == "A")
+    found = ask(
+        rows, y_true=label, y_pred=decide, metrics=["tpr", "ppv", "f1", "npv"], target=target
+    )
+    lacking = {"tpr": [True, False], "ppv": [False, True], "f1": [False] * 2, "npv": [False] * 2}
+    for name, labels in found.labels.items():
+        empty = np.array(lacking[name]) & (target != "population")
+        for values in (*labels[:4], labels.draws[0]):
+            assert np.isnan(values).tolist() == empty.tolist(), name
+        for at in np.flatnonzero(empty):
+            assert labels.reason[at] == found.metric(name, found.groups[at]).reason
+    assert found.labels["tpr"].reason[0] == (
+        None if target == "population" else "there are no positive labels"
+    )
+    values = found.to_dict()["metrics"]["tpr"]["differences"][0]["labels_only"]
+    assert (values["mean"] is None) == (target != "population")
+
+
 # the bootstrap of metrics of nodes
 
 
