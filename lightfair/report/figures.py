@@ -1,6 +1,6 @@
 """Figures of a report, as SVG images that are embedded in its page.
 
-    each metric     its groups; differences from the reference; posterior of the differences
+    each metric     differences from the reference; its groups; posterior of the differences
     thresholds      each metric by threshold, if several were given, or the metric of a search
     diagnostics     calibration of up to six groups
     plan            expected width of intervals by number of labels
@@ -124,7 +124,7 @@ def of_models(result: ModelComparison) -> Pictures:
 
 
 def _metric(result: Assessment, name: str) -> list[Picture]:
-    """The groups, their differences, and the posterior of the differences."""
+    """The differences, first, the groups, and the posterior of the differences."""
     settings, groups = result.settings, result.groups
     if len(groups) > MOST_ROWS:
         return [_omitted(result)]
@@ -138,10 +138,10 @@ def _metric(result: Assessment, name: str) -> list[Picture]:
     deltas = [result.difference(name, group, settings.reference) for group in groups]
     height = plot.figure_size(len(groups) - 1)[1]
     caption = f"{minus}; {marks}; on the right, the probability of a positive difference."
-    pictures.append(_picture(caption, height, plot.differences, result, name))
+    pictures.insert(0, _picture(caption, height, plot.differences, result, name))
     if any(not delta.exact and delta.reason is None and np.any(delta.draws) for delta in deltas):
         caption = (
-            f"Posterior of {minus}; dark: less than {settings.epsilon:g} from 0, with its "
+            f"Posterior of {minus}; dark: smaller than {settings.epsilon:g}, with its "
             "probability on the right."
         )
         pictures.append(_picture(caption, height, plot.posterior, result, name))
@@ -175,6 +175,6 @@ def _picture(caption: str, height: float, draw: Callable[..., Any], *arguments: 
         axes = draw(*arguments, ax=figure.subplots())
         if isinstance(axes.xaxis.get_major_locator(), AutoLocator):
             axes.locator_params(axis="x", nbins=TICKS)
-        figure.savefig(file, format="svg", metadata=METADATA, bbox_inches="tight", pad_inches=0.05)
+        figure.savefig(file, format="svg", metadata=METADATA)
     source = base64.b64encode(DIGITS.sub(rb"\1", file.getvalue())).decode()
     return Picture(f"data:image/svg+xml;base64,{source}", caption)

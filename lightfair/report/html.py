@@ -31,6 +31,8 @@ POLICY = (
 
 LISTED = 4  # sections from which a page has a table of contents
 
+FOLDED = 16  # sections from which those of metrics are closed
+
 INTERVAL = re.compile(r"(?<=\[)(\S+), (?=\S+\])")
 
 RTL = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
@@ -42,8 +44,11 @@ STYLE = """
 .lightfair{color:#1b1b1b;background:#fff;font:16px/1.5 system-ui,Arial,sans-serif;
 font-variant-numeric:tabular-nums;overflow-wrap:break-word}
 .lightfair h1{font-size:1.7em;line-height:1.2}
-.lightfair h2,.lightfair .heading{font-size:1.25em;font-weight:600;border-top:1px solid #bbb}
-.lightfair p,.lightfair .findings{max-width:60em}
+.lightfair h2,.lightfair .heading{font-size:1.25em;font-weight:600}
+.lightfair details,.lightfair .heading{border-top:1px solid #bbb}
+.lightfair summary{cursor:pointer;padding:.5em 0}
+.lightfair h2{display:inline}
+.lightfair p,.lightfair li{max-width:75em}
 .lightfair pre{background:#f3f3f3;white-space:pre-wrap;overflow-wrap:anywhere}
 .lightfair .verdict,.lightfair .warning{border:1px solid #5c4600;border-left-width:.5em;
 padding:.5em .8em;background:#f7f3e6}
@@ -52,31 +57,44 @@ padding:.5em .8em;background:#f7f3e6}
 .lightfair .pass strong{color:#0b5a2b}
 .lightfair .fail{background:#fbeeee;border-color:#8a1010}
 .lightfair .fail strong{color:#fff;background:#8a1010;border-color:#8a1010}
-.lightfair nav ul,.lightfair .figures{padding:0;list-style:none;display:flex;flex-wrap:wrap;gap:1em}
-.lightfair figure{margin:0;max-width:100%}
-.lightfair figcaption{width:0;min-width:100%}
-.lightfair img{max-width:100%}
+.lightfair .figures,.lightfair .tables{display:flex;flex-wrap:wrap;gap:1em 2em;margin:1em 0}
+.lightfair figure{margin:0;flex:1 1 20rem;max-width:32rem}
+.lightfair img{width:100%}
 .lightfair figcaption,.lightfair caption,.lightfair .notes{font-size:.9em;color:#444}
 .lightfair caption{text-align:left;font-weight:600}
-.lightfair .scroll{overflow-x:auto;margin:1em 0}
-.lightfair table{border-collapse:collapse;font-size:.9em;min-width:16em}
-.lightfair th,.lightfair td{padding:.25em .6em;text-align:right;vertical-align:top;
+.lightfair .scroll{overflow-x:auto;flex:1 1 auto;max-width:min(100%,80em)}
+.lightfair table{border-collapse:collapse;font-size:.85em;width:100%;min-width:16em}
+.lightfair th,.lightfair td{padding:.25em .5em;text-align:right;vertical-align:top;
 font-weight:400;border-bottom:1px solid #ddd}
 .lightfair thead th{font-weight:600;vertical-align:bottom;border-bottom:2px solid #666}
 .lightfair th:first-child{text-align:left;min-width:6em;max-width:20em;overflow-wrap:anywhere;
 position:sticky;left:0;background:#fff}
 @media print{.lightfair{font-size:10pt}
-.lightfair nav{display:none}
 .lightfair .scroll{overflow:visible}
 .lightfair table{font-size:8pt}
 .lightfair tr,.lightfair figure,.lightfair p,.lightfair li{break-inside:avoid}
-.lightfair h2,.lightfair caption{break-after:avoid}
-.lightfair figure{max-width:48%}}
+.lightfair summary,.lightfair caption{break-after:avoid}
+.lightfair figure{flex:0 1 48%}}
 """
 
+# Contents: above and kept in view; at the side where it is wide. Print unfolds what is closed.
 PAGE = """
 body{margin:0}
-main.lightfair{max-width:76rem;margin:0 auto;padding:1.5rem 1rem 3rem}
+main{max-width:118rem;margin:0 auto;padding:0 1rem 3rem}
+nav{position:sticky;top:0;z-index:1;background:#fff;border-bottom:1px solid #bbb}
+nav ul{display:flex;gap:.1em 1em;overflow:auto;max-height:5.5em;list-style:none;margin:0;
+padding:.5em 0;white-space:nowrap}
+details>div{scroll-margin-top:8em}
+@media screen and (min-width:40em){nav ul{flex-wrap:wrap}}
+@media screen and (min-width:70em){td{white-space:nowrap}}
+@media screen and (min-width:100em){main{display:flex;gap:2rem}
+main>div{flex:1;min-width:0}
+nav{align-self:flex-start;border:0;padding-top:1em}
+nav ul{flex-direction:column;flex-wrap:nowrap;max-height:94vh}}
+@media screen and (prefers-color-scheme:dark){html{filter:invert(.9) hue-rotate(180deg)}}
+@media print{nav{display:none}
+summary{list-style:none}
+details::details-content{content-visibility:visible;height:auto}}
 @page{size:A4;margin:15mm}
 """
 
@@ -95,14 +113,18 @@ def render(document: Document, figures: Mapping[str, Sequence[Picture]] | None =
     parts = [f"<h1>{title}</h1>"]
     if figures is None:
         parts.append(f"<p>{_text(WITHOUT_PLOTS)}</p>")
-    titles = {i: _text(section.title) for i, section in enumerate(sections) if section.title}
-    if len(sections) >= LISTED:
-        links = [f'<li><a href="#section-{i}">{text}</a></li>' for i, text in titles.items()]
-        parts.append(f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>')
+    links = []
     for i, section in enumerate(sections):
-        parts += [f'<h2 id="section-{i}">{titles[i]}</h2>'] if i in titles else []
-        parts += _section(section, (figures or {}).get(section.key, ()))
-    body = "\n".join(parts)
+        inner = _section(section, (figures or {}).get(section.key, ()))
+        if section.title:
+            name, closed = _text(section.title), section.key == section.title
+            links.append(f'<li><a href="#section-{i}">{name}</a></li>')
+            state = "" if closed and len(sections) >= FOLDED else " open"
+            head = f"<details{state}><summary><h2>{name}</h2></summary>"
+            inner = [f'{head}<div id="section-{i}">', *inner, "</div></details>"]
+        parts += inner
+    nav = f'<nav aria-label="Contents"><ul>{"".join(links)}</ul></nav>\n'
+    body = nav * (len(sections) >= LISTED) + "<div>\n" + "\n".join(parts) + "\n</div>"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -123,7 +145,7 @@ def fragment(document: Document) -> str:
 
 
 def _section(section: Section, pictures: Sequence[Picture]) -> list[str]:
-    """Blocks in order, with figures before the first table; consecutive findings are a list."""
+    """Blocks in order, neighbours of one kind together, with figures before the first table."""
     lines: list[str] = []
     figures = [_figure(picture) for picture in pictures if picture.source is not None]
     drawn = ['<div class="figures">', *figures, "</div>"] if figures else []
@@ -133,7 +155,8 @@ def _section(section: Section, pictures: Sequence[Picture]) -> list[str]:
         if kind == "table":
             lines += drawn
             drawn = []
-        lines += ['<ul class="findings">', *inner, "</ul>"] if kind == "finding" else inner
+        tag = "ul" if kind == "finding" else "div"
+        lines += [f'<{tag} class="{kind}s">', *inner, f"</{tag}>"]
     return lines + drawn
 
 
@@ -173,9 +196,9 @@ def _table(table: Table, section: Section) -> str:
                 text += f"<sup>{reasons[cell.why]}</sup>"
             row.append(f"<td>{text}</td>")
         lines.append(f"<tr>{''.join(row)}</tr>")
-    lines += ["</tbody></table>", "</div>"]
     notes = "; ".join(f"<sup>{mark}</sup> {_text(why)}" for why, mark in reasons.items())
-    return "\n".join([*lines, f'<p class="notes">{notes}</p>'] if notes else lines)
+    lines += ["</tbody></table>", f'<p class="notes">{notes}</p>' * bool(notes), "</div>"]
+    return "\n".join(lines)
 
 
 def _text(text: str) -> str:

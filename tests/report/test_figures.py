@@ -35,8 +35,8 @@ def test_figures_of_each_result(pictures, plan, found, models):
     for picture in sum(pictures.values(), []):
         assert ElementTree.fromstring(svg(picture)).tag.endswith("svg")
         assert picture.caption.endswith(".")
-    assert pictures["tpr"][1].caption.startswith("tpr minus that of A; lines: 95 % intervals")
-    assert pictures["selection_rate"][0].caption == "selection_rate by group; marks: exact values."
+    assert pictures["tpr"][0].caption.startswith("tpr minus that of A; lines: 95 % intervals")
+    assert pictures["selection_rate"][1].caption == "selection_rate by group; marks: exact values."
     assert counts(figures.of_plan(plan)) == {"plan": 1}
     assert counts(figures.of_thresholds(found)) == {"thresholds": 1}
     assert counts(figures.of_models(models)) == {"tpr": 1, "accuracy": 1}

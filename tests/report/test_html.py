@@ -127,6 +127,22 @@ def test_words_from_right_to_left_and_pages_without_plots():
     assert "<p>too many groups</p>" in page and "<figure" not in page
 
 
+@pytest.mark.parametrize("sections", [3, 4, html.FOLDED - 1, html.FOLDED])
+def test_sections_fold_and_of_many_those_of_metrics_begin_closed(sections):
+    """A link leads into a section, so that following it opens the section; print shows all."""
+    one = Section("rows", "Rows", (Paragraph("text"),))
+    metrics = Document("x", (*document("tpr", sections - 1).sections, one))
+    page = closed_to_the_network(html.render(metrics, {}))
+    *folds, last = ["open" in attrs for attrs in page.all("details")]
+    assert last and folds == [sections < html.FOLDED] * (sections - 1)
+    at = [index for index, (tag, _) in enumerate(page.tags) if tag == "h2"]
+    ids = [page.tags[index + 1][1]["id"] for index in at]
+    assert [attrs["href"] for attrs in page.all("a")] == [f"#{i}" for i in ids] * (sections > 3)
+    assert (
+        "details::details-content{content-visibility:visible" in html.PAGE.split("@media print")[1]
+    )
+
+
 def test_the_style_of_a_fragment_concerns_only_the_fragment():
     for rule in re.findall(r"([^{}]+)\{", html.STYLE):
         if not rule.strip().startswith("@media"):
