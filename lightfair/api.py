@@ -95,8 +95,8 @@ class Result(OneLine):
 
         Examples
         --------
-        >>> "tpr" in result.summary()
-        True
+        >>> result.summary().splitlines()[0]
+        'lightfair 0.1.0'
         """
         from .report.text import render
 
@@ -165,7 +165,14 @@ class Result(OneLine):
 
 
 class FairnessWarning(UserWarning):
-    """A warning of an assessment, as in its `warnings`; `warnings.simplefilter` takes it."""
+    """A warning of an assessment, as in its `warnings`, that can be filtered.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import lightfair as lf
+    >>> warnings.simplefilter("ignore", lf.FairnessWarning)
+    """
 
 
 class Assessment(core.Assessment, Result):

@@ -176,13 +176,7 @@ class Assessment(OneLine):
 
     @property
     def by_group(self) -> Any:
-        """Estimates by metric and group.
-
-        Examples
-        --------
-        >>> print(result.by_group["tpr"]["B"])
-        0.736 [0.652, 0.822]
-        """
+        """Estimates by metric and group: `result.by_group["tpr"]["B"]`."""
         return ByName(
             {
                 name: ByName({group: self.metric(name, group) for group in self.groups})
@@ -192,13 +186,7 @@ class Assessment(OneLine):
 
     @property
     def overall(self) -> Any:
-        """Estimates of all rows together, by metric.
-
-        Examples
-        --------
-        >>> print(result.overall["tpr"])
-        0.666 [0.598, 0.738]
-        """
+        """Estimates of all rows together, by metric."""
         return ByName({name: self.metric(name) for name in self.settings.metrics})
 
     @overload
