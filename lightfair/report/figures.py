@@ -51,6 +51,8 @@ STYLE: Any = {
 
 DIGITS = re.compile(rb"(\.\d\d)\d+")  # a hundredth of a point is finer than any screen
 
+TAG = re.compile(rb"<[^>]*>")  # outside of tags are texts, whose numbers keep their digits
+
 METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 LOCK = threading.RLock()  # the style of matplotlib is shared by all threads
@@ -176,5 +178,6 @@ def _picture(caption: str, height: float, draw: Callable[..., Any], *arguments: 
         if isinstance(axes.xaxis.get_major_locator(), AutoLocator):
             axes.locator_params(axis="x", nbins=TICKS)
         figure.savefig(file, format="svg", metadata=METADATA)
-    source = base64.b64encode(DIGITS.sub(rb"\1", file.getvalue())).decode()
+    svg = TAG.sub(lambda tag: DIGITS.sub(rb"\1", tag[0]), file.getvalue())
+    source = base64.b64encode(svg).decode()
     return Picture(f"data:image/svg+xml;base64,{source}", caption)

@@ -57,12 +57,12 @@ padding:.5em .8em;background:#f7f3e6}
 .lightfair .pass strong{color:#0b5a2b}
 .lightfair .fail{background:#fbeeee;border-color:#8a1010}
 .lightfair .fail strong{color:#fff;background:#8a1010;border-color:#8a1010}
-.lightfair .figures,.lightfair .tables{display:flex;flex-wrap:wrap;gap:1em 2em;margin:1em 0}
+.lightfair .tables{display:flex;flex-wrap:wrap;align-items:flex-start;gap:1em 2em;margin:1em 0}
 .lightfair figure{margin:0;flex:1 1 20rem;max-width:32rem}
 .lightfair img{width:100%}
 .lightfair figcaption,.lightfair caption,.lightfair .notes{font-size:.9em;color:#444}
 .lightfair caption{text-align:left;font-weight:600}
-.lightfair .scroll{overflow-x:auto;flex:1 1 auto;max-width:min(100%,80em)}
+.lightfair .scroll{overflow-x:auto;flex:1 1 auto}
 .lightfair table{border-collapse:collapse;font-size:.85em;width:100%;min-width:16em}
 .lightfair th,.lightfair td{padding:.25em .5em;text-align:right;vertical-align:top;
 font-weight:400;border-bottom:1px solid #ddd}
@@ -91,7 +91,8 @@ details>div{scroll-margin-top:8em}
 main>div{flex:1;min-width:0}
 nav{align-self:flex-start;border:0;padding-top:1em}
 nav ul{flex-direction:column;flex-wrap:nowrap;max-height:94vh}}
-@media screen and (prefers-color-scheme:dark){html{filter:invert(.9) hue-rotate(180deg)}}
+@media screen and (prefers-color-scheme:dark){html{background:#191919}
+body{background:#fff;min-height:100vh;filter:invert(.9) hue-rotate(180deg)}}
 @media print{nav{display:none}
 summary{list-style:none}
 details::details-content{content-visibility:visible;height:auto}}
@@ -147,17 +148,14 @@ def fragment(document: Document) -> str:
 def _section(section: Section, pictures: Sequence[Picture]) -> list[str]:
     """Blocks in order, neighbours of one kind together, with figures before the first table."""
     lines: list[str] = []
-    figures = [_figure(picture) for picture in pictures if picture.source is not None]
-    drawn = ['<div class="figures">', *figures, "</div>"] if figures else []
-    drawn += [f"<p>{_text(picture.caption)}</p>" for picture in pictures if picture.source is None]
+    drawn = [_figure(picture) for picture in pictures]
     for kind, blocks in groupby(section.blocks, lambda block: getattr(block, "role", "table")):
         inner = [_table(b, section) if isinstance(b, Table) else _paragraph(b) for b in blocks]
         if kind == "table":
-            lines += drawn
-            drawn = []
+            inner, drawn = [*drawn, *inner], []
         tag = "ul" if kind == "finding" else "div"
         lines += [f'<{tag} class="{kind}s">', *inner, f"</{tag}>"]
-    return lines + drawn
+    return [*lines, '<div class="tables">', *drawn, "</div>"] if drawn else lines
 
 
 def _paragraph(block: Paragraph) -> str:
@@ -175,6 +173,8 @@ def _paragraph(block: Paragraph) -> str:
 
 def _figure(picture: Picture) -> str:
     text = _text(picture.caption)
+    if picture.source is None:
+        return f"<p>{text}</p>"
     image = f'<img src="{picture.source}" alt="{text}">'
     return f"<figure>{image}<figcaption>{text}</figcaption></figure>"
 
@@ -184,8 +184,9 @@ def _table(table: Table, section: Section) -> str:
     reasons = table.reasons()
     title = _text(": ".join(filter(None, (section.title, table.head[0]))))
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in table.head)
+    widest = f"max-width:min(100%,{16 * len(table.head)}em)"
     lines = [
-        f'<div class="scroll" role="group" tabindex="0" aria-label="{title}">',
+        f'<div class="scroll" style="{widest}" role="group" tabindex="0" aria-label="{title}">',
         f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>",
     ]
     for name, *cells in table.rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
@@ -48,6 +49,13 @@ def test_a_searched_metric_that_was_not_assessed_has_no_figure(result):
     found = lf.find_threshold(result, own)
     assert figures.of_thresholds(found) == {}
     assert "Thresholds at which missed is that of A" in found.to_html()
+
+
+def test_points_are_rounded_and_texts_are_not(result, pictures):
+    drawn = svg(pictures["tpr"][0])
+    chance = result.difference("tpr", "B", "A").prob_greater(0.0)
+    assert f">{chance:.3f}</text>".encode() in drawn
+    assert not re.search(rb'd="[^"]*\.\d{3}', drawn) and re.search(rb'd="[^"]*\.\d\d ', drawn)
 
 
 def test_names_are_drawn_as_text(rows):
