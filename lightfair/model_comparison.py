@@ -366,9 +366,9 @@ progress
     check_compared(settings)
     pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
     if pairs is None:
+        got = type(scores).__name__
         raise ValueError(
-            "scores must be a dict of model name to scores, or a data frame with a column for "
-            f"each model; got {type(scores).__name__}"
+            f"scores must be a dict, or a frame, of a column for each model; got {got}"
         )
     check_models([level_name(name) for name, _ in pairs])
     columns = {level_name(name): column for name, column in pairs}
@@ -387,19 +387,14 @@ progress
 def check_compared(settings: Settings) -> None:
     """Raise ValueError if a metric is not one of decisions."""
     if scored := [name for name in settings.metrics if settings.metric(name).of != "counts"]:
-        raise ValueError(
-            f"metrics must be of decisions, which are compared row by row; got {scored[0]}, which "
-            "is of scores; assess each model for it"
-        )
+        raise ValueError(f"metrics must be of decisions, such as tpr; got {scored[0]}, of scores")
 
 
 def check_models(names: Sequence[str]) -> None:
     """Raise ValueError if there are too few or too many models, or a name comes twice."""
     if not LEAST <= len(names) <= MOST or len(set(names)) < len(names):
-        raise ValueError(
-            f"scores must hold {LEAST} to {MOST} models of different names; got {len(names)}: "
-            f"{', '.join(names) or 'none'}"
-        )
+        got = f"{len(names)}: {', '.join(names) or 'none'}"
+        raise ValueError(f"scores must hold {LEAST} to {MOST} models of different names; got {got}")
 
 
 def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:
@@ -408,10 +403,8 @@ def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:
     cuts = {level_name(name): cut for name, cut in given.items()}
     several = [cut for cut in cuts.values() if is_several(cut) or isinstance(cut, str)]
     if several or {*cuts} != {*models}:
-        raise ValueError(
-            f"threshold must be one number for each of the models {', '.join(models)}; got "
-            f"{show(threshold)}; thresholds of groups go inside: {{{models[0]!r}: {{group: 0.5}}}}"
-        )
+        names = ", ".join(models)
+        raise ValueError(f"threshold must be one number for each of {names}; got {show(threshold)}")
     return cuts
 
 

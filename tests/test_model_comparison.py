@@ -284,14 +284,14 @@ def test_warnings_of_one_model_name_it(data):
     [
         ({"scores": {"A": [0.5] * 400}}, "2 to 4 models .* got 1: A"),
         ({"scores": {n: [0.5] * 400 for n in "ABCDE"}}, "got 5: A, B, C, D, E"),
-        ({"scores": [[0.5] * 400] * 2}, "must be a dict of model name to scores"),
+        ({"scores": [[0.5] * 400] * 2}, "must be a dict, or a frame, of a column"),
         ({"scores": {1: [0.5] * 400, "1": [0.5] * 400}}, "of different names; got 2: 1, 1"),
         ({"scores": {"A": [0.5] * 400, "B": [0.5] * 399}}, r"scores\['B'\]"),
         ({"scores": {"A": [0.5] * 400, "B": [0.5] * 398 + [None] * 2}}, r"scores\['B'\].*398, 399"),
-        ({"threshold": {"old": 0.5}}, "each of the models old, new; got {'old': 0.5}"),
+        ({"threshold": {"old": 0.5}}, "for each of old, new; got {'old': 0.5}"),
         ({"threshold": [0.3, 0.5]}, r"one number for each .*got \[0.3, 0.5\]"),
         ({"threshold": {"old": [0.3], "new": 0.5}}, r"one number for each .*\[0.3\]"),
-        ({"metrics": ["tpr", "auc"]}, "must be of decisions.* got auc, .*; assess each model"),
+        ({"metrics": ["tpr", "auc"]}, "must be of decisions.* got auc, of scores"),
         ({"clip": 0.0, "scores": {"A": [0.5] * 400, "B": [1.0] * 400}}, "clip=0 needs scores"),
     ],
 )

@@ -68,10 +68,7 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
     absent = [COLUMNS[name] for name in NEEDED if not names[name]]
     if absent:
         file = (getattr(arguments, "file", None) or [None])[0]
-        raise ValueError(
-            "rows need --label, --score and --group; got no "
-            f"{' and no '.join(absent)}{columns_in(file)}"
-        )
+        raise ValueError(f"rows need {' and '.join(absent)}, too{columns_in(file)}")
     return Columns(**{**names, "sensitive_features": tuple(names["sensitive_features"])})
 
 

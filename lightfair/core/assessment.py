@@ -25,18 +25,10 @@ from .diagnostics.predictive import Misfit
 from .fit import NEEDS_CURVES, count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
+from .metrics import labels_only
 from .metrics.definitions import Metric, decided, in_cells
 from .metrics.estimate import ByName, Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import Imputed, impute_group, pseudo_rows, score_slots
-from .metrics.labels_only import (
-    BOOTSTRAP_DRAWS,
-    CLASS_ROWS,
-    Effective,
-    LabelsOnly,
-    effective_labels,
-    in_denominator,
-    labels_answers,
-)
 from .metrics.prediction_powered import PredictionPowered, prediction_powered
 from .settings import Settings
 
@@ -92,7 +84,7 @@ class Assessment(OneLine):
     table: ScoreTable
     curves: Posterior | None
     theta: dict[str, Floats]
-    labels: dict[str, LabelsOnly]
+    labels: dict[str, labels_only.LabelsOnly]
     prediction_powered: dict[str, PredictionPowered]
     misfit: Misfit
     gate: Gate
@@ -112,10 +104,8 @@ class Assessment(OneLine):
             If every number is known without them, and none were fitted.
         """
         if self.curves is None:
-            raise ValueError(
-                "no curves were fitted: every number is known from the rows themselves; "
-                "target='population' estimates those of rows like these"
-            )
+            rule = "no curves were fitted: every number is known from the rows"
+            raise ValueError(f"{rule}; target='population' estimates those of rows like these")
         return self.curves
 
     @property
@@ -146,10 +136,7 @@ class Assessment(OneLine):
         >>> result.draws("tpr").shape
         (4, 800, 2)
         """
-        if metric not in self.theta:
-            raise ValueError(
-                f"metric {metric!r} was not assessed; there are {', '.join(self.theta)}"
-            )
+        index_of(metric, [*self.theta], "assessed metric")  # an unknown one raises
         return self.theta[metric]
 
     def metric(self, metric: str, group: Any = None) -> Estimate:
@@ -345,18 +332,19 @@ class Assessment(OneLine):
         only, powered = self.labels.get(of.name), self.prediction_powered.get(of.name)
         if only is None or powered is None:  # a metric of counts that was not assessed
             powered = prediction_powered(of, self.table, prob=prob, target=self.settings.target)
-            only = labels_answers((of,), self.table, (), prob=prob, rng=rng)[of.name]
-        df, alone = np.nan_to_num(powered.df, nan=1.0, posinf=1e9), only.draws[:BOOTSTRAP_DRAWS]
+            only = labels_only.labels_answers((of,), self.table, (), prob=prob, rng=rng)[of.name]
+        df = np.nan_to_num(powered.df, nan=1.0, posinf=1e9)
+        alone = only.draws[: labels_only.BOOTSTRAP_DRAWS]
         near = powered.mean + powered.se * rng.standard_t(df, alone.shape)
         draws = np.where(np.isnan(near), alone, near)
         labels = self.table.sums("rows")[..., :UNLABELED]
-        own = in_denominator(of, labels)
-        few = (labels.sum(axis=(1, 2)) if own is None else own) < CLASS_ROWS
+        own = labels_only.in_denominator(of, labels)
+        few = (labels.sum(axis=(1, 2)) if own is None else own) < labels_only.CLASS_ROWS
         enough = np.isnan(draws).all(axis=0) & (labels.sum(axis=1).min(axis=1) >= CLASS_LABELS)
         draws = np.where(enough, np.resize(by.draws, draws.shape), draws)
         return np.where(by.known, by.draws[0, 0], np.where(few, np.nan, draws))
 
-    def effective_labels(self, metric: str) -> Effective:
+    def effective_labels(self, metric: str) -> labels_only.Effective:
         """Return the effective number of labels of a metric, by group; see `metrics.labels_only`.
 
         Examples
@@ -365,7 +353,7 @@ class Assessment(OneLine):
         >>> bool((found.labels > found.own).all())
         True
         """
-        return effective_labels(
+        return labels_only.effective_labels(
             self.settings.metric(metric),
             tuple(self.metric(metric, group) for group in self.groups),
             self.labels.get(metric),

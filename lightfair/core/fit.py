@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,22 +23,12 @@ from .mcmc.convergence import Gate, diagnose, gate
 from .mcmc.hierarchy import named_effects
 from .mcmc.posterior import Posterior, identity
 from .mcmc.sampler import Chains, Draws, start_chains, take_draws
+from .metrics import imputation
 from .metrics.definitions import Metric, free_of_labels, theta
-from .metrics.imputation import (
-    confusion,
-    confusion_counts,
-    impute_group,
-    pseudo_rows,
-    slot_theta,
-    with_pseudo_rows,
-)
 from .model.curve import active, tie
 from .model.likelihood import labeled_data
 from .model.regions import Regions, no_regions, regions, trusted_scales
 from .settings import Settings
-
-if TYPE_CHECKING:
-    from .metrics.imputation import Slots
 
 MAX_DRAWS = 8  # times the draws requested, where the convergence check fails
 
@@ -70,7 +60,7 @@ def draw_posterior(
     streams: list[np.random.Generator],
     progress: Progress | None,
     *,
-    slots: tuple[Slots, ...] | None = None,
+    slots: tuple[imputation.Slots, ...] | None = None,
     label_seed: int = 0,
 ) -> Drawn:
     """Draw until the chains pass the convergence check, or the limit is reached.
@@ -117,7 +107,7 @@ def draw_posterior(
             chains, missing, progress=progress and partial(progress, "draws")
         )
         part = _named(block, chains, settings, where, table)
-        counts = confusion_counts(
+        counts = imputation.confusion_counts(
             part.psi,
             table,
             target=settings.target if slots is None else "expected",
@@ -147,7 +137,9 @@ def draw_posterior(
         parameters=gate(diagnose(_parameters(posterior, settings))).reason
     )
     all_counts = np.concatenate(drawn, axis=1)
-    pseudo = pseudo_rows(table, all_counts.shape[:2], target=settings.target, seed=label_seed)
+    pseudo = imputation.pseudo_rows(
+        table, all_counts.shape[:2], target=settings.target, seed=label_seed
+    )
     by_bin: dict[str, Floats] = {}
     if slots is not None:
         by_bin, all_counts = _bin_theta(
@@ -167,11 +159,11 @@ def nothing_to_estimate(table: ScoreTable, settings: Settings) -> bool:
 
 
 def _known(
-    table: ScoreTable, settings: Settings, slots: tuple[Slots, ...] | None, seed: int
+    table: ScoreTable, settings: Settings, slots: tuple[imputation.Slots, ...] | None, seed: int
 ) -> Drawn:
     """Compute metrics for which no curves are needed: one draw, which is the truth."""
     any_curves = identity(table.groups)
-    counts = confusion_counts(
+    counts = imputation.confusion_counts(
         any_curves.psi, table, target="expected", rng=np.random.default_rng(seed)
     ).expected
     by_bin: dict[str, Floats] = {}
@@ -202,7 +194,7 @@ def _count_theta(counts: Floats, table: ScoreTable, settings: Settings) -> dict[
 
 def _bin_theta(
     posterior: Posterior,
-    slots: tuple[Slots, ...],
+    slots: tuple[imputation.Slots, ...],
     settings: Settings,
     target: str,
     seed: int,
@@ -218,29 +210,28 @@ def _bin_theta(
     counts = np.empty((*shape, 2, 2))
     psi = posterior.psi
     for index, bins in enumerate(slots):
-        imputed = impute_group(
+        imputed = imputation.impute_group(
             psi, index, bins, posterior.regions, target=target, seed=seed, cap=settings.cap
         )
-        counts[:, :, index] = confusion(imputed, bins).reshape(*shape[:2], 2, 2)
+        counts[:, :, index] = imputation.confusion(imputed, bins).reshape(*shape[:2], 2, 2)
         if pseudo is not None and metrics:
             of_group = pseudo[:, :, index]
-            imputed = with_pseudo_rows(imputed, bins.total, of_group, (seed, index, 1))
+            imputed = imputation.with_pseudo_rows(imputed, bins.total, of_group, (seed, index, 1))
         for metric in metrics:
-            value = slot_theta(metric, bins.score, *imputed)
+            value = imputation.slot_theta(metric, bins.score, *imputed)
             if metric.name in settings.label_free:  # the same number in every draw, as above
                 one = np.ones((1, len(bins.score)))
-                ends = (slot_theta(metric, bins.score, bins.total * one, x * one) for x in (0, 1))
+                ends = (
+                    imputation.slot_theta(metric, bins.score, bins.total * one, x * one)
+                    for x in (0, 1)
+                )
                 value = np.broadcast_to(free_of_labels(metric, *ends), value.shape)
             values[metric.name][:, :, index] = value.reshape(shape[:2])
     return values, counts
 
 
 def _named(
-    block: Draws,
-    chains: Chains,
-    settings: Settings,
-    where: Regions,
-    table: ScoreTable,
+    block: Draws, chains: Chains, settings: Settings, where: Regions, table: ScoreTable
 ) -> Posterior:
     """Drop the axis of data sets, and fill in the parameters that the family derives."""
     psi, mu, sigma = block.psi[0], block.mu[0], block.sigma[0]

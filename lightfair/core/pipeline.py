@@ -18,15 +18,8 @@ from .comparison.gaps import only_one
 from .data.logit import Floats
 from .data.rows import ScoreData, score_data
 from .data.table import ScoreTable, score_table
+from .diagnostics import warnings
 from .diagnostics.predictive import apart_notes, misfit_check, misfit_notes
-from .diagnostics.warnings import (
-    coarse_interval,
-    data_warnings,
-    disagreements,
-    few_labels,
-    result_warnings,
-    tied_scores,
-)
 from .fit import Progress, draw_posterior
 from .metrics.definitions import DEFAULT_METRICS, Metric, theta
 from .metrics.imputation import frequency, score_slots
@@ -171,10 +164,7 @@ def assess(
         return assess_table(y_true, settings, rng=rng, progress=progress)
     absent = [name for name in ("y_score", "sensitive_features") if rows[name] is None]
     if absent:
-        raise TypeError(
-            "assess takes y_true, y_score and sensitive_features, or a ScoreTable alone; got no "
-            f"{' and no '.join(absent)}"
-        )
+        raise TypeError(f"rows need {' and '.join(absent)}, too; a ScoreTable is given alone")
     grid = isinstance(threshold, str) and threshold == "all"
     options["clip"] = 0.01 if clip is None else clip
     settings = Settings(thresholds="all" if grid else None, **options)
@@ -217,10 +207,7 @@ def assess_table(
         Table of the same rows with labels to compare with, which are not used for learning.
     """
     if settings.clip != table.clip:
-        raise ValueError(
-            f"clip must be that of the table, {table.clip:g}, or be left out; got "
-            f"{settings.clip:g}; scores are clipped where the table is built"
-        )
+        raise ValueError(f"clip must be {table.clip:g}, that of the table; got {settings.clip:g}")
     fine, table = table, table.without_cuts()
     if fine.cuts and settings.thresholds is None:
         settings = replace(settings, thresholds=fine.cuts)
@@ -237,12 +224,7 @@ def assess_table(
         table, settings, streams[:2], progress, slots=slots, label_seed=label_seed
     )
     labels = labels_answers(
-        metrics,
-        table,
-        () if slots is None else slots,
-        prob=settings.prob,
-        rng=streams[2],
-        target=settings.target,
+        metrics, table, slots or (), prob=settings.prob, rng=streams[2], target=settings.target
     )
     powered = {
         metric.name: prediction_powered(metric, table, prob=settings.prob, target=settings.target)
@@ -261,14 +243,14 @@ def assess_table(
         gate=verdict,
         warnings=(
             *table.notes,
-            *data_warnings(table),
-            *tied_scores(metrics, slots or (), fine),
-            *coarse_interval(settings.prob, shape),
+            *warnings.data_warnings(table),
+            *warnings.tied_scores(metrics, slots or (), fine),
+            *warnings.coarse_interval(settings.prob, shape),
             *misfit_notes(misfit, table.groups),
             *apart_notes(None if posterior is None else posterior.apart, table.groups),
-            *disagreements(theta_draws, powered, settings.reference, table.groups),
-            *few_labels(metrics, theta_draws, table),
-            *result_warnings(theta_draws, table.groups, verdict, shape),
+            *warnings.disagreements(theta_draws, powered, settings.reference, table.groups),
+            *warnings.few_labels(metrics, theta_draws, table),
+            *warnings.result_warnings(theta_draws, table.groups, verdict, shape),
         ),
         counts=counts,
         label_seed=label_seed,

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import __version__
-from .comparison.gaps import (
-    CRITERIA,
-    against_overall,
-    against_rest,
-    between_group_sd,
-    largest_gap,
-    pairs,
-)
+from .comparison import gaps
 from .comparison.pooled import largest_level, margin_levels, overall_draws
 from .comparison.verdict import LISTED
 from .data.logit import Floats
@@ -32,6 +25,7 @@ from .model.regions import NOWHERE, worth
 if TYPE_CHECKING:
     from .assessment import Assessment
     from .data.messages import Note
+    from .settings import Settings
 
 KNOWN = "known without labels"
 
@@ -130,16 +124,10 @@ def metric_values(result: Assessment, name: str) -> Values:
                 **_other_methods(result, name, index),
             }
         )
-        if reference not in (None, group):
-            delta = result.difference(name, group, reference)
-            differences.append(
-                {
-                    "group": group,
-                    "reference": reference,
-                    **signed_values(delta, settings.prob, settings.epsilon),
-                    **_other_methods(result, name, index, result.groups.index(str(reference))),
-                }
-            )
+        if reference is not None and reference != group:
+            delta, base = result.difference(name, group, reference), result.groups.index(reference)
+            values = compared_values(delta, settings, group=group, reference=reference)
+            differences.append(values | _other_methods(result, name, index, base))
     return {"groups": groups, "differences": differences}
 
 
@@ -147,29 +135,22 @@ def _other_methods(result: Assessment, name: str, group: int, base: int | None =
     """Return the estimates without a model, and the truth, of a group or of its difference."""
     labels, powered = result.labels[name], result.prediction_powered[name]
     draws = labels.draws[:, group] - (0.0 if base is None else labels.draws[:, base])
-    own: tuple[Any, ...] = (math.nan, math.nan, math.nan, KNOWN)
-    other = own
-    if name not in result.settings.label_free and base is None:
-        own = (
-            labels.mean[group],
-            labels.low[group],
-            labels.high[group],
-            labels.reason[group],
-            draws,
+    if name in result.settings.label_free:
+        own = other = _point(math.nan, math.nan, math.nan, KNOWN)
+    elif base is None:
+        own, other = (
+            _point(one.mean[group], one.low[group], one.high[group], one.reason[group], drawn)
+            for one, drawn in ((labels, draws), (powered, None))
         )
-        other = (powered.mean[group], powered.low[group], powered.high[group])
-        other += (powered.reason[group],)
-    elif name not in result.settings.label_free and base is not None:
-        why = [
-            f"{labels.reason[at]}, in the {place}"
-            for at, place in ((group, "group"), (base, "reference"))
-            if labels.reason[at] is not None
-        ]
-        ends = np.quantile(draws, tails(result.settings.prob))
-        own = (labels.mean[group] - labels.mean[base], *ends, why[0] if why else None, draws)
+    else:
+        places = ((group, "group"), (base, "reference"))
+        why = [f"{r}, in the {place}" for at, place in places if (r := labels.reason[at])]
+        low, high = np.quantile(draws, tails(result.settings.prob))
+        mean = labels.mean[group] - labels.mean[base]
+        own = _point(mean, low, high, why[0] if why else None, draws)
         apart = powered_difference(powered, group, base, prob=result.settings.prob)
-        other = (apart.mean, apart.low, apart.high, apart.reason)
-    values = {"labels_only": _point(*own), "prediction_powered": _point(*other)}
+        other = _point(apart.mean, apart.low, apart.high, apart.reason)
+    values = {"labels_only": own, "prediction_powered": other}
     if result.truth is None:
         return values
     truth = result.truth[name]
@@ -195,41 +176,40 @@ def _comparisons(result: Assessment, name: str, overall: Floats | None) -> Value
         values: Values = dict.fromkeys(("largest_gap", "between_group_sd"), gap)
         values |= {key: [] for key in ("ratios", "pairs", "against_rest", "against_overall")}
         return values | {"pairs_left_out": 0}
-    prob, epsilon = result.settings.prob, result.settings.epsilon
-    by, base = result.group_draws(name), result.groups.index(str(result.settings.reference))
-    all_pairs = pairs(by, base)
+    settings = result.settings
+    by, base = result.group_draws(name), result.groups.index(str(settings.reference))
+    all_pairs = gaps.pairs(by, base)
     listed = all_pairs
     if len(all_pairs) > LISTED:  # an undefined pair is unlikely to be the largest
         rank = sorted(all_pairs, key=lambda pair: -np.nan_to_num(pair.prob_largest, nan=-1.0))
         listed = tuple(rank[:LISTED])
     weight = result.table.sums("weight").sum(axis=(1, 2))
     ratio: Values = {"median": None, "interval": None, "reason": "the metric can be negative"}
-    signed = result.settings.metric(name).bounds[0] < 0.0
+    signed = settings.metric(name).bounds[0] < 0.0
     others = [at for at in range(len(by.groups)) if at != base]
 
     def each(estimates: Iterable[Estimate]) -> list[Values]:
-        return [
-            {"group": group, **signed_values(estimate, prob, epsilon)}
-            for group, estimate in zip(by.groups, estimates, strict=True)
-        ]
+        pairs = zip(by.groups, estimates, strict=True)
+        return [compared_values(estimate, settings, group=group) for group, estimate in pairs]
 
     return {
         "ratios": [
             {"group": by.groups[at], "reference": by.groups[base]}
-            | (ratio if signed else ratio_values(by.ratio(at, base), prob))
+            | (ratio if signed else ratio_values(by.ratio(at, base), settings.prob))
             for at in others
         ],
         "pairs": [
-            {"group": pair.group, "reference": pair.reference}
-            | signed_values(pair.estimate, prob, epsilon)
+            compared_values(pair.estimate, settings, group=pair.group, reference=pair.reference)
             | {"prob_largest": plain(pair.prob_largest)}
             for pair in listed
         ],
         "pairs_left_out": len(all_pairs) - len(listed),
-        "largest_gap": gap_values(largest_gap(by), prob, epsilon),
-        "between_group_sd": gap_values(between_group_sd(by), prob, epsilon),
-        "against_rest": each(against_rest(by, at, weight) for at in range(len(by.groups))),
-        "against_overall": each(against_overall(by, at, overall) for at in range(len(by.groups))),
+        "largest_gap": compared_values(gaps.largest_gap(by), settings),
+        "between_group_sd": compared_values(gaps.between_group_sd(by), settings),
+        "against_rest": each(gaps.against_rest(by, at, weight) for at in range(len(by.groups))),
+        "against_overall": each(
+            gaps.against_overall(by, at, overall) for at in range(len(by.groups))
+        ),
     }
 
 
@@ -241,16 +221,14 @@ def criterion_values(result: Assessment) -> Values:
 
     def compared(name: str, group: str) -> Values:
         gap = result.criterion(name, group, reference)
-        values = gap_values if isinstance(gap, Gap) else signed_values
-        names = {"group": group, "reference": reference}
-        return names | values(gap, settings.prob, settings.epsilon)  # type: ignore[arg-type]
+        return compared_values(gap, settings, group=group, reference=str(reference))
 
     return {
         name: {
             "metrics": list(metrics),
             "differences": [compared(name, group) for group in result.groups if group != reference],
         }
-        for name, metrics in CRITERIA.items()
+        for name, metrics in gaps.CRITERIA.items()
         if set(metrics) <= set(settings.metrics)
     }
 
@@ -259,18 +237,17 @@ def marginal_values(result: Assessment, metric: str) -> list[Values]:
     """Return each attribute's levels, and their differences from the level with most rows."""
     if len(result.table.attributes) < 2:
         return []
-    prob, epsilon = result.settings.prob, result.settings.epsilon
-    values: list[Values] = []
+    settings, values = result.settings, []
     for attribute, levels in margin_levels(result.table).items():
         by, base = result.margins[metric][attribute], largest_level(levels)
         entries, differences = [], []
         for at, level in enumerate(levels):
             counts = {"name": level.name, "rows": level.rows, "labeled": level.labeled}
             counts |= {"positives": level.positives}
-            entries.append(counts | summary(by.estimate(at), prob))
+            entries.append(counts | summary(by.estimate(at), settings.prob))
             if at != base:
                 names = {"level": level.name, "reference": levels[base].name}
-                differences.append(names | signed_values(by.difference(at, base), prob, epsilon))
+                differences.append(compared_values(by.difference(at, base), settings, **names))
         values.append({"attribute": attribute, "levels": entries, "differences": differences})
     return values
 
@@ -310,27 +287,22 @@ def summary(estimate: Estimate, prob: float) -> Values:
     return {**apart, "mean": plain(mean), "sd": plain(estimate.sd), **_shared(estimate, prob)}
 
 
-def signed_values(estimate: Estimate, prob: float, epsilon: float) -> Values:
-    """Return the values of a difference."""
-    return {
-        **summary(estimate, prob),
-        "prob_positive": plain(estimate.prob_greater(0.0)),
-        "prob_within": plain(estimate.prob_within(epsilon)),
-        **_optional("left_out", list(estimate.left_out) or None),
-    }
+def compared_values(one: Estimate | Gap, settings: Settings, **names: str) -> Values:
+    """Return the names and values of a difference, or of a gap, which is below `upper` with `prob`.
 
-
-def gap_values(gap: Gap, prob: float, epsilon: float) -> Values:
-    """Return the values of a number without direction; it is below `upper` with `prob`."""
-    which = {"which": list(gap.which), "prob_which": plain(gap.prob_which)} if gap.which else {}
-    return {
-        "median": plain(gap.median),
-        **_shared(gap, prob),
-        "upper": plain(gap.upper(prob)),
-        "prob_within": plain(gap.prob_within(epsilon)),
-        **which,
-        **_optional("left_out", list(gap.left_out) or None),
-    }
+    A gap has no direction.
+    """
+    which: Values = {}
+    if isinstance(one, Estimate):
+        values = summary(one, settings.prob) | {"prob_positive": plain(one.prob_greater(0.0))}
+    else:
+        values = {"median": plain(one.median), **_shared(one, settings.prob)}
+        values["upper"] = plain(one.upper(settings.prob))
+        if one.which:
+            which = {"which": list(one.which), "prob_which": plain(one.prob_which)}
+    near = {"prob_within": plain(one.prob_within(settings.epsilon))}
+    left_out = _optional("left_out", list(one.left_out) or None)
+    return {**names, **values, **near, **which, **left_out}
 
 
 def ratio_values(one: Ratio, prob: float) -> Values:

@@ -29,14 +29,12 @@ from __future__ import annotations
 import json
 from importlib import import_module
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core import __version__
+from ..core.assessment import Assessment
 from ..core.metrics.estimate import minus
 from ..core.model.curve import active
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
 
 PHI = ("log_a", "log_b", "c")
 GROUPS = ("posterior", "observed_data", "constant_data")

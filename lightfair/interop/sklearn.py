@@ -10,18 +10,16 @@ classifiers, searches and pipelines, and those of other libraries that follow it
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.assessment import Assessment
 from ..core.data import columns
 from ..core.data.columns import Labels, number_of, same
 from ..core.data.messages import Note, counted, hint, list_values, show
 from ..core.pipeline import assess
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
 
 
 def assess_estimator(
@@ -124,10 +122,9 @@ def _features(model: Any, X: Any, features: Any) -> tuple[Any, Any]:
     if unknown and not isinstance(features, str) and len(names) == np.shape(X)[0]:
         return features, X  # a level for each row
     if unknown:
-        raise ValueError(
-            f"sensitive_features names {unknown[0]!r}, which is not a column of X"
-            f"{hint(unknown[0], frame)}; X has {list_values(tuple(frame)) or 'no column names'}"
-        )
+        name, known = unknown[0], list_values(tuple(frame)) or "no column names"
+        similar = hint(name, frame)
+        raise ValueError(f"sensitive_features: X has no column {name!r}{similar}; it has {known}")
     fitted = getattr(model, "feature_names_in_", frame)
     kept = [name for name in frame if name in fitted or name not in names]
     return {name: frame[name] for name in names}, X if len(kept) == len(frame) else X[kept]
@@ -137,17 +134,12 @@ def _probabilities(model: Any, X: Any) -> tuple[list[Any], NDArray[np.floating[A
     """The classes of a model, and their probabilities, float (n, 2) in the precision given."""
     name = type(model).__name__
     if not hasattr(model, "predict_proba"):
-        raise TypeError(
-            f"model must be a classifier with predict_proba; {name} has none; wrap it in "
-            "sklearn.calibration.CalibratedClassifierCV, or call assess with its scores in [0, 1]"
-        )
+        raise TypeError(f"model must have predict_proba; got {name}; see CalibratedClassifierCV")
     proba = model.predict_proba(X)
     classes = np.asarray(model.classes_).tolist()
     if len(classes) != 2 or np.ndim(proba) != 2:
-        raise ValueError(
-            f"model must have one output of two classes; {name} has {list_values(tuple(classes))}; "
-            "for one class against the others call assess with y_score=predict_proba(X)[:, j]"
-        )
+        got = list_values(tuple(classes))
+        raise ValueError(f"model must have two classes; {name} has {got}; call assess for each")
     values = np.asarray(proba)
     return classes, values if values.dtype.kind == "f" else values.astype(np.float64)
 
@@ -158,10 +150,8 @@ def _positive(classes: list[Any], positive_label: Any) -> int:
         positive_label = 1
     matches = [index for index, value in enumerate(classes) if same(value, positive_label)]
     if not matches:
-        raise ValueError(
-            f"positive_label must be a class of the model, {list_values(tuple(classes))}; got "
-            f"{show(positive_label)}"
-        )
+        known, got = list_values(tuple(classes)), show(positive_label)
+        raise ValueError(f"positive_label must be a class of the model, {known}; got {got}")
     return matches[0]
 
 
@@ -177,8 +167,6 @@ def _labels(y: Any, classes: list[Any], positive: int, unlabeled: Any) -> NDArra
     result = labels.read(y)
     unknown = [value for value in labels.classes if not any(same(value, c) for c in classes)]
     if unknown:
-        raise ValueError(
-            f"y must hold classes of the model, {list_values(tuple(classes))}; got "
-            f"{list_values(unknown)}; if it means unlabeled, pass it as unlabeled="
-        )
+        known, got = list_values(tuple(classes)), list_values(unknown)
+        raise ValueError(f"y must hold classes of the model, {known}, or unlabeled=; got {got}")
     return np.where(result < 0, np.nan, result)

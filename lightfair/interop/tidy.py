@@ -60,21 +60,19 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ..core.assessment import Assessment
 from ..core.data.messages import one_line
+from ..core.metrics.estimate import Estimate
 from ..core.values import FOUR_FIFTHS
+from ..model_comparison import ModelComparison
+from ..planning.plan import LabelPlan
 from ..thresholds.curve import counted_metrics
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
-    from ..core.metrics.estimate import Estimate
-    from ..model_comparison import ModelComparison
-    from ..planning.plan import LabelPlan
-    from ..thresholds.search import FoundThresholds
+from ..thresholds.search import FoundThresholds
 
 Row = dict[str, Any]
 
@@ -136,14 +134,8 @@ def rows(result: Any) -> list[Row]:
     A 0.384 True
     B 0.471 True
     """
-    names = columns(result)
-    kinds: dict[str, Callable[[Any], Iterator[Row]]] = {
-        "assessment": of_assessment,
-        "models": of_models,
-        "plan": of_plan,
-        "thresholds": of_thresholds,
-    }
-    return [{name: row.get(name) for name in names} for row in kinds[result._kind](result)]
+    names, rows_of = columns(result), globals()[f"of_{result._kind}"]
+    return [{name: row.get(name) for name in names} for row in rows_of(result)]
 
 
 def columns(result: Any) -> dict[str, type]:
@@ -211,10 +203,8 @@ def to_dataframe(result: Any, library: str | None = None) -> Any:
         raise ValueError(f"library must be one of {', '.join(LIBRARIES)}; got {library!r}")
     frames, kinds = _installed(library), columns(result)
     if frames is None:
-        raise ImportError(
-            f"a data frame needs {library or ' or '.join(LIBRARIES)}, not installed here; to_csv() "
-            "and lightfair.tidy.rows(result) work without"
-        )
+        needed = library or " or ".join(LIBRARIES)
+        raise ImportError(f"a data frame needs {needed}; to_csv() works without")
     if frames.__name__ == "polars":
         return frames.DataFrame(rows(result), schema=kinds)
     types = {column: PANDAS[kind] for column, kind in kinds.items()}

@@ -30,7 +30,7 @@ FAULTS = {
     "weight_invalid": f"sample_weight is neither 0 nor in [{WEIGHTS[0]:g}, {WEIGHTS[1]:g}]",
 }
 
-WHOLE_RESULT = "from_rows takes the whole result of what sql_query, or lightfair sql, wrote"
+WHOLE = "from_rows takes the whole result of what sql_query, or lightfair sql, wrote"
 
 ROUNDING = 1e-12  # per row, in a database's sums
 
@@ -54,7 +54,7 @@ def table_from_rows(rows: Iterable[Any]) -> ScoreTable:
     try:
         return _table({name: [record[name] for record in records] for name in records[0]}, terms)
     except KeyError as error:
-        raise ValueError(f"rows lack the column {error}; {WHOLE_RESULT}") from error
+        raise ValueError(f"rows lack the column {error}; {WHOLE}") from error
 
 
 def _table(columns: Columns, terms: Terms) -> ScoreTable:
@@ -64,10 +64,8 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
     missing = np.any([[is_missing(v) for v in columns[level]] for level in levels], axis=0)
     missing_rows = int(count[missing].sum())
     if missing_rows and terms.missing == "raise":
-        raise ValueError(
-            f"sensitive_features is missing in {missing_rows} rows; pass "
-            'missing="drop" or missing="group" to the query'
-        )
+        text = f"sensitive_features is missing in {missing_rows} rows"
+        raise ValueError(f'{text}; pass missing="drop" or missing="group" to the query')
     dropped = missing_rows if terms.missing == "drop" else 0
     if dropped:
         count, kept = count[~missing], np.flatnonzero(~missing)
@@ -109,10 +107,8 @@ def _check_totals(columns: Columns, count: Floats) -> None:
     for whole in np.unique(total):
         counted = count[total == whole].sum()
         if counted % whole != 0:
-            raise ValueError(
-                f"the result is incomplete: its rows count {counted:,.0f} of {whole:,.0f} rows of "
-                "the table; fetch all of it, without a limit"
-            )
+            got = f"{counted:,.0f} of {whole:,.0f} rows"
+            raise ValueError(f"the result is incomplete: {got}; fetch all, without a limit")
     for fault, message in FAULTS.items():
         if invalid := int(_numbers(columns, fault, 0, whole=True).max()):
             raise ValueError(f"{message} in {invalid} rows; repair or drop them")
@@ -149,12 +145,8 @@ def _records(rows: Iterable[Any]) -> list[dict[str, Any]]:
     for row in rows if isinstance(rows, Iterable) else [rows]:
         mapping = row.asDict() if hasattr(row, "asDict") else row
         if not hasattr(mapping, "keys"):  # the items of text, of one mapping, of a frame
-            raise ValueError(
-                "rows must be an iterable of mappings of column name to value; got "
-                f"{type(row).__name__} in {type(rows).__name__}; a pandas frame gives them with "
-                '.to_dict("records"), polars with .to_dicts(), Arrow with .to_pylist(), tuples '
-                "with dict(zip(names, row))"
-            )
+            got = f"{type(row).__name__} in {type(rows).__name__}"
+            raise ValueError(f"rows must be mappings of column name to value; got {got}")
         records.append({str(name).lower(): mapping[name] for name in mapping.keys()})  # noqa: SIM118
     if not records:
         raise ValueError("y_true and y_score must hold at least one row; the result has no rows")
@@ -164,10 +156,7 @@ def _records(rows: Iterable[Any]) -> list[dict[str, Any]]:
 def _terms(records: list[dict[str, Any]]) -> Terms:
     text = records[0].get("terms")
     if any(record.get("terms") != text for record in records):
-        raise ValueError(
-            "rows must have the same terms; got rows of different queries; make a table of each "
-            "and add the tables"
-        )
+        raise ValueError("rows must have the same terms; make a table of each query, and add them")
     try:
         terms = Terms(**json.loads(str(text)))
         nodes.check_clip(terms.clip)
@@ -175,9 +164,7 @@ def _terms(records: list[dict[str, Any]]) -> Terms:
             return terms
         raise TypeError
     except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(
-            f"rows must have a column terms; got {show(text)} in it; {WHOLE_RESULT}"
-        ) from error
+        raise ValueError(f"terms must be those of a query; got {show(text)}; {WHOLE}") from error
 
 
 def _numbers(
@@ -197,5 +184,5 @@ def _numbers(
     good |= ~np.array(at)
     if not good.all():
         value, kind = columns[name][int(np.argmin(good))], "whole numbers" if whole else "numbers"
-        raise ValueError(f"{name} must hold {kind} in its range; got {show(value)}; {WHOLE_RESULT}")
+        raise ValueError(f"{name} must hold {kind} in its range; got {show(value)}; {WHOLE}")
     return np.where(at, array, 0.0)

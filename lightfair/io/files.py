@@ -38,6 +38,8 @@ SEPARATORS = ",;\t"
 
 DAMAGE = (OSError, MemoryError, UnicodeDecodeError)  # beside errors of pyarrow's own types
 
+SOURCES = "a path, an open binary file, a frame or mapping of columns, or an iterable of these"
+
 MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}  # first bytes of binary files
 
 
@@ -62,10 +64,8 @@ class Columns(NamedTuple):
                 if not isinstance(name, str):
                     raise ValueError(f"{argument} must name a column by text; got {show(name)}")
                 if name in arguments:
-                    role = arguments[name]
-                    raise ValueError(
-                        f"{argument}: a column has one role; {visible(name)} is {role}, too"
-                    )
+                    roles = f"{visible(name)} is {arguments[name]}, too"
+                    raise ValueError(f"{argument}: a column has one role; {roles}")
                 arguments[name] = argument
         return arguments
 
@@ -112,10 +112,7 @@ def pieces(
         if _is_file(part):
             yield from _read(part, columns, chunk_rows, tables)
         elif not _is_chunk(part):
-            raise ValueError(
-                "source must be a path, an open binary file, a frame or mapping of columns, or an "
-                f"iterable of these; got {type(part).__name__}"
-            )
+            raise ValueError(f"source must be {SOURCES}; got {type(part).__name__}")
         elif columns is None:
             raise ValueError("source must be a file that holds a table; got rows")
         else:
@@ -183,10 +180,8 @@ def _read(source: Any, columns: Columns | None, chunk_rows: int, tables: bool) -
             yield Piece(0, where, file.read())
             return
         if columns is None:
-            raise ValueError(
-                f"{where} holds rows, not a table; to read rows (see summarize), give y_true, "
-                f"y_score and sensitive_features{columns_in(source)}"
-            )
+            needed = f"give y_true, y_score and sensitive_features{columns_in(source)}"
+            raise ValueError(f"{where} holds rows, not a table; to read them, {needed}")
         names, first = columns.names, 0
         read = _csv if kind == "CSV" else _arrow
         header, chunks = read(file, kind, where, names, chunk_rows)
@@ -275,9 +270,9 @@ def _csv_rows(reader: Any, width: int, where: str) -> Iterator[list[str]]:
             if len(cells) == width:
                 yield cells
             elif len(cells) > 1 or any(map(str.strip, cells)):
+                got = f"{len(cells)} in line {reader.line_num}"
                 raise ValueError(
-                    f"{where} must have as many cells in each line as in its header, {width}; got "
-                    f"{len(cells)} in line {reader.line_num}"
+                    f"{where} must have {width} cells in a line, as its header; got {got}"
                 )
     except csv.Error as error:
         raise csv.Error(f"{error} in line {reader.line_num}") from error
@@ -322,10 +317,8 @@ def _numbers(where: str, column: Sequence[str], first: int, comma: bool) -> Floa
             if number.lower() not in UNLABELED:
                 values[row] = float(number)
         except ValueError:
-            raise ValueError(
-                f"{where} must hold numbers; got {show(text)} at row {first + row}; write them as "
-                "0.25, without percent signs, units and decimal commas"
-            ) from None
+            got = f"{show(text)} at row {first + row}"
+            raise ValueError(f"{where} must hold numbers, such as 0.25; got {got}") from None
     return values
 
 
@@ -336,10 +329,7 @@ def _arrow(
     try:
         ipc, parquet = import_module("pyarrow.ipc"), import_module("pyarrow.parquet")
     except ImportError as error:
-        raise ImportError(
-            "Parquet and Arrow files are read by pyarrow, which is not installed; install it (the "
-            "extra parquet), or give CSV"
-        ) from error
+        raise ImportError("Parquet and Arrow need pyarrow; install it, or give CSV") from error
     if kind == "Arrow":
         opened = ipc.open_file(file)
         header = opened.schema.names

@@ -145,10 +145,7 @@ def sql_query(
     read: dict[str, Any] = {"positive_label": positive_label, "missing": missing}
     reader = RowReader(threshold=threshold, decided=decided, unlabeled=unlabeled, **read)
     if reader.several or isinstance(reader.cuts, dict):
-        raise ValueError(
-            f"threshold must be one number in a query; got {show(threshold)}; for thresholds of "
-            "groups, pass decisions as y_pred; for a list, assess the table that the query makes"
-        )
+        raise ValueError(f"threshold must be one number; got {show(threshold)}; or pass y_pred")
     check_clip(clip)
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)
@@ -182,9 +179,7 @@ def _statement(
     try:
         read = json.dumps(terms._asdict(), ensure_ascii=False, default=lambda value: value.item())
     except AttributeError as error:
-        raise ValueError(
-            "positive_label and unlabeled must be numbers, text or bools in a query"
-        ) from error
+        raise ValueError("positive_label and unlabeled must be numbers, text or bools") from error
     low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(CELL_WIDTH)
     least, most = map(_number, WEIGHTS)
     apart = "LN(highest) - LN(1 - highest) - LN(lowest) + LN(1 - lowest)"
@@ -257,9 +252,7 @@ GROUP BY {strata}, point, cell"""
 def _name(sql: Dialect, name: Any) -> str:
     """A quoted identifier."""
     if not isinstance(name, str) or not name or "\0" in name:
-        raise ValueError(
-            f"a name of a table or column must be text that is not empty; got {name!r}"
-        )
+        raise ValueError(f"a table or column must be named by text, not empty; got {name!r}")
     quote = sql.quote
     if sql is DIALECTS["bigquery"]:
         return quote + _escaped(name).replace(quote, "\\" + quote) + quote

@@ -164,11 +164,8 @@ def gather_tables(
             table = score_table(data, clip=cut)
             rows = table if rows is None else rows + table
             if len(rows.groups) > MOST_GROUPS:
-                raise ValueError(
-                    f"sensitive_features makes more than {MOST_GROUPS:,} groups in "
-                    f"{reader.rows:,} rows; name columns of few values, cut real-valued ones "
-                    "into bands"
-                )
+                rule = f"sensitive_features must make at most {MOST_GROUPS:,} groups"
+                raise ValueError(f"{rule}; cut real-valued columns into bands")
         if progress is not None:
             progress(reader.rows)
     if reader.rows:
@@ -180,10 +177,7 @@ def gather_tables(
     if total is None:
         raise ValueError("source must hold at least one row; got none")
     if clip is not None and total.clip != clip:
-        raise ValueError(
-            f"clip must be that of the tables, {total.clip:g}, or be left out; got {clip:g}; "
-            "scores are clipped where a table is built"
-        )
+        raise ValueError(f"clip must be {total.clip:g}, that of the tables; got {clip:g}")
     return storable(total)
 
 

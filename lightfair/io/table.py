@@ -152,15 +152,10 @@ class ScoreTable(core.ScoreTable):
         if not isinstance(values, Mapping) or values.get("format") != FORMAT:
             raise ValueError(f'a table must be an object with "format": "{FORMAT}"')
         if values.get("version") != VERSION:
-            raise ValueError(
-                f"version must be {VERSION}; got {show(values.get('version'))}; summarize the rows "
-                "again, or use the lightfair that wrote the table"
-            )
+            got = show(values.get("version"))
+            raise ValueError(f"version must be {VERSION}; got {got}; summarize the rows again")
         if "sha256" in values and values["sha256"] != _digest(values):
-            raise ValueError(
-                "the table was damaged or edited: it does not match its sha256; summarize the rows "
-                "again, or remove the key if the change was intended"
-            )
+            raise ValueError("the table was damaged, or edited without removing its sha256")
         try:
             table = _table(values)
         except KeyError as error:
@@ -286,10 +281,8 @@ def _part(kind: type[Part], columns: Any, size: int) -> Part:
     numbers = np.stack(arrays)  # an error unless all have one length
     negative = (numbers[[0, 2, 3, 4]] < 0).any() or (numbers[0] >= 6 * size).any()
     if not np.isfinite(numbers).all() or negative:
-        raise ValueError(
-            f"{kind.__name__.lower()} must hold finite numbers; rows, weight and weight_sq not "
-            f"negative; stratum in [0, {6 * size}), six for each group in each interval"
-        )
+        rule = f"finite, with sums not negative and stratum in [0, {6 * size})"
+        raise ValueError(f"{kind.__name__.lower()} must be {rule}")
     return kind(*arrays)
 
 

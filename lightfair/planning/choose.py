@@ -30,28 +30,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints, logit_of
 from ..core.data.messages import OneLine, counted, index_of, lies_in
 from ..core.data.rows import RowReader, ScoreData
+from ..core.model.regions import centred
 from ..core.settings import check_rng
 from .contrasts import contrasts_of
-from .forecast import (
-    BIN_CELLS,
-    Bins,
-    Preposterior,
-    bin_keys,
-    cell_of,
-    preposterior,
-    region_of,
-    residual_variance,
-)
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
+from .forecast import Bins, Preposterior, bin_keys, places, preposterior, residual_variance
 
 DRAWS = 48  # of the posterior that a choice uses
 
@@ -201,10 +191,7 @@ def choose_rows(
         raise ValueError(f"{metric} must be defined to choose labels for it; {planned.reasons[0]}")
     unlabeled = np.flatnonzero(data.label < 0)
     if not isinstance(n, Integral) or not 1 <= n <= len(unlabeled):
-        raise ValueError(
-            f"n must be a whole number in [1, {len(unlabeled)}], the rows without a label; "
-            f"got {n!r}"
-        )
+        raise ValueError(f"n must lie in [1, {len(unlabeled)}], the unlabeled rows; got {n!r}")
     draws = result.draws(metric)[..., 0].size
     truths = np.linspace(0.0, draws - 1.0, min(DRAWS, draws)).round().astype(np.intp)
     ahead = preposterior(result, metric, truths, groups=planned.groups)
@@ -335,16 +322,12 @@ def _bins_of(result: Assessment, bins: Bins, data: ScoreData, rows: Ints) -> Int
     table = result.table
     group = np.array([index_of(name, table.groups) for name in data.groups], dtype=np.intp)
     stratum = (group[data.group[rows]] * 2 + data.predicted[rows]) * 3
-    logit = logit_of(data.score[rows], table.clip)
-    cell = cell_of(logit)
-    region = region_of(table, result.imputing.regions, stratum, logit, cell)
+    centre = centred(logit_of(data.score[rows], table.clip), table)
     known = bin_keys(*bins[:4])
-    keys = bin_keys(stratum // 6, stratum // 3 % 2, region, cell // BIN_CELLS)
+    keys = bin_keys(*places(stratum, centre, result.imputing.regions))
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
     if (known[at] != keys).any():
         row = rows[int(np.argmax(known[at] != keys))]
-        raise ValueError(
-            f"no unlabeled row of the assessment is in group {data.groups[data.group[row]]} with "
-            f"a score near {data.score[row]:g} and this decision; give the rows that were assessed"
-        )
+        where = f"group {data.groups[data.group[row]]} near score {data.score[row]:g}"
+        raise ValueError(f"give the rows that were assessed: no unlabeled one is in {where}")
     return np.asarray(at, dtype=np.intp)

@@ -6,15 +6,13 @@ A contrast is a linear combination of the groups' metrics, such as one group min
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.data.logit import Floats
 from ..core.data.messages import index_of, show
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
 
 MAX_GROUPS = 20  # planned for together: the work grows with their third power
 

@@ -21,24 +21,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.data.logit import Floats, Ints, sigmoid
+from ..core.assessment import Assessment
+from ..core.data.logit import Floats, Ints, over, sigmoid
 from ..core.data.nodes import CELL_WIDTH, UNLABELED
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, theta
 from ..core.metrics.imputation import PSEUDO, row_weight
 from ..core.model import likelihood
 from ..core.model.curve import features
-from ..core.model.regions import Regions
+from ..core.model.regions import Regions, rows_on_axis
 
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
-
-BIN_CELLS = 8  # cells of the table per bin, 0.4 of the logit
+BIN_WIDTH = 8.0 * CELL_WIDTH  # of the logit
 
 MAX_DRAWS = 128
 
@@ -210,41 +208,30 @@ def forecast_width(now: Floats, before: Floats, after: Floats, prob: float) -> F
 def score_bins(table: ScoreTable, regions: Regions) -> Bins:
     """Put the unlabeled rows of a table into bins of 0.4 of the logit, in order of `bin_keys`."""
     points, cells = table.points, table.cells
-    mean = cells.power1 / np.where(cells.weight > 0.0, cells.weight, 1.0)
-    logit = np.concatenate([points.logit, (cells.cell + 0.5) * CELL_WIDTH + mean])
-    stratum = np.concatenate([points.stratum, cells.stratum])
+    stratum, centre, _ = rows_on_axis(table)
     unlabeled = stratum % 3 == UNLABELED
-    stratum, logit = stratum[unlabeled], logit[unlabeled]
-    cell = np.concatenate([cell_of(points.logit), cells.cell])[unlabeled]
-    sums = [np.concatenate(pair)[unlabeled] for pair in zip(points[2:], cells[2:5], strict=True)]
-    region = region_of(table, regions, stratum, logit, cell)
-    key = (stratum // 6, stratum // 3 % 2, region, cell // BIN_CELLS)
+    mean = (cells.cell + 0.5) * CELL_WIDTH + over(cells.power1, cells.weight, 0.0)
+    logit = np.concatenate([points.logit, mean])
+    columns = [*map(np.concatenate, zip(points[2:], cells[2:5], strict=True))]
+    columns.append(columns[0] * logit)
+    key = places(stratum[unlabeled], centre[unlabeled], regions)
     _, first, at = np.unique(bin_keys(*key), return_index=True, return_inverse=True)
     rows, weight, weight_sq, logit = (
-        np.bincount(at, column, len(first)).astype(np.float64)
-        for column in (*sums, sums[0] * logit)
+        np.bincount(at, column[unlabeled], len(first)).astype(np.float64) for column in columns
     )
     return Bins._make([*(column[first] for column in key), logit / rows, rows, weight, weight_sq])
+
+
+def places(stratum: Ints, centre: Floats, regions: Regions) -> tuple[Ints, Ints, Ints, Ints]:
+    """Return group, predicted class, region and cell of bins, by the centre of a row's cell."""
+    cell = np.floor(centre / BIN_WIDTH).astype(np.intp)
+    return stratum // 6, stratum // 3 % 2, regions.of(stratum, centre), cell
 
 
 def bin_keys(group: Ints, predicted: Ints, region: Ints, cell: Ints) -> npt.NDArray[np.int64]:
     """Return one number for each bin, int64."""
     wide = (2 * group + predicted).astype(np.int64)
     return (wide * 2**20 + region) * 2**20 + cell + 2**19
-
-
-def cell_of(logit: Floats) -> Ints:
-    """Return the cell of the logit axis that contains each logit."""
-    return np.floor(logit / CELL_WIDTH).astype(np.intp)
-
-
-def region_of(
-    table: ScoreTable, regions: Regions, stratum: Ints, logit: Floats, cell: Ints
-) -> Ints:
-    """Return the region of rows; rows of one cell share it, except at a clipping bound."""
-    low, high = table.bounds()
-    inside = (logit > low) & (logit < high)
-    return np.asarray(regions.of(stratum, np.where(inside, (cell + 0.5) * CELL_WIDTH, logit)))
 
 
 def log_odds(psi: Floats, bins: Bins, regions: Regions) -> Floats:

@@ -32,10 +32,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints
 from ..core.data.messages import Note, lies_in
 from ..core.data.nodes import UNLABELED
@@ -44,9 +45,6 @@ from ..core.values import framed, plain
 from .contrasts import Contrasts, contrasts_of
 from .forecast import Preposterior, expected_sd, forecast_width, preposterior
 from .settle import two_digits
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
 
 STEPS = (0.125, 0.25, 0.5, 1.0, 2.0)  # default numbers, in units of the number that is sought
 
@@ -295,10 +293,7 @@ def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[i
         return sorted({0, *numbers})
     given = {0, *np.atleast_1d(extra).tolist()}
     if not all(isinstance(number, int) and 0 <= number <= total for number in given):
-        raise ValueError(
-            f"extra must hold whole numbers in [0, {total}], the rows available for labeling; "
-            f"got {extra!r}"
-        )
+        raise ValueError(f"extra must hold whole numbers in [0, {total}]; got {extra!r}")
     return sorted(given)
 
 

@@ -23,18 +23,15 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..core.comparison.verdict import SUPPORT
+from ..core.assessment import Assessment
+from ..core.comparison.verdict import SUPPORT, Question
 from ..core.data.logit import Floats
 from ..core.metrics.estimate import BORDER
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
-    from ..core.comparison.verdict import Question
 
 LIKELY = 0.8  # chance of a verdict at which labels would "probably" settle it
 

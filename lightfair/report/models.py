@@ -10,17 +10,10 @@ from ..core import __version__
 from ..core.data.messages import counted, probability
 from ..core.metrics.estimate import Estimate
 from ..model_comparison import ModelComparison, data_values
+from . import sections as shared
 from .document import Cell, Document, Paragraph, Section
 from .format import Columns, estimate_cell, table_of, target_line
 from .provenance import provenance_sections
-from .sections import (
-    Blocks,
-    capitalized,
-    diagnostics_line,
-    rows_table,
-    warning_summary,
-    warnings_section,
-)
 
 ALL = "all rows"
 
@@ -35,17 +28,17 @@ def document(
 ) -> Document:
     """Return the report; `full` and `command` as in `report.assessment`."""
     names = result.settings.metrics
-    line = Paragraph(diagnostics_line(result.cells.gate, result.cells.shape))
+    line = Paragraph(shared.diagnostics_line(result.cells.gate, result.cells.shape))
     sections = [
         _rows(result),
         *(_metric(result, name) for name in names),
         Section("diagnostics", "diagnostics", (line,)),
-        *warnings_section(result.warnings),
+        *shared.warnings_section(result.warnings),
     ]
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
     results = [finding for name in names for finding in _findings(result, name)]
-    results += warning_summary(result.warnings)
+    results += shared.warning_summary(result.warnings)
     sections = [Section("verdict", "verdict", tuple(results)), *sections]
     sections += provenance_sections(
         result.settings,
@@ -55,7 +48,7 @@ def document(
         score="s, whose log odds are the mean of those of the models' scores",
         texts=[DECISIONS],
     )
-    return Document(f"Fairness of {_listed(result.models)}", capitalized(sections, names))
+    return Document(f"Fairness of {_listed(result.models)}", shared.capitalized(sections, names))
 
 
 def sentence(result: ModelComparison, metric: str, first: str, second: str) -> str:
@@ -96,7 +89,7 @@ def _rows(result: ModelComparison) -> Section:
             f"{counted(pair['rows'], 'row')}, {pair['labeled']:,} of them labeled"
         )
     lines.append(f"{100 * settings.prob:g} % credible intervals")
-    table = rows_table("group", {group["name"]: group for group in data["groups"]})
+    table = shared.rows_table("group", {group["name"]: group for group in data["groups"]})
     return Section("rows", "rows", (*map(Paragraph, lines), table))
 
 
@@ -107,7 +100,9 @@ def _listed(models: tuple[str, ...]) -> str:
 def _metric(result: ModelComparison, name: str) -> Section:
     """A metric and its gaps by group, of each model and of each pair of models."""
     groups = {ALL: None, **{group: group for group in result.groups}}
-    blocks: Blocks = _tables(result, name, "group", groups, result.metric, result.metric_difference)
+    blocks: shared.Blocks = _tables(
+        result, name, "group", groups, result.metric, result.metric_difference
+    )
     if gaps := _gaps(result):
         groups = {"largest gap" if group is None else group: group for group in gaps}
         head = f"minus {result.settings.reference}"
@@ -122,7 +117,7 @@ def _tables(
     groups: dict[str, Any],
     value: Callable[..., Estimate],
     difference: Callable[..., Estimate],
-) -> Blocks:
+) -> shared.Blocks:
     """Tables of the models and of their differences by group; one table for two models."""
 
     def cell(estimate: Callable[..., Estimate], *of: str) -> Callable[[Any], Cell]:

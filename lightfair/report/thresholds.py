@@ -10,16 +10,9 @@ from typing import Any
 from ..core.assessment import Assessment
 from ..thresholds.curve import counted_metrics, threshold_values
 from ..thresholds.search import FoundThresholds
+from . import format as cells
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import (
-    Columns,
-    estimate_cell,
-    probability_cell,
-    probability_columns,
-    table_of,
-    value_cell,
-)
 
 ACROSS = 6  # groups side by side
 
@@ -58,12 +51,14 @@ def threshold_section(result: Assessment) -> Section:
 def _each_group(name: str, at: dict[str, dict[str, Any]], epsilon: float) -> list[Table]:
     """A table of the groups by threshold, and one of each difference."""
     head, first = f"{name} from", next(iter(at.values()))
-    rows = tuple((Cell(key), *map(value_cell, values["groups"])) for key, values in at.items())
+    rows = tuple(
+        (Cell(key), *map(cells.value_cell, values["groups"])) for key, values in at.items()
+    )
     tables = [Table((head, *(entry["name"] for entry in first["groups"])), rows)]
     for index, one in enumerate(first["differences"]):
-        columns: Columns = {f"{one['group']} minus {one['reference']}": value_cell}
+        columns: cells.Columns = {f"{one['group']} minus {one['reference']}": cells.value_cell}
         entries = {key: values["differences"][index] for key, values in at.items()}
-        tables.append(table_of(head, columns | probability_columns(epsilon), entries))
+        tables.append(cells.table_of(head, columns | cells.probability_columns(epsilon), entries))
     return tables
 
 
@@ -73,19 +68,19 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
     goal = f"that of {found.reference}" if found.target is None else f"{found.target:g}"
     title = f"thresholds at which {found.metric} is {goal}"
     near = f"P(|gap|<{settings.epsilon:g})"
-    columns: Columns = {
+    columns: cells.Columns = {
         "recommended": _recommended,
-        "gap there": value_cell,
-        near: lambda entry: probability_cell(entry["prob_within"], entry),
+        "gap there": cells.value_cell,
+        near: lambda entry: cells.probability_cell(entry["prob_within"], entry),
     }
     none = {"interval": None, "prob_within": None}
     gaps = {
         entry["group"]: entry | (entry["gap"] or none | {"reason": entry["recommended_reason"]})
         for entry in found.to_dict()["groups"]
     }
-    blocks: shared.Blocks = [table_of("group", columns, gaps), Paragraph(RULE)]
+    blocks: shared.Blocks = [cells.table_of("group", columns, gaps), Paragraph(RULE)]
     if found.wanted is not None:
-        cell = estimate_cell(found.wanted, settings.prob)
+        cell = cells.estimate_cell(found.wanted, settings.prob)
         at = "" if found.own is None else f" {found.own:g}"
         value = cell.text if cell.why is None else f"undefined, {cell.why}"
         text = f"{found.metric} of {found.reference}, at its own threshold{at}: {value}."

@@ -31,11 +31,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints, logit_of, sigmoid
 from ..core.data.messages import OneLine, counted, index_of, show
 from ..core.data.nodes import CELL_WIDTH, UNLABELED
@@ -46,11 +47,8 @@ from ..core.metrics.definitions import Metric, theta
 from ..core.metrics.estimate import Estimate, minus
 from ..core.metrics.imputation import Slots, blocks, score_slots
 from ..core.model.regions import rows_on_axis
-from ..core.values import signed_values, summary
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
-    from ..core.settings import Settings
+from ..core.settings import Settings
+from ..core.values import compared_values, summary
 
 ALL = "all"
 
@@ -155,10 +153,7 @@ class ThresholdCurve(OneLine):
     def _metric(self, metric: str | Metric) -> Metric:
         of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
         if of.of != "counts":
-            raise ValueError(
-                f"{of.name} is a metric of scores and does not change with the threshold; see "
-                "metric and difference of the result"
-            )
+            raise ValueError(f"metric must be of decisions, such as tpr; got {of.name}, of scores")
         if self.parts.shape[1] == 1 and not (of.label_free or self.labeled.all()):
             raise ValueError(f"{of.name} {NEEDS_CURVES}")
         return of
@@ -219,10 +214,7 @@ def for_table(threshold: Any, table: ScoreTable) -> Any:
     cuts = check_cuts(threshold) if is_several(threshold) else None
     first = threshold if cuts is None else cuts[0]
     if first != table.threshold:
-        raise ValueError(
-            f"threshold must be that of the table, {table.threshold}, or a list that begins with "
-            f"it, or be left out; got {first}; decisions are made when the table is built"
-        )
+        raise ValueError(f"threshold must be {table.threshold}, that of the table; got {first}")
     if cuts is not None:
         resolve(cuts, table)
     return cuts
@@ -254,11 +246,9 @@ def resolve(values: Any, table: ScoreTable, bins: tuple[Slots, ...] | None = Non
             value = float(cuts[np.argmax(cuts_cell)])
             exact = np.append(grid(table, 2**62), table.cuts)
             near = np.sort(exact[np.argsort(np.abs(exact - value))[:2]])
-            raise ValueError(
-                f"threshold {value!r} cuts a cell of the table: the number of rows on either side "
-                f"is unknown; near it {' and '.join(f'{one:.12g}' for one in near)} are exact; or "
-                'build the table with it in the list of thresholds, or pass "all"'
-            )
+            others = " and ".join(f"{one:.12g}" for one in near)
+            text = f"threshold {value!r} cuts a cell of the table"
+            raise ValueError(f"{text}; near it {others} do not; or build the table with it")
     return cuts
 
 
@@ -388,11 +378,7 @@ def threshold_values(result: Assessment) -> dict[str, Any]:
                     for group, estimates in groups.items()
                 ],
                 "differences": [
-                    {
-                        "group": group,
-                        "reference": base,
-                        **signed_values(estimates[cut], settings.prob, settings.epsilon),
-                    }
+                    compared_values(estimates[cut], settings, group=group, reference=str(base))
                     for group, estimates in gaps.items()
                 ],
             }

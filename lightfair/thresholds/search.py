@@ -25,12 +25,13 @@ On the command line::
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints, logit_of, sigmoid
-from ..core.data.messages import Note, index_of, level_name, lies_in, show
+from ..core.data.messages import Note, index_of, lies_in, show
 from ..core.data.nodes import CELL_WIDTH
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, resolve_metrics, theta
@@ -38,9 +39,6 @@ from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate
 from ..core.metrics.imputation import Slots, confusion, score_slots
 from ..core.values import framed, plain, summary
 from .curve import EDGE, above_and_below, known_range, sums_by_rank
-
-if TYPE_CHECKING:
-    from ..core.assessment import Assessment
 
 EQUAL = 1e-9  # rates that differ by less are equal
 
@@ -129,12 +127,7 @@ class FoundThresholds:
         return self.assessment.warnings
 
     def __getitem__(self, group: Any) -> GroupThreshold:
-        by_name = {one.group: one for one in self.groups}
-        name = level_name(group)
-        if name not in by_name:
-            names = ", ".join(by_name)
-            raise ValueError(f"no threshold of group {name!r}; there are those of {names}")
-        return by_name[name]
+        return self.groups[index_of(group, [one.group for one in self.groups])]
 
     @property
     def threshold(self) -> dict[str, float]:
@@ -220,17 +213,12 @@ def find_threshold(
     """
     (of,) = resolve_metrics((metric,), result.settings.own_metrics)
     if of.of != "counts" or of.name == "base_rate":
-        raise ValueError(
-            f"metric: {of.name} does not depend on the threshold; find_threshold takes metrics of "
-            "counts, such as tpr, fpr, selection_rate, ppv"
-        )
+        raise ValueError(f"metric must depend on the threshold, such as tpr; got {of.name}")
     if target is not None and reference is not None:
         raise ValueError("give reference or target, not both")
     if target is not None and not lies_in(target, *of.bounds):
         low, high = of.bounds
-        raise ValueError(
-            f"target must lie in ({low:g}, {high:g}), where {of.name} does; got {show(target)}"
-        )
+        raise ValueError(f"target must lie in ({low:g}, {high:g}); got {show(target)}")
     base = None
     if target is None:
         base = result.settings.reference

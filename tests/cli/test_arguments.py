@@ -126,14 +126,14 @@ def test_probabilities_of_being_labeled(ask, rows):
     "options, message",
     [
         (COLUMNS, "no FILE holds rows, only tables; leave out --label, --score, --group"),
-        (["--clip", "0.02"], "clip must be that of the table"),
-        (["--threshold", "0.4"], "threshold must be that of the table"),
+        (["--clip", "0.02"], "clip must be 0.01, that of the table"),
+        (["--threshold", "0.4"], "threshold must be 0.5, that of the table"),
         (["--subsample-labels", "5"], "single rows are needed: give --label, --score and --group"),
         ([*COLUMNS, "--subsample-labels", "5"], "holds a table, not rows"),
         (["table.json"], "table.json is given twice; its rows would count twice"),
         (["./other.json"], "other.json: tables add only "),
         (["rows.csv"], "rows.csv holds rows, not a table"),
-        (["--label", "y"], "need --label, --score and --group; got no --score and no --group"),
+        (["--label", "y"], "rows need --score and --group, too"),
     ],
 )
 def test_options_that_do_not_fit_tables(options, message, ask, fail):

@@ -86,7 +86,7 @@ def test_tables_that_do_and_do_not_add():
     total = labeled + unlabeled
     np.testing.assert_array_equal(total.design, labeled.design)
     np.testing.assert_array_equal((unlabeled + labeled).design, labeled.design)
-    with pytest.raises(ValueError, match="both know the label_prob of their labeled rows, or"):
+    with pytest.raises(ValueError, match="both have label_prob; pass 1 if all were"):
         labeled + without
 
 

@@ -149,8 +149,8 @@ REGRESSION = LinearRegression().fit(TRAIN[NUMBERS], LABELS)
 @pytest.mark.parametrize(
     "change, error, message",
     [
-        ({"model": REGRESSION}, TypeError, "a classifier with predict_proba; LinearRegression"),
-        ({"model": THREE}, ValueError, "one output of two classes; LogisticRegression has 0, 1, 2"),
+        ({"model": REGRESSION}, TypeError, "have predict_proba; got LinearRegression"),
+        ({"model": THREE}, ValueError, "two classes; LogisticRegression has 0, 1, 2"),
         ({"model": LogisticRegression()}, NotFittedError, "not fitted"),
         ({"model": NAMED}, ValueError, "must be a class of the model, 'no', 'yes'; got None"),
         ({"unlabeled": 0}, ValueError, "unlabeled must not be a class of the model; got 0"),
@@ -159,7 +159,7 @@ REGRESSION = LinearRegression().fit(TRAIN[NUMBERS], LABELS)
         ({"y": [0, 2, None] * 100}, ValueError, "y must hold classes of the model, 0, 1; got 2"),
         ({"y": [0, 1]}, ValueError, "must have the same length; got 2 and 300 rows"),
         ({"y": Y[::-1]}, ValueError, "X and y must have the same index"),
-        ({"features": "agee"}, ValueError, r"not a column of X \(did you mean 'age'\?\); X has"),
+        ({"features": "agee"}, ValueError, r"no column 'agee' \(did you mean 'age'\?\); it has"),
         ({"X": X[NUMBERS].to_numpy(), "features": "sex"}, ValueError, "X has no column names"),
     ],
 )

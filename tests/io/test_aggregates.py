@@ -137,23 +137,23 @@ def test_bad_values(column, value, kind, message):
 
 BAD_ROWS = {
     "empty": (lambda: [], "must hold at least one row; the result has no rows"),
-    "text": (lambda: "rows", "rows must be an iterable of mappings .* got str in str; a pandas"),
-    "one row": (lambda: rows()[0], "rows must be an iterable of mappings .* got str in dict"),
+    "text": (lambda: "rows", "rows must be mappings .* got str in str"),
+    "one row": (lambda: rows()[0], "rows must be mappings .* got str in dict"),
     "frame": (
         lambda: pytest.importorskip("pandas").DataFrame(rows()),
         "str in DataFrame; a pandas",
     ),
-    "tuples": (lambda: [(1, 2)], r"got tuple in list; .* tuples with dict\(zip\(names, row\)\)"),
-    "no terms": (lambda: without("terms"), "must have a column terms; got None in it; from_rows"),
-    "odd terms": (lambda: [{"terms": '{"clip": 1}'}], "must have a column terms; got"),
-    "clip": (lambda: with_terms(clip=None), "must have a column terms; got"),
+    "tuples": (lambda: [(1, 2)], r"got tuple in list"),
+    "no terms": (lambda: without("terms"), "must be those of a query; got None; from_rows"),
+    "odd terms": (lambda: [{"terms": '{"clip": 1}'}], "terms must be those of a query; got"),
+    "clip": (lambda: with_terms(clip=None), "terms must be those of a query; got"),
     "two queries": (
         lambda: rows() + with_terms(clip=0.02),
-        "must have the same terms; got rows of",
+        "must have the same terms; make a table",
     ),
     "no label": (lambda: without("label"), "rows lack the column 'label'; from_rows takes"),
     "no faults": (lambda: without("score_outside"), "rows lack the column 'score_outside'"),
-    "cut short": (lambda: rows()[:-1], "incomplete: its rows count 1,4.. of 1,500 rows of the"),
+    "cut short": (lambda: rows()[:-1], "incomplete: 1,4.. of 1,500 rows; fetch all"),
     "counted 1.5 times": (lambda: [*rows(), *rows()[::2]], "rows count 2,.* of 1,500 rows"),
 }
 

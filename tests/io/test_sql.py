@@ -222,7 +222,7 @@ BAD_COLUMNS = [
     (draw(n=60, label=("text", ["yes", "no", "?"])), {"positive_label": "yes"}, "got 3 values"),
     (draw(n=60, pred=("bool", [True, None])), {"y_pred": "pred"}, "y_pred has .* missing"),
     (draw(n=60, **HOLES), SIZED, 'missing in 42 rows; pass missing="drop" or missing="group" to'),
-    (draw(n=60), {"clip": 0.0}, "clip=0 needs scores strictly between 0 and 1; got [01] "),
+    (draw(n=60), {"clip": 0.0}, "clip=0 needs scores inside \(0, 1\); got [01] "),
     (draw(n=0), {}, "at least one row; the result has no rows"),
 ]
 
@@ -381,14 +381,14 @@ BAD_QUERIES = [
     ({"sensitive_features": ["a", "a"]}, "sensitive_features: a column has one role; a is sens"),
     ({"sensitive_features": []}, "sensitive_features must name at least one column"),
     ({"y_pred": "p", "threshold": 0.4}, "give y_pred or threshold, not both"),
-    ({"threshold": 1.5}, r"threshold must be a number in \(0, 1\), both ends excluded; got 1.5"),
-    ({"threshold": [0.5, 0.6]}, r"threshold must be one number in a query; got \[0.5, 0.6\]"),
-    ({"threshold": {"a": 0.4}}, "got {'a': 0.4}; for thresholds of groups, pass decisions as"),
+    ({"threshold": 1.5}, r"threshold must be a number in \(0, 1\), without ends; got 1.5"),
+    ({"threshold": [0.5, 0.6]}, r"threshold must be one number; got \[0.5, 0.6\]"),
+    ({"threshold": {"a": 0.4}}, "got {'a': 0.4}; or pass y_pred"),
     ({"missing": "ignore"}, 'missing must be "raise", "drop" or "group"; got \'ignore\''),
     ({"clip": 0.5}, r"clip must lie in \[0, 0.5\); got 0.5"),
-    ({"positive_label": b"x"}, "positive_label and unlabeled must be numbers, text or bools in"),
+    ({"positive_label": b"x"}, "positive_label and unlabeled must be numbers, text or bools"),
     ({"positive_label": 1, "unlabeled": [1]}, "positive_label and unlabeled must differ; got 1"),
-    ({"table": "a..b"}, "a name of a table or column must be text that is not empty; got ''"),
+    ({"table": "a..b"}, "a table or column must be named by text, not empty; got ''"),
     ({"table": []}, "table must be the name of a table; got none"),
 ]
 

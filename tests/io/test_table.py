@@ -88,7 +88,7 @@ def test_a_change_of_a_single_digit_is_detected(tmp_path):
     at = text.index('"power1": [') + 15
     digit = str((int(text[at]) + 1) % 10)
     path.write_text(text[:at] + digit + text[at + 1 :])
-    with pytest.raises(ValueError, match="table.json: the table was damaged or edited: it does"):
+    with pytest.raises(ValueError, match="table.json: the table was damaged, or edited"):
         lf.load_table(path)
 
 
@@ -121,17 +121,17 @@ BAD_TABLES = [
     (changed(extra=1), "extra must hold what a table has there"),
     (changed(attributes=["sex"]), "groups must be sorted by name, each with a level of each attr"),
     (changed(groups=GOOD["groups"][::-1]), "groups must be sorted by name"),
-    (changed(groups=[*GOOD["groups"], ["m", "é"]]), "two groups of one name: 'm, é'"),
+    (changed(groups=[*GOOD["groups"], ["m", "é"]]), "two groups 'm, é'"),
     (changed(clip=0.5), r"clip must lie in \[0, 0.5\); got 0.5"),
     (changed(clipped=-1), "clipped and counts must not be negative"),
     (changed(counts__ties="x"), "not a valid table: "),
     (changed(points__logit=[0.1]), "not a valid table: "),
     (changed(points__logit__3="x"), "not a valid table: could not convert string"),
-    (changed(points__logit__3=NAN), "points must hold finite numbers"),
+    (changed(points__logit__3=NAN), "points must be finite"),
     (changed(points__rows__3=1.5), "points must hold what a table has there"),
-    (changed(points__rows__3=-2), "points must hold finite numbers; rows, .* not neg"),
-    (changed(cells__weight__3=-0.5), "cells must hold finite .* weight_sq not negative"),
-    (changed(points__stratum__0=-1), r"points must hold .* stratum in \[0, 36\), six for each gr"),
+    (changed(points__rows__3=-2), "points must be finite, with sums not negative"),
+    (changed(cells__weight__3=-0.5), "cells must be finite, with sums not negative"),
+    (changed(points__stratum__0=-1), r"points must be .* stratum in \[0, 36\)"),
     (changed(**{"points__stratum__-1": 36}), r"points must hold .* stratum in \[0, 36\)"),
     (changed(points={k: v[::-1] for k, v in GOOD["points"].items()}), "points must hold what a"),
     (changed(cells={k: v[:1] + v for k, v in GOOD["cells"].items()}), "cells must hold what a tab"),

@@ -149,10 +149,10 @@ def test_weighted_rows_at_bounds_with_thresholds_by_group():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n": 0}, r"n must be a whole number in \[1, 920\].*got 0"),
+        ({"n": 0}, r"n must lie in \[1, 920\].*got 0"),
         ({"n": 1.5}, "got 1.5"),
         ({"explore": 0.0}, r"explore must lie in \(0, 1\]; got 0.0"),
-        ({"metric": "ppv"}, "'ppv' was not assessed"),
+        ({"metric": "ppv"}, "no assessed metric 'ppv'"),
         ({"group": "C"}, "no group 'C'"),
         ({"rng": -1}, "rng must be a seed"),
         ({"sensitive_features": ["C"] * 1000}, "no group 'C'; there are"),
@@ -170,5 +170,5 @@ def test_a_row_that_was_not_assessed_is_named():
     group = np.repeat(["a", "b"], 200)
     result = lf.assess(label, score, sensitive_features=group, **QUICK)
     score[350] = 0.99
-    with pytest.raises(ValueError, match="no unlabeled row .* in group b with a score near 0.99"):
+    with pytest.raises(ValueError, match="no unlabeled one is in group b near score 0.99"):
         lf.choose_labels(result, 5, y_score=score, sensitive_features=group, y_true=label)

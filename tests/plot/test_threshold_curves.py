@@ -31,7 +31,7 @@ def test_of_many_groups_those_with_most_labels_are_drawn(crowd, ax):
 
 
 def test_metrics_of_scores_have_no_curve(two, ax):
-    with pytest.raises(ValueError, match="auc is a metric of scores"):
+    with pytest.raises(ValueError, match="got auc, of scores"):
         plot.thresholds(two, "auc", ax=ax)
 
 

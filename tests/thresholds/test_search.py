@@ -168,7 +168,7 @@ def test_metrics_that_are_not_monotone_have_a_threshold_too(metric):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"metric": "auc"}, "auc does not depend on the threshold; find_threshold takes"),
+        ({"metric": "auc"}, "must depend on the threshold, such as tpr; got auc"),
         ({"group": "z"}, "no group 'z'; there are x, y"),
         ({"group": "y", "reference": "y"}, "group must differ from the reference, y"),
         ({"target": 0.8, "reference": "y"}, "give reference or target, not both"),
@@ -186,7 +186,7 @@ def test_one_group_needs_a_target():
     with pytest.raises(ValueError, match="needs a target if there is only one group"):
         find_threshold(result)
     assert find_threshold(result, target=0.6)["a"].recommended is not None
-    with pytest.raises(ValueError, match="no threshold of group 'b'; there are those of a"):
+    with pytest.raises(ValueError, match="no group 'b'; there are a"):
         find_threshold(result, target=0.6)["b"]
 
 

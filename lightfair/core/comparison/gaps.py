@@ -292,10 +292,7 @@ def against_overall(by: ByGroup, group: int, overall: Floats) -> Estimate:
 
 def only_one(groups: tuple[str, ...]) -> str:
     """Return the error message for comparisons with a single group."""
-    return (
-        f"there is only one group, {groups[0]}, and nothing to compare it with; comparisons need "
-        "two groups with rows"
-    )
+    return f"there is only one group, {groups[0]}; comparisons need two groups with rows"
 
 
 TAU_SD = 0.3  # scale of the half-normal prior of rates: nearly flat if groups differ

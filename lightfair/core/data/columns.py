@@ -83,10 +83,8 @@ def check_indexes(columns: list[tuple[str, Any]]) -> None:
     ]
     for name, index in indexed[1:]:
         if not index.equals(indexed[0][1]):
-            raise ValueError(
-                f"{indexed[0][0]} and {name} must have the same index; align them, or call "
-                ".reset_index(drop=True) on both if their rows match by position"
-            )
+            rule = f"{indexed[0][0]} and {name} must have the same index"
+            raise ValueError(f"{rule}; align them, or call .reset_index(drop=True) on both")
 
 
 def factorize(name: str, values: Any, first: int = 0) -> tuple[Ints, list[Any]]:
@@ -274,9 +272,8 @@ class Labels:
         self.classes: set[Any] = set()  # of the labels read so far; 1, 1.0, True and "1" are one
         self.minus_one = False  # whether -1 was read, and taken as unlabeled by default
         if any(same(positive_label, value) for value in self.unlabeled):
-            raise ValueError(
-                f"positive_label and unlabeled must differ; got {show(positive_label)} in both"
-            )
+            got = show(positive_label)
+            raise ValueError(f"positive_label and unlabeled must differ; got {got} in both")
 
     def read(self, column: Any, first: int = 0) -> NDArray[np.int8]:
         """Return 1, 0, or -1 for unlabeled, int8 (n,); rows in errors are numbered from `first`."""
@@ -292,27 +289,18 @@ class Labels:
             meaning.append(int(same(value, self.positive)))
         shown = list_values(self.classes)
         if len(self.classes) > 2:
-            raise ValueError(
-                f"y_true must hold two classes; got {len(self.classes)} values: {shown}; name "
-                "those that mean unlabeled in unlabeled="
-            )
+            got = f"{len(self.classes)} values: {shown}"
+            raise ValueError(f"y_true must hold two classes; got {got}; or pass unlabeled=")
         if self.no_positive_label and not self.classes <= {0, 1}:
-            raise ValueError(
-                f"y_true must hold 0 and 1, or say which value is positive; got {shown}; "
-                "pass positive_label="
-            )
+            raise ValueError(f"y_true must hold 0 and 1; got {shown}; or pass positive_label=")
         return np.array([*meaning, -1], dtype=np.int8)[codes]  # code -1, missing, is the last
 
     def check(self) -> None:
         """Raise ValueError if the classes of all rows leave open which one is positive."""
         if self.minus_one and self.classes == {1}:
-            raise ValueError(
-                "y_true holds only -1 and 1, so -1 may be the negative class or mean unlabeled; "
-                "pass positive_label=1 for the first or unlabeled=-1 for the second"
-            )
+            ways = "pass positive_label=1 if -1 is a class, or unlabeled=-1 if it is unlabeled"
+            raise ValueError(f"y_true holds only -1 and 1; {ways}")
         one_sided = len(self.classes) == 1 and {*self.classes, number_of(self.positive)} <= {0, 1}
         if self.classes and not one_sided and not any(same(v, self.positive) for v in self.classes):
-            raise ValueError(
-                f"positive_label must be a value of y_true; got {show(self.positive)}, y_true "
-                f"holds {list_values(self.classes)}; if no row is positive, pass labels 0 and 1"
-            )
+            got = f"{show(self.positive)}, y_true holds {list_values(self.classes)}"
+            raise ValueError(f"positive_label must be in y_true; got {got}; or pass labels 0 and 1")

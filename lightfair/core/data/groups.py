@@ -45,10 +45,8 @@ def levels_of(name: str, column: Any, missing: str, first: int = 0) -> Levels:
     codes, values = factorize("sensitive_features", column, first)
     names = [level_name(value) for value in values]
     if missing == "group" and MISSING_LEVEL in names:
-        raise ValueError(
-            f'sensitive_features already has a level "{MISSING_LEVEL}" in {name}; rename it or '
-            'pass missing="drop"'
-        )
+        text = f'sensitive_features has a level "{MISSING_LEVEL}" in {name}'
+        raise ValueError(f'{text}; rename it or pass missing="drop"')
     names.append(MISSING_LEVEL)
     distinct = sorted(set(names))
     position = {level: code for code, level in enumerate(distinct)}
@@ -77,10 +75,7 @@ def group_names(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     names = tuple(", ".join(part) for part in parts)
     if len(set(names)) < len(names):
         twice = list_values({name for name, count in Counter(names).items() if count > 1})
-        raise ValueError(
-            f"sensitive_features makes two groups of one name: {twice}; rename levels that hold a "
-            "comma"
-        )
+        raise ValueError(f"sensitive_features makes two groups {twice}; rename their levels")
     return names
 
 

@@ -98,10 +98,8 @@ def check_edges(score: Floats, clip: float, row: Ints | None = None) -> None:
     edge = np.flatnonzero((score == 0.0) | (score == 1.0))
     if edge.size:
         at = edge[0] if row is None else row[edge[0]]
-        raise ValueError(
-            f"clip={clip:g} needs scores strictly between 0 and 1; got {score[edge[0]]:g} "
-            f"at row {at} ({edge.size} such rows); pass a clip above 0, such as 0.01"
-        )
+        got = f"{score[edge[0]]:g} at row {at} ({edge.size} such rows)"
+        raise ValueError(f"clip={clip:g} needs scores inside (0, 1); got {got}; pass clip=0.01")
 
 
 def clip_bounds(clip: float) -> Floats:

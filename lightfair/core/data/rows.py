@@ -21,14 +21,7 @@ from numpy.typing import NDArray
 
 from . import columns
 from .columns import Labels
-from .groups import (
-    Parts,
-    cross,
-    data_notes,
-    empty_groups,
-    group_names,
-    levels_of,
-)
+from .groups import Parts, cross, data_notes, empty_groups, group_names, levels_of
 from .logit import Floats, Ints
 from .messages import (
     Counts,
@@ -241,9 +234,7 @@ class RowReader:
         if missing not in ("raise", "drop", "group"):
             raise ValueError(f'missing must be "raise", "drop" or "group"; got {show(missing)}')
         if decided and not (isinstance(threshold, float) and threshold == 0.5):
-            raise ValueError(
-                "give y_pred or threshold, not both: y_pred already holds the decisions"
-            )
+            raise ValueError("give y_pred or threshold, not both: y_pred holds the decisions")
         self.several: tuple[float, ...] = check_cuts(threshold) if is_several(threshold) else ()
         one = self.several[0] if self.several else threshold
         self.cuts = None if decided else _thresholds(one)
@@ -295,10 +286,8 @@ class RowReader:
                 raise ValueError(f"label_prob must be above 0 for labeled rows; not so at {where}")
         gone = np.logical_or.reduce([level.missing for level in levels])
         if gone.any() and self.missing == "raise":
-            where = missing_rows(gone, first)
-            raise ValueError(
-                f'sensitive_features has {where}; pass missing="drop" or missing="group"'
-            )
+            text = f"sensitive_features has {missing_rows(gone, first)}"
+            raise ValueError(f'{text}; pass missing="drop" or missing="group"')
         keep = ~gone | (self.missing == "group")
         dropped, kept = np.count_nonzero(~keep), np.count_nonzero(gone & keep)
         self.counts += Counts(dropped=int(dropped), missing_as_group=int(kept))
@@ -342,10 +331,7 @@ class RowReader:
         groups = group_names(parts)
         if weight is not None and (weight == 0.0).any():
             names = list_values([groups[g] for g in np.flatnonzero(weight == 0.0)])
-            raise ValueError(
-                "sample_weight must be positive in some row of every group; all are 0 in "
-                f"{names}; drop its rows"
-            )
+            raise ValueError(f"sample_weight must not be 0 in all rows of {names}; drop its rows")
         cuts = self.cuts
         if isinstance(cuts, dict):
             cuts = _of_groups(cuts, groups, empty_groups(parts))
@@ -414,9 +400,7 @@ def _thresholds(threshold: Any) -> float | dict[str, float]:
 
 def _in_range(where: str, value: Any) -> float:
     if not lies_in(value, 0.0, 1.0):
-        raise ValueError(
-            f"{where} must be a number in (0, 1), both ends excluded; got {show(value)}"
-        )
+        raise ValueError(f"{where} must be a number in (0, 1), without ends; got {show(value)}")
     return float(value)
 
 
@@ -425,11 +409,8 @@ def _of_groups(
 ) -> dict[str, float]:
     """Return the thresholds of the groups; each must have one, and no unknown group may."""
     if not {*groups} <= set(cuts) <= {*groups, *empty}:
-        wrong = list_values(set(cuts) ^ {*groups})
-        raise ValueError(
-            f"threshold must name every group, and no other; the groups are {list_values(groups)}; "
-            f"missing or unknown: {wrong}"
-        )
+        names, wrong = list_values(groups), list_values(set(cuts) ^ {*groups})
+        raise ValueError(f"threshold must name {names}, and no other; missing or unknown: {wrong}")
     return {name: cuts[name] for name in groups}
 
 
@@ -440,8 +421,6 @@ def _decisions(values: Any, first: int) -> NDArray[np.bool_]:
     for code, value in enumerate(distinct):
         if isinstance(value, str) or columns.number_of(value) not in (0, 1):
             row = first + int(np.argmax(codes == code))
-            raise ValueError(
-                f"y_pred must hold 0 and 1, or bool; got {show(value)} at row {row}; compare it "
-                "with the positive class, for example y_pred == positive_label"
-            )
+            got = f"{show(value)} at row {row}"
+            raise ValueError(f"y_pred must hold 0 and 1; got {got}; pass y_pred == positive_label")
     return np.array([bool(value) for value in distinct])[codes]

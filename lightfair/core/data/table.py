@@ -290,10 +290,7 @@ def _merged_designs(groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) -> 
         if table.design is not None:
             total[np.searchsorted(groups, table.groups)] += table.design
         elif table.labeled:
-            raise ValueError(
-                "tables add only when both know the label_prob of their labeled rows, or neither; "
-                "got one; it is 1 where all rows were labeled"
-            )
+            raise ValueError("tables add only if both have label_prob; pass 1 if all were labeled")
     return total
 
 

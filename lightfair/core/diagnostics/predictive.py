@@ -28,7 +28,7 @@ import numpy.typing as npt
 from ..data.logit import Floats, Ints, sigmoid
 from ..data.messages import Note, OneLine, probability
 from ..data.table import ScoreTable
-from ..mcmc.posterior import Posterior
+from ..mcmc.posterior import Posterior, identity
 from ..metrics.estimate import tails
 from ..model.likelihood import LabeledData, labeled_data, log_odds
 from ..model.regions import NOWHERE, Regions, regions, worth
@@ -50,6 +50,8 @@ MAYBE_APART = 0.1  # chance of a group to be apart from which a warning names it
 LISTED = 3  # combinations named in the warning
 
 MOST_LABELS = 10_000
+
+COLUMNS = 9  # of the check of a group
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -134,11 +136,9 @@ def misfit_check(
     prob
         Credible level of the intervals of y_rep, in (0, 1).
     """
-    if posterior is None:
-        none, whole, flags = np.zeros(0), np.zeros(0, np.intp), np.zeros(0, np.bool_)
-        scores, counts, shares = (none, none, none), (whole, whole), (none, none, none, none)
-        return Misfit(whole, whole, whole, flags, *scores, *counts, *shares, False)
     rng = np.random.default_rng(rng)
+    checked = range(len(table.groups) if posterior is not None else 0)
+    posterior = identity(table.groups) if posterior is None else posterior
     trusted = posterior.omega is not None
     where = posterior.regions
     if not trusted:  # the regions of the table, all of them on the curve
@@ -151,8 +151,8 @@ def misfit_check(
     if len(psi) > MAX_DRAWS:
         psi = psi[np.linspace(0, len(psi) - 1, MAX_DRAWS).astype(np.intp)]
     low, high, predicted = _extent(table, where)
-    entries = [_check_group(psi[:, g], data, g, prob, rng) for g in range(len(table.groups))]
-    columns = [np.concatenate(column) for column in zip(*entries, strict=True)]
+    entries = [_check_group(psi[:, g], data, g, prob, rng) for g in checked]
+    columns = [*map(np.concatenate, zip([np.zeros(0)] * COLUMNS, *entries, strict=True))]
     group, region = (column.astype(np.intp) for column in columns[:2])
     rows, positives = (column.astype(np.int64) for column in columns[2:4])
     score, expected, low_share, high_share, p = columns[4:]
@@ -275,7 +275,7 @@ def _check_group(
     part = np.arange(data.start[group], data.start[group + 1])
     part = part[data.total[part] + data.positive[part] > 0.0]
     if not len(part):
-        return [np.zeros(0)] * 9
+        return [np.zeros(0)] * COLUMNS
     logit = data.design[0] + data.design[1]  # log s - log(1 - s), 0 in a point mass
     part = part[np.lexsort((logit[part], data.region[part]))]
     logit, region, total = logit[part], data.region[part], data.total[part]

@@ -402,10 +402,9 @@ def as_metric(metric: str | Metric) -> Metric:
     if match := _COST.fullmatch(str(metric).strip()):
         fp, fn = map(float, match.groups())
         return cost(fp=fp, fn=fn)
-    raise ValueError(
-        f"unknown metric {metric!r}{hint(str(metric), METRICS, OTHER_WORDS)}; known: "
-        f"{', '.join(METRICS)}, cost(fp=NUMBER,fn=NUMBER), or a Metric(name, function)"
-    )
+    known = f"{', '.join(METRICS)}, cost(fp=NUMBER,fn=NUMBER), or a Metric(name, function)"
+    similar = hint(str(metric), METRICS, OTHER_WORDS)
+    raise ValueError(f"unknown metric {metric!r}{similar}; known: {known}")
 
 
 def canonical(name: str) -> str:
@@ -441,10 +440,7 @@ def resolve_metrics(metrics: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric,
     for item in items:
         metric = by_name[item] if isinstance(item, str) and item in by_name else as_metric(item)
         if is_built_in(metric.name) and as_metric(metric.name) != metric:
-            raise ValueError(
-                "a user-defined metric must not have the name of a built-in one; "
-                f"got {metric.name!r}"
-            )
+            raise ValueError(f"a Metric must have a name of its own; got {metric.name!r}")
         if resolved.setdefault(metric.name, metric) != metric:
             raise ValueError(f"two metrics have the name {metric.name!r}; names must differ")
     if not resolved:
@@ -484,16 +480,13 @@ def theta(metric: str | Metric, counts: Any) -> Floats:
     if isinstance(metric.function, MeanOfShares):
         return metric.function.of(cells)
     tn, fn, fp, tp = np.moveaxis(cells, -1, 0)
-    return evaluate(metric, (tp, fp, fn, tn), tp.shape, "arrays tp, fp, fn, tn of one shape")
+    return evaluate(metric, (tp, fp, fn, tn), tp.shape)
 
 
-def evaluate(
-    metric: Metric, arguments: tuple[Floats, ...], shape: tuple[int, ...], signature: str
-) -> Floats:
+def evaluate(metric: Metric, arguments: tuple[Floats, ...], shape: tuple[int, ...]) -> Floats:
     """Call the function of a metric with read-only arguments, and check its value.
 
-    Returns float64 of `shape`; NaN where the value is not finite or masked. `signature` describes
-    the arguments in errors.
+    Returns float64 of `shape`; NaN where the value is not finite or masked.
 
     Raises
     ------
@@ -505,20 +498,16 @@ def evaluate(
         returned = metric.function(*read_only)
     mask, value = np.ma.getmask(returned), np.asarray(returned)
     if value.dtype.kind not in "fiub" or value.shape != shape:
-        raise ValueError(
-            f"the function of metric {metric.name!r} is called with {signature}, and must return "
-            f"real numbers of shape {shape}; got {value.dtype} of shape {value.shape}"
-        )
+        got = f"{value.dtype} of shape {value.shape}"
+        raise ValueError(f"metric {metric.name!r} must be real, of shape {shape}; got {got}")
     value = value.astype(np.float64)
     value[mask | ~np.isfinite(value)] = np.nan
     low, high = metric.bounds
     slack = ROUNDING * (1.0 + np.abs(metric.bounds))
     outside = (value < low - slack[0]) | (value > high + slack[1])
     if outside.any():
-        raise ValueError(
-            f"metric {metric.name!r} must lie in its bounds [{low:g}, {high:g}]; got "
-            f"{value[outside].flat[0]:g}"
-        )
+        got = f"{value[outside].flat[0]:g}"
+        raise ValueError(f"metric {metric.name!r} must lie in [{low:g}, {high:g}]; got {got}")
     return value
 
 
@@ -532,11 +521,7 @@ def free_of_labels(metric: Metric, negative: Floats, positive: Floats) -> Floats
     """
     differ = ~np.isclose(negative, positive, rtol=ROUNDING, atol=ROUNDING, equal_nan=True)
     if differ.any():
-        raise ValueError(
-            f"metric {metric.name!r} has label_free=True but depends on labels: it is "
-            f"{negative[differ].flat[0]:g} where all are negative and "
-            f"{positive[differ].flat[0]:g} where all are positive; leave label_free out"
-        )
+        raise ValueError(f"metric {metric.name!r} depends on labels; leave out label_free=True")
     return negative
 
 
@@ -562,7 +547,7 @@ def decided(metric: Metric, table: ScoreTable) -> str | None:
     labels, at = np.array([[3.0, 1.0], [1.0, 3.0]]), int(why.startswith("every"))
     if metric.of == "nodes":
         arguments = sigmoid(table.nodes().logit[:1]), np.full((2, 1), 4.0), labels[:, 1:] / 4.0
-        values = evaluate(metric, arguments, (2,), "score (1,), weight and label (2, 1)")
+        values = evaluate(metric, arguments, (2,))
     else:
         values = theta(metric, np.stack([(1 - at) * labels, at * labels], axis=1))
     return why if np.ptp(values) == 0.0 else None

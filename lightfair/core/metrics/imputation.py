@@ -580,10 +580,9 @@ def slot_theta(metric: Metric, score: Floats, weight: Floats, label: Floats) -> 
     score: float64 (bin,), rising; weight, label: float64 (n, bin), as in `Imputed`.
     """
     theta = np.full(len(label), np.nan)
-    signature = "score (slot,), weight and label (draw, slot)"
     for block in blocks(len(label), len(score)) if len(score) else ():
         arguments = (score, weight[block], label[block])
-        theta[block] = evaluate(metric, arguments, (block.stop - block.start,), signature)
+        theta[block] = evaluate(metric, arguments, (block.stop - block.start,))
     return theta
 
 

@@ -70,16 +70,8 @@ class Prior:
     slope: float = 1.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if not (lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD):
-                what = "the usual slope of a curve"
-                if field.name != "slope":
-                    what = "a standard deviation, not a variance or a precision"
-                raise ValueError(
-                    f"Prior.{field.name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got "
-                    f"{value!r}; it is {what}"
-                )
+        for name, value in vars(self).items():
+            check_scale(f"Prior.{name}", value)
 
     def scaled(self, alpha: float) -> Prior:
         """Return the prior with all six scales times alpha (the paper's sensitivity analysis)."""
@@ -99,6 +91,12 @@ class Prior:
     def to_dict(self) -> dict[str, float]:
         """Return the scales and the slope by name."""
         return {field.name: float(getattr(self, field.name)) for field in fields(self)}
+
+
+def check_scale(name: str, value: Any) -> None:
+    """Raise ValueError unless a standard deviation, or a slope, is in the range of usable ones."""
+    if not (lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD):
+        raise ValueError(f"{name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got {value!r}")
 
 
 def default_prior(trust: bool) -> Prior:

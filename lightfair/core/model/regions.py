@@ -59,10 +59,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, Ints
-from ..data.messages import lies_in
 from ..data.nodes import CELL_WIDTH
 from ..data.table import ScoreTable
-from .curve import LARGEST_SD, SMALLEST_SD, Features, Prior
+from .curve import Features, Prior, check_scale
 from .scales import SIGMA_C, Scales, curve_scales
 
 # standard deviations of common and own part, in units of omega and tau
@@ -125,13 +124,8 @@ class Trust:
         if not (isinstance(self.apart, (int, float)) and 0.0 <= self.apart < 1.0):
             raise ValueError(f"Trust.apart must lie in [0, 1); got {self.apart!r}; it is a chance")
         for name, value in vars(self).items():
-            if name != "apart" and not (
-                lies_in(value, 0.0, np.inf) and SMALLEST_SD <= value <= LARGEST_SD
-            ):
-                raise ValueError(
-                    f"Trust.{name} must lie in [{SMALLEST_SD:g}, {LARGEST_SD:g}]; got {value!r}; "
-                    "it is a standard deviation in log odds; trust=False is the curve alone"
-                )
+            if name != "apart":
+                check_scale(f"Trust.{name}", value)
             object.__setattr__(self, name, float(value))
 
     def to_dict(self) -> dict[str, float]:
@@ -293,14 +287,21 @@ def rows_on_axis(table: ScoreTable) -> tuple[Ints, Floats, Floats]:
     except points at a bound.
     """
     points, cells = table.points, table.cells
-    low, high = table.bounds()
-    inside = (points.logit > low) & (points.logit < high)
-    centre = (np.floor(points.logit / CELL_WIDTH) + 0.5) * CELL_WIDTH
     return (
         np.concatenate([points.stratum, cells.stratum]),
-        np.concatenate([np.where(inside, centre, points.logit), (cells.cell + 0.5) * CELL_WIDTH]),
+        np.concatenate([centred(points.logit, table), (cells.cell + 0.5) * CELL_WIDTH]),
         np.concatenate([points.rows, cells.rows]),
     )
+
+
+def centred(logit: Floats, table: ScoreTable) -> Floats:
+    """Return the centres of the cells of logits; at the bounds of a table they stay where they are.
+
+    The others share the region of their cell.
+    """
+    low, high = table.bounds()
+    centre = (np.floor(logit / CELL_WIDTH) + 0.5) * CELL_WIDTH
+    return np.where((logit > low) & (logit < high), centre, logit)
 
 
 def _edges(logit: Floats, rows: Floats) -> Floats:

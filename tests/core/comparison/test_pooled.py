@@ -178,7 +178,7 @@ def test_one_attribute_has_no_marginals(rows):
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (("fnr", "sex", "A"), "metric 'fnr' was not assessed"),
+        (("fnr", "sex", "A"), "no assessed metric 'fnr'"),
         (("tpr", "age", "A"), "no attribute 'age'; there are sex, race"),
         (("tpr", "sex", "C"), "no level of sex 'C'; there are A, B"),
     ],

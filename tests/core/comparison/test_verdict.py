@@ -419,7 +419,7 @@ def test_a_check_is_of_the_draws(trio):
     assert trio.check("tpr", within=0.1, prob=0.5).prob == 0.5
     assert [(p.group, p.reference) for p in verdict.pairs] == [("B", "A"), ("C", "A"), ("C", "B")]
     assert trio.check("npv", within=0.5).check.metric == "npv"  # of the same counts
-    with pytest.raises(ValueError, match="metric 'auc' was not assessed; there are tpr"):
+    with pytest.raises(ValueError, match="no assessed metric 'auc'; there are tpr"):
         trio.check("auc", within=0.1)
 
 

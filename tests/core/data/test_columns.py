@@ -161,7 +161,7 @@ def test_labels(y, options, label):
         assert labels_of(column, **options) == label
 
 
-AMBIGUOUS = "only -1 and 1, .* positive_label=1 for the first or unlabeled=-1 for the second"
+AMBIGUOUS = "only -1 and 1; pass positive_label=1 if .*, or unlabeled=-1 if it is"
 
 
 @pytest.mark.parametrize(

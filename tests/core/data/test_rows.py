@@ -43,9 +43,7 @@ def test_chunks_are_read_as_the_whole():
     assert chunk.row.tolist() == [10, 12] and chunk.data.predicted.tolist() == [True, True]
     with pytest.raises(ValueError, match="got 2 at row 13"):
         reader.read([1], [2.0], ["b"], first=13)
-    with pytest.raises(
-        ValueError, match="threshold must name every group.*missing or unknown: 'c'"
-    ):
+    with pytest.raises(ValueError, match="threshold must name .*missing or unknown: 'c'"):
         reader.finish((("a",), ("b",), ("c",)))
     threshold, counts = reader.finish((("a",), ("b",)))
     assert threshold == {"a": 0.4, "b": 0.5}
@@ -143,21 +141,21 @@ def test_decisions(y_pred):
         ({"threshold": 0}, r"threshold must be a number in \(0, 1\), .* got 0"),
         ({"threshold": True}, "got True"),
         ({"threshold": "all"}, "got 'all'"),
-        ({"threshold": {"a": 0.5}}, "the groups are 'a', 'b'; missing or unknown: 'b'"),
+        ({"threshold": {"a": 0.5}}, "name 'a', 'b', and no other; missing or unknown: 'b'"),
         ({"threshold": {"a": 0.5, "b": 5}}, "threshold of 'b' must be .* got 5"),
         ({"threshold": {"a": 0.5, ("a",): 0.5}}, "each group once; got 'a', 'a'"),
         ({"threshold": []}, "1 to 256 numbers, each once; got 0"),
         ({"threshold": [0.3, 0.3]}, "each once; got 2: 0.3, 0.3"),
-        ({"threshold": [0.3, 1.0]}, r"threshold\[1\] must be .* ends excluded; got 1"),
+        ({"threshold": [0.3, 1.0]}, r"threshold\[1\] must be .* without ends; got 1"),
         ({"threshold": np.arange(1, 300) / 300}, 'each once; got 299: .*; pass "all"'),
         ({"y_pred": [1, 0, 1, 0], "threshold": 0.4}, "y_pred or threshold, not both"),
         ({"y_pred": [1, 0, None, 0]}, r"y_pred has 1 missing value \(row 2\)"),
-        ({"y_pred": [1, 0, 2, 0]}, "y_pred must hold 0 and 1, or bool; got 2 at row 2"),
-        ({"y_pred": ["1", "0", "1", "0"]}, "got '1' at row 0; compare it with the positive class"),
+        ({"y_pred": [1, 0, 2, 0]}, "y_pred must hold 0 and 1; got 2 at row 2"),
+        ({"y_pred": ["1", "0", "1", "0"]}, "got '1' at row 0; pass y_pred == positive_label"),
         ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must be 0 or lie in .* got -1 at row 1"),
         ({"sample_weight": [1, None, 1, 1]}, r"sample_weight has 1 missing value \(row 1\)"),
         ({"sample_weight": [1, 1, 1e-101, 1]}, "got 1e-101 at row 2; .* by one factor"),
-        ({"sample_weight": [1, 0, 0, 1]}, "every group; all are 0 in 'a'"),
+        ({"sample_weight": [1, 0, 0, 1]}, "must not be 0 in all rows of 'a'"),
     ],
 )
 def test_bad_decisions_and_weights(options, message):
