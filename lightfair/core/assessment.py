@@ -28,8 +28,9 @@ from .mcmc.posterior import Posterior, identity
 from .metrics import labels_only
 from .metrics.definitions import Metric, decided, in_cells
 from .metrics.estimate import ByName, Estimate, Gap, Ratio, check_prob
-from .metrics.imputation import Imputed, impute_group, pseudo_rows, score_slots
+from .metrics.imputation import pseudo_rows
 from .metrics.prediction_powered import PredictionPowered, prediction_powered
+from .metrics.score_bins import Imputed, impute_group, score_slots
 from .settings import Settings
 
 CLASS_LABELS = 100  # labels of each class, with which a metric is judged by the model alone
@@ -217,7 +218,7 @@ class Assessment(OneLine):
         """Return the labels of every row of a group in each draw, by score bin.
 
         weight and label are float64 (chain * draw, bin); the bins are
-        `metrics.imputation.score_slots(fine)`.
+        `metrics.score_bins.score_slots(fine)`.
         The same labels in every call; metrics of scores are made of them and of `pseudo_rows`.
         `free` says that what is computed of them is the same for any labels: without curves there
         are no others.

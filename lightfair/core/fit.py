@@ -23,8 +23,9 @@ from .mcmc.convergence import Gate, diagnose, gate
 from .mcmc.hierarchy import named_effects
 from .mcmc.posterior import Posterior, identity
 from .mcmc.sampler import Chains, Draws, start_chains, take_draws
-from .metrics import imputation
+from .metrics import score_bins
 from .metrics.definitions import Metric, free_of_labels, theta
+from .metrics.imputation import confusion_counts, pseudo_rows
 from .model.curve import active, tie
 from .model.likelihood import labeled_data
 from .model.regions import Regions, no_regions, regions, trusted_scales
@@ -60,7 +61,7 @@ def draw_posterior(
     streams: list[np.random.Generator],
     progress: Progress | None,
     *,
-    slots: tuple[imputation.Slots, ...] | None = None,
+    slots: tuple[score_bins.Slots, ...] | None = None,
     label_seed: int = 0,
 ) -> Drawn:
     """Draw until the chains pass the convergence check, or the limit is reached.
@@ -107,7 +108,7 @@ def draw_posterior(
             chains, missing, progress=progress and partial(progress, "draws")
         )
         part = _named(block, chains, settings, where, table)
-        counts = imputation.confusion_counts(
+        counts = confusion_counts(
             part.psi,
             table,
             target=settings.target if slots is None else "expected",
@@ -137,9 +138,7 @@ def draw_posterior(
         parameters=gate(diagnose(_parameters(posterior, settings))).reason
     )
     all_counts = np.concatenate(drawn, axis=1)
-    pseudo = imputation.pseudo_rows(
-        table, all_counts.shape[:2], target=settings.target, seed=label_seed
-    )
+    pseudo = pseudo_rows(table, all_counts.shape[:2], target=settings.target, seed=label_seed)
     by_bin: dict[str, Floats] = {}
     if slots is not None:
         by_bin, all_counts = _bin_theta(
@@ -159,11 +158,11 @@ def nothing_to_estimate(table: ScoreTable, settings: Settings) -> bool:
 
 
 def _known(
-    table: ScoreTable, settings: Settings, slots: tuple[imputation.Slots, ...] | None, seed: int
+    table: ScoreTable, settings: Settings, slots: tuple[score_bins.Slots, ...] | None, seed: int
 ) -> Drawn:
     """Compute metrics for which no curves are needed: one draw, which is the truth."""
     any_curves = identity(table.groups)
-    counts = imputation.confusion_counts(
+    counts = confusion_counts(
         any_curves.psi, table, target="expected", rng=np.random.default_rng(seed)
     ).expected
     by_bin: dict[str, Floats] = {}
@@ -194,7 +193,7 @@ def _count_theta(counts: Floats, table: ScoreTable, settings: Settings) -> dict[
 
 def _bin_theta(
     posterior: Posterior,
-    slots: tuple[imputation.Slots, ...],
+    slots: tuple[score_bins.Slots, ...],
     settings: Settings,
     target: str,
     seed: int,
@@ -210,19 +209,19 @@ def _bin_theta(
     counts = np.empty((*shape, 2, 2))
     psi = posterior.psi
     for index, bins in enumerate(slots):
-        imputed = imputation.impute_group(
+        imputed = score_bins.impute_group(
             psi, index, bins, posterior.regions, target=target, seed=seed, cap=settings.cap
         )
-        counts[:, :, index] = imputation.confusion(imputed, bins).reshape(*shape[:2], 2, 2)
+        counts[:, :, index] = score_bins.confusion(imputed, bins).reshape(*shape[:2], 2, 2)
         if pseudo is not None and metrics:
             of_group = pseudo[:, :, index]
-            imputed = imputation.with_pseudo_rows(imputed, bins.total, of_group, (seed, index, 1))
+            imputed = score_bins.with_pseudo_rows(imputed, bins.total, of_group, (seed, index, 1))
         for metric in metrics:
-            value = imputation.slot_theta(metric, bins.score, *imputed)
+            value = score_bins.slot_theta(metric, bins.score, *imputed)
             if metric.name in settings.label_free:  # the same number in every draw, as above
                 one = np.ones((1, len(bins.score)))
                 ends = (
-                    imputation.slot_theta(metric, bins.score, bins.total * one, x * one)
+                    score_bins.slot_theta(metric, bins.score, bins.total * one, x * one)
                     for x in (0, 1)
                 )
                 value = np.broadcast_to(free_of_labels(metric, *ends), value.shape)

@@ -22,9 +22,9 @@ from .diagnostics import warnings
 from .diagnostics.predictive import apart_notes, misfit_check, misfit_notes
 from .fit import Progress, draw_posterior
 from .metrics.definitions import DEFAULT_METRICS, Metric, theta
-from .metrics.imputation import frequency, score_slots
 from .metrics.labels_only import labels_answers
 from .metrics.prediction_powered import prediction_powered
+from .metrics.score_bins import frequency, score_slots
 from .model.curve import Prior
 from .model.regions import Trust
 from .settings import Settings, check_rng

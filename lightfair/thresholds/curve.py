@@ -5,7 +5,7 @@ gets one label, and the confusion counts at a threshold are sums over the rows a
 below it. A curve is therefore coherent: in a draw tpr and fpr fall as the threshold rises, and
 differences between two thresholds have the right correlation.
 
-The rows are in score bins (`core.metrics.imputation`): distinct scores, which any threshold
+The rows are in score bins (`core.metrics.score_bins`): distinct scores, which any threshold
 divides exactly, and cells, which it must not cut. It does not cut them if it was given to
 `score_data`, `summarize` or `assess`, which keep rows on its two sides apart, or if it is an edge
 of cells, as those of "all" are. An edge counts as hit within 1e-9 of the log odds.
@@ -45,7 +45,8 @@ from ..core.data.table import ScoreTable
 from ..core.fit import NEEDS_CURVES
 from ..core.metrics.definitions import Metric, theta
 from ..core.metrics.estimate import Estimate, minus
-from ..core.metrics.imputation import Slots, blocks, score_slots
+from ..core.metrics.imputation import blocks
+from ..core.metrics.score_bins import Slots, score_slots
 from ..core.model.regions import rows_on_axis
 from ..core.settings import Settings
 from ..core.values import compared_values, summary

@@ -36,7 +36,7 @@ from ..core.data.nodes import CELL_WIDTH
 from ..core.data.table import ScoreTable
 from ..core.metrics.definitions import Metric, resolve_metrics, theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate
-from ..core.metrics.imputation import Slots, confusion, score_slots
+from ..core.metrics.score_bins import Slots, confusion, score_slots
 from ..core.values import framed, plain, summary
 from .curve import EDGE, above_and_below, known_range, sums_by_rank
 

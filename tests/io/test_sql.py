@@ -222,7 +222,7 @@ BAD_COLUMNS = [
     (draw(n=60, label=("text", ["yes", "no", "?"])), {"positive_label": "yes"}, "got 3 values"),
     (draw(n=60, pred=("bool", [True, None])), {"y_pred": "pred"}, "y_pred has .* missing"),
     (draw(n=60, **HOLES), SIZED, 'missing in 42 rows; pass missing="drop" or missing="group" to'),
-    (draw(n=60), {"clip": 0.0}, "clip=0 needs scores inside \(0, 1\); got [01] "),
+    (draw(n=60), {"clip": 0.0}, r"clip=0 needs scores inside \(0, 1\); got [01] "),
     (draw(n=0), {}, "at least one row; the result has no rows"),
 ]
 

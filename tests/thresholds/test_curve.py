@@ -11,7 +11,7 @@ import pytest
 import lightfair as lf
 from lightfair.core.data.nodes import CELL_WIDTH
 from lightfair.core.metrics.definitions import theta
-from lightfair.core.metrics.imputation import score_slots
+from lightfair.core.metrics.score_bins import score_slots
 from lightfair.thresholds.curve import above_and_below, grid, placed, requested_curve, resolve
 
 CUTS = [0.5, 0.3, 0.7]

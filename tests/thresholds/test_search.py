@@ -11,7 +11,7 @@ import pytest
 import lightfair as lf
 from lightfair import find_threshold
 from lightfair.core.metrics.definitions import theta
-from lightfair.core.metrics.imputation import score_slots
+from lightfair.core.metrics.score_bins import score_slots
 from lightfair.core.simulation import hide_labels
 from lightfair.thresholds.search import parts_of
 

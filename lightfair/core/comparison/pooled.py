@@ -16,17 +16,15 @@ The groups of a result are crossings of its attributes, such as "Female, Black".
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..data.logit import Floats
 from ..data.table import ScoreTable
 from ..metrics.definitions import Metric, in_cells, theta
+from ..metrics.score_bins import Imputed, score_slots, slot_theta, with_pseudo_rows
 from .gaps import ByGroup
-
-if TYPE_CHECKING:
-    from ..metrics.imputation import Imputed
 
 
 class GroupDraws(NamedTuple):
@@ -115,8 +113,6 @@ def overall_draws(
 
     NaN where a metric is undefined.
     """
-    from ..metrics.imputation import slot_theta
-
     groups = range(len(drawn.table.groups)) if groups is None else groups
     shape = drawn.counts.shape[:2]
     pooled = drawn.counts[:, :, list(groups)].sum(axis=2)
@@ -136,8 +132,6 @@ def _pooled_bins(drawn: GroupDraws, groups: Sequence[int]) -> tuple[Floats, Floa
 
     The same score, or the same cell, of several groups is one bin, as in a table without groups.
     """
-    from ..metrics.imputation import Imputed, score_slots, with_pseudo_rows
-
     every = score_slots(drawn.fine)
     slots = [every[group] for group in groups]
     score, low, total, is_cell = (

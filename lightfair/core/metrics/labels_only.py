@@ -34,7 +34,7 @@ n / (1 + n / N), which is below N.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -43,12 +43,9 @@ from ..data.logit import Floats, over
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
 from .definitions import SHARES, Metric, as_metric, shares, successes_failures, theta
-from .estimate import check_prob, tails, undefined_reason
+from .estimate import Estimate, check_prob, tails, undefined_reason
 from .prediction_powered import equal_chances
-
-if TYPE_CHECKING:
-    from .estimate import Estimate
-    from .imputation import Slots
+from .score_bins import Slots, slot_theta
 
 Bools = npt.NDArray[np.bool_]
 
@@ -233,8 +230,6 @@ def _bootstrap(
     rng: np.random.Generator,
 ) -> dict[str, LabelsOnly]:
     """Return the Bayesian bootstrap of metrics of nodes over labeled rows."""
-    from .imputation import slot_theta
-
     draws = {metric.name: np.full((BOOTSTRAP_DRAWS, len(slots)), np.nan) for metric in metrics}
     reasons: dict[str, list[str | None]] = {metric.name: [] for metric in metrics}
     rows = table.sums("rows")[..., :UNLABELED].sum(axis=1)

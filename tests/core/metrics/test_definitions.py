@@ -26,13 +26,8 @@ from lightfair.core.metrics.definitions import (
     successes_failures,
     theta,
 )
-from lightfair.core.metrics.imputation import (
-    TARGETS,
-    confusion,
-    score_slots,
-    slot_theta,
-    with_pseudo_rows,
-)
+from lightfair.core.metrics.imputation import TARGETS
+from lightfair.core.metrics.score_bins import confusion, score_slots, slot_theta, with_pseudo_rows
 from lightfair.core.settings import Settings
 
 COUNTS = [[50, 10], [5, 30]]  # tn, fn; fp, tp

@@ -17,19 +17,21 @@ from lightfair.core.metrics.definitions import Metric, theta
 from lightfair.core.metrics.imputation import (
     SMALL,
     TARGETS,
-    Imputed,
-    confusion,
     confusion_counts,
     cornish_fisher,
     cumulants,
     exact_sum,
-    frequency,
-    impute_group,
     matched_binomial,
     pseudo_rows,
+    unlabeled,
+)
+from lightfair.core.metrics.score_bins import (
+    Imputed,
+    confusion,
+    frequency,
+    impute_group,
     score_slots,
     slot_theta,
-    unlabeled,
     with_pseudo_rows,
 )
 from lightfair.core.model.regions import no_regions, regions
