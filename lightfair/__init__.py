@@ -42,10 +42,9 @@ core.diagnostics.warnings (every warning), core.comparison (gaps, verdicts), thr
 model_comparison, io (files, SQL, stored tables), interop.tidy (columns of CSV and data frames).
 """
 
-from importlib import import_module as _import
 from os.path import abspath as _abspath
 
-from .core import HOMES, __version__
+from .core import __version__ as __version__
 from .core import lazy as _lazy
 
 __path__ = [_abspath(_path) for _path in __path__]  # modules are imported late: after a chdir, too
@@ -53,78 +52,11 @@ __path__ = [_abspath(_path) for _path in __path__]  # modules are imported late:
 TYPE_CHECKING = False  # the name is known to type checkers; importing typing would cost 4 ms
 if TYPE_CHECKING:
     from . import plot as plot
-    from .api import Assessment as Assessment
-    from .api import FairnessWarning as FairnessWarning
-    from .api import FoundThresholds as FoundThresholds
-    from .api import LabelPlan as LabelPlan
-    from .api import ModelComparison as ModelComparison
-    from .api import assess as assess
-    from .api import assess_estimator as assess_estimator
-    from .api import compare_models as compare_models
-    from .api import find_threshold as find_threshold
-    from .api import plan_labels as plan_labels
-    from .api import score_table as score_table
-    from .core.comparison.gaps import CRITERIA as CRITERIA
-    from .core.comparison.gaps import Pair as Pair
-    from .core.comparison.gaps import Simultaneous as Simultaneous
-    from .core.comparison.verdict import Verdict as Verdict
-    from .core.comparison.verdict import parse_check as parse_check
-    from .core.data.rows import ScoreData as ScoreData
-    from .core.data.rows import score_data as score_data
-    from .core.mcmc.convergence import gelman_rubin as gelman_rubin
-    from .core.mcmc.posterior import Posterior as Posterior
-    from .core.metrics.definitions import METRICS as METRICS
-    from .core.metrics.definitions import Metric as Metric
-    from .core.metrics.definitions import cost as cost
-    from .core.metrics.estimate import Estimate as Estimate
-    from .core.metrics.estimate import Gap as Gap
-    from .core.metrics.estimate import Ratio as Ratio
-    from .core.metrics.labels_only import beta_binomial as beta_binomial
-    from .core.model.curve import Prior as Prior
-    from .core.model.curve import calibrate as calibrate
-    from .core.model.curve import llo_prior as llo_prior
-    from .core.model.regions import Trust as Trust
-    from .core.simulation import simulate as simulate
-    from .io.sql import sql_query as sql_query
-    from .io.summarize import summarize as summarize
-    from .io.table import ScoreTable as ScoreTable
-    from .io.table import load_table as load_table
-    from .planning.choose import LabelChoice as LabelChoice
-    from .planning.choose import choose_labels as choose_labels
-    from .thresholds.curve import ThresholdCurve as ThresholdCurve
+    from .public import *  # noqa: F403
 
-_HOMES = {
-    "api": (
-        "Assessment",
-        "FairnessWarning",
-        "FoundThresholds",
-        "LabelPlan",
-        "ModelComparison",
-        "assess",
-        "assess_estimator",
-        "compare_models",
-        "find_threshold",
-        "plan_labels",
-        "score_table",
-    ),
-    "io.sql": ("sql_query",),
-    "io.summarize": ("summarize",),
-    "io.table": ("ScoreTable", "load_table"),
-    "planning.choose": ("LabelChoice", "choose_labels"),
-    "thresholds.curve": ("ThresholdCurve",),
-    **{f"core.{home}": names for home, names in HOMES.items()},  # those of api come first
-}
-_MODULES = {"metrics": ".core.metrics.definitions", "tidy": ".interop.tidy", "plot": ".plot"}
-__all__ = ["__version__", *sorted({name for names in _HOMES.values() for name in names})]
-
-
-_first_use = _lazy(__name__, _HOMES)
-
-
-def __getattr__(name: str) -> object:
-    """Import a name when it is first used: `import lightfair` alone loads nothing."""
-    return _import(_MODULES[name], __name__) if name in _MODULES else _first_use(name)
+__getattr__ = _lazy(__name__)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    names: list[str] = __getattr__("__all__")  # type: ignore[assignment]
+    return names

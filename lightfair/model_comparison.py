@@ -58,7 +58,7 @@ import numpy.typing as npt
 from .core import __version__
 from .core.assessment import Assessment
 from .core.data.columns import check_indexes, frame_columns
-from .core.data.groups import group_names
+from .core.data.groups import Levels, cross, group_names
 from .core.data.logit import Floats, Ints, logit_of, sigmoid
 from .core.data.messages import Note, index_of, level_name, show
 from .core.data.nodes import UNLABELED, check_edges
@@ -484,20 +484,14 @@ def _crossed(checked: dict[str, ScoreData], clip: float) -> tuple[ScoreData, Boo
     for data in checked.values():
         check_edges(data.score, clip)
     odds = np.mean([logit_of(data.score, clip) for data in checked.values()], axis=0)
-    columns = [first.group, *(data.predicted for data in checked.values())]
-    key = np.stack([column.astype(np.intp) for column in columns], axis=1)
-    if first.weight is None:
-        kept = np.ones(len(key), dtype=bool)
-    else:
-        _, cell = np.unique(key, axis=0, return_inverse=True)
-        kept = np.bincount(cell.reshape(-1), first.weight)[cell.reshape(-1)] > 0.0
-    cells, cell = np.unique(key[kept], axis=0, return_inverse=True)
-    parts = [
-        (*first.parts[group], " ".join(map("{} {}".format, checked, decisions)))
-        for group, *decisions in cells.tolist()
-    ]
-    names = group_names(parts)
-    order = sorted(range(len(names)), key=names.__getitem__)
+    decided = np.stack([data.predicted for data in checked.values()], axis=1)
+    joint, at = np.unique(decided, axis=0, return_inverse=True)
+    names = [" ".join(map("{} {}".format, checked, row)) for row in joint.astype(int).tolist()]
+    cell = first.group.astype(np.intp) * len(names) + at.reshape(-1)
+    kept = np.bincount(cell, first.weight)[cell] > 0.0
+    none_missing = np.zeros(np.count_nonzero(kept), dtype=np.bool_)
+    decision = Levels(DECISIONS, at.reshape(-1)[kept], none_missing, names)
+    group, parts = cross([decision], first.group[kept], first.parts)
     data = replace(
         first,
         label=first.label[kept],
@@ -505,14 +499,15 @@ def _crossed(checked: dict[str, ScoreData], clip: float) -> tuple[ScoreData, Boo
         weight=None if first.weight is None else first.weight[kept],
         label_prob=None if first.label_prob is None else first.label_prob[kept],
         score=sigmoid(odds[kept]),
-        group=np.argsort(order)[cell.reshape(-1)].astype(np.int32),
-        groups=tuple(names[at] for at in order),
+        group=group,
+        groups=group_names(parts),
         attributes=(*first.attributes, DECISIONS),
-        parts=tuple(parts[at] for at in order),
+        parts=parts,
         empty_groups=(),
         threshold=None,
     )
-    return data, cells[order, 1:] == 1, cells[order, 0]
+    decisions = joint[[names.index(part[-1]) for part in parts]]
+    return data, decisions, np.array([first.parts.index(part[:-1]) for part in parts])
 
 
 def _row_warnings(tables: dict[str, ScoreTable]) -> list[Note]:

@@ -92,13 +92,16 @@ REFUSED = {
     ),
     "labels of mixed type": (
         ROWS.replace("0,0.2", "no,0.2").encode(),
-        "y_true must hold 0 and 1, .*; got 'no', 1; pass positive_label=",
+        "y_true must hold 0 and 1; got 'no', 1; or pass positive_label=",
     ),
     "a label that says unknown": (
         ROWS.replace("\n,0.3", "\nunknown,0.3").encode(),
         "y_true must hold two classes; got 3 values: 'unknown', 0, 1; or pass",
     ),
-    "scores of mixed type": (ROWS.replace("0.7", "high").encode(), "numbers; got 'high' at row 3"),
+    "scores of mixed type": (
+        ROWS.replace("0.7", "high").encode(),
+        "numbers, such as 0.25; got 'high' at row 3",
+    ),
     "a score that says NA": (
         ROWS.replace("0.7", "NA").encode(),
         r"1 missing value \(row 3\); drop",

@@ -112,8 +112,10 @@ def docstrings_of(module):
 def is_public(name):
     """Whether a name of a module is that of the package, or of a method of such."""
     parts = name.split(".")
-    homes = [f"{lf.__name__}.{home}" for home, names in lf._HOMES.items() if {*parts} & {*names}]
-    return any(name.startswith(f"{home}.") for home in homes)
+    public = [
+        getattr(home, part) for home in (lf, lf.core) for part in parts if part in home.__all__
+    ]
+    return any(name.startswith(f"{getattr(one, '__module__', one)}.") for one in public)
 
 
 def imported(module):

@@ -13,40 +13,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
+from types import ModuleType
 
 __version__ = "0.1.0"
 
-HOMES = {
-    "assessment": ("Assessment",),
-    "comparison.gaps": ("CRITERIA", "Pair", "Simultaneous"),
-    "comparison.verdict": ("Verdict", "parse_check"),
-    "data.rows": ("ScoreData", "score_data"),
-    "data.table": ("ScoreTable", "score_table"),
-    "mcmc.convergence": ("gelman_rubin",),
-    "mcmc.posterior": ("Posterior",),
-    "metrics.definitions": ("METRICS", "Metric", "cost"),
-    "metrics.estimate": ("Estimate", "Gap", "Ratio"),
-    "metrics.labels_only": ("beta_binomial",),
-    "model.curve": ("Prior", "calibrate", "llo_prior"),
-    "model.regions": ("Trust",),
-    "pipeline": ("assess",),
-    "simulation": ("simulate",),
-}
-__all__ = ["__version__", *sorted(name for names in HOMES.values() for name in names)]
 
+def lazy(package: str) -> Callable[[str], object]:
+    """Return the `__getattr__` of a package: its names are those of its module `public`.
 
-def lazy(package: str, homes: dict[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package: it imports a name from its module on first use."""
+    They are imported when one of them is first used: importing the package loads nothing.
+    """
 
     def first_use(name: str) -> object:
-        for home, names in homes.items():
-            if name in names:
-                value: object = getattr(import_module(f".{home}", package), name)
-                vars(import_module(package))[name] = value
-                return value
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if find_spec(f"{package}.{name}"):
+            return import_module(f".{name}", package)
+        names = {**vars(import_module(".public", package))}
+        public = [k for k, v in names.items() if k[0] != "_" and not isinstance(v, ModuleType)]
+        names["__all__"] = sorted(["__version__", *public])
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        vars(import_module(package))[name] = names[name]
+        return names[name]
 
     return first_use
 
 
-__getattr__ = lazy(__name__, HOMES)
+__getattr__ = lazy(__name__)

@@ -146,7 +146,7 @@ def _records(rows: Iterable[Any]) -> list[dict[str, Any]]:
         mapping = row.asDict() if hasattr(row, "asDict") else row
         if not hasattr(mapping, "keys"):  # the items of text, of one mapping, of a frame
             got = f"{type(row).__name__} in {type(rows).__name__}"
-            raise ValueError(f"rows must be mappings of column name to value; got {got}")
+            raise ValueError(f'rows must be mappings, as frame.to_dict("records") is; got {got}')
         records.append({str(name).lower(): mapping[name] for name in mapping.keys()})  # noqa: SIM118
     if not records:
         raise ValueError("y_true and y_score must hold at least one row; the result has no rows")

@@ -52,23 +52,24 @@ def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Ax
     """
     curve, settings = requested_curve(result), result.settings
     most, labeled = len(canvas.GROUPS), result.table.sums("rows")[..., :2].sum(axis=(1, 2))
-    names = [result.groups[at] for at in np.sort(np.argsort(-labeled, kind="stable")[:most])]
-    estimates = {name: curve.metric(metric, name) for name in names}  # raises before it draws
+    drawn = np.sort(np.argsort(-labeled, kind="stable")[:most]).tolist()
+    cuts = curve.group_draws(metric).values()  # raises before it draws
     ax = canvas.axes_for(ax, "both")
-    looks = dict(zip(names, canvas.GROUPS, strict=False))
+    looks = dict(zip(drawn, canvas.GROUPS, strict=False))
     total = len(result.groups)
     notes = [f"{most} of {total} groups: those with most labeled rows"] * (total > most)
-    for name, look in looks.items():
-        one = estimates[name]
-        means = np.array([estimate.mean for estimate in one.values()])
-        ends = np.array([estimate.interval(settings.prob) for estimate in one.values()]).T
-        canvas.draw_curve(ax, curve.thresholds, (means, *ends), look, len(names))
-        reasons = dict.fromkeys(estimate.reason for estimate in one.values())
-        notes += [f"{name}: {reason}" for reason in reasons if reason is not None]
+    for at, look in looks.items():
+        estimates = [by.estimate(at) for by in cuts]
+        means = np.array([estimate.mean for estimate in estimates])
+        ends = np.array([estimate.interval(settings.prob) for estimate in estimates]).T
+        canvas.draw_curve(ax, curve.thresholds, (means, *ends), look, len(drawn))
+        reasons = dict.fromkeys(estimate.reason for estimate in estimates)
+        notes += [f"{result.groups[at]}: {reason}" for reason in reasons if reason is not None]
     if isinstance(settings.threshold, float):
         ax.axvline(settings.threshold, color=canvas.GREY, linewidth=0.9, zorder=1.5)
     notes[NOTES:] = [f"and {len(notes) - NOTES} more"] * (len(notes) > NOTES)
     x = f"threshold; bands: {100 * settings.prob:g} %"
-    legend = {name: canvas.handle(look) for name, look in looks.items() if len(names) > 1}
+    legend = {result.groups[at]: canvas.handle(look) for at, look in looks.items()}
+    legend = legend if len(drawn) > 1 else {}
     canvas.finish(ax, f"{metric} by threshold", x, metric, legend=legend, notes=notes)
     return ax

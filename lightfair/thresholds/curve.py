@@ -37,6 +37,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..core.assessment import Assessment
+from ..core.comparison.gaps import ByGroup
 from ..core.data.logit import Floats, Ints, logit_of, sigmoid
 from ..core.data.messages import OneLine, counted, index_of, show
 from ..core.data.nodes import CELL_WIDTH, UNLABELED
@@ -44,7 +45,7 @@ from ..core.data.rows import check_cuts, is_several
 from ..core.data.table import ScoreTable
 from ..core.fit import NEEDS_CURVES
 from ..core.metrics.definitions import Metric, theta
-from ..core.metrics.estimate import Estimate, minus
+from ..core.metrics.estimate import Estimate
 from ..core.metrics.imputation import blocks
 from ..core.metrics.score_bins import Slots, score_slots
 from ..core.model.regions import rows_on_axis
@@ -114,7 +115,24 @@ class ThresholdCurve(OneLine):
         >>> curve.draws("tpr").shape
         (4, 800, 2, 2)
         """
-        return self._draws(metric, slice(None))
+        counts = above_and_below(self.parts, axis=2)
+        return theta(self._metric(metric), counts + self.pseudo[:, :, None])
+
+    def group_draws(self, metric: str | Metric) -> dict[float, ByGroup]:
+        """Return the draws of a metric at each threshold, with what comparisons need.
+
+        Examples
+        --------
+        >>> {cut: round(by.estimate(0).mean, 2) for cut, by in curve.group_draws("tpr").items()}
+        {0.5: 0.64, 0.7: 0.35}
+        """
+        of, draws = self._metric(metric), self.draws(metric)
+        known = (self.labeled | of.label_free) & (self.settings.target != "population")
+        options: dict[str, Any] = {"bounds": of.bounds, "prob": self.settings.prob}
+        return {
+            cut: ByGroup(draws[:, :, at], self.groups, of.lack, known, **options)
+            for at, cut in enumerate(self.thresholds.tolist())
+        }
 
     def metric(self, metric: str | Metric, group: Any) -> dict[float, Estimate]:
         """Return the estimate of a metric in a group at each threshold.
@@ -124,8 +142,8 @@ class ThresholdCurve(OneLine):
         >>> {cut: round(tpr.mean, 2) for cut, tpr in curve.metric("tpr", "A").items()}
         {0.5: 0.64, 0.7: 0.35}
         """
-        at = self._index(group)
-        return self._estimates(metric, self._draws(metric, at), at)
+        at = index_of(group, self.groups)
+        return {cut: by.estimate(at) for cut, by in self.group_draws(metric).items()}
 
     def difference(
         self, metric: str | Metric, group: Any, reference: Any = None
@@ -141,15 +159,9 @@ class ThresholdCurve(OneLine):
         """
         if reference is None and self.settings.reference is None:
             raise ValueError("reference must name a group: there is only one, or none is chosen")
-        at = self._index(group)
-        base = self._index(self.settings.reference if reference is None else reference)
-        delta = minus(self._draws(metric, at), self._draws(metric, base))
-        return self._estimates(metric, delta, at, base)
-
-    def _draws(self, metric: str | Metric, group: int | slice) -> Floats:
-        """Draws of a metric, float64 (chain, draw, threshold) or (..., group) of a slice."""
-        counts = above_and_below(self.parts[:, :, :, group], axis=2)
-        return theta(self._metric(metric), counts + self.pseudo[:, :, None, group])
+        at = index_of(group, self.groups)
+        base = index_of(self.settings.reference if reference is None else reference, self.groups)
+        return {cut: by.difference(at, base) for cut, by in self.group_draws(metric).items()}
 
     def _metric(self, metric: str | Metric) -> Metric:
         of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
@@ -158,21 +170,6 @@ class ThresholdCurve(OneLine):
         if self.parts.shape[1] == 1 and not (of.label_free or self.labeled.all()):
             raise ValueError(f"{of.name} {NEEDS_CURVES}")
         return of
-
-    def _estimates(
-        self, metric: str | Metric, draws: Floats, *groups: int
-    ) -> dict[float, Estimate]:
-        """An estimate of draws (chain, draw, threshold) at each threshold."""
-        of = self._metric(metric)
-        exact = of.label_free or bool(self.labeled[list(groups)].all())
-        exact, prob = exact and self.settings.target != "population", self.settings.prob
-        return {
-            cut: Estimate(draws[..., index], of.lack, exact, prob=prob, signed=len(groups) > 1)
-            for index, cut in enumerate(self.thresholds.tolist())
-        }
-
-    def _index(self, group: Any) -> int:
-        return index_of(group, self.groups)
 
 
 def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
@@ -366,21 +363,22 @@ def _snapped(logit: Floats) -> Floats:
 def threshold_values(result: Assessment) -> dict[str, Any]:
     """Return what to_dict holds under "thresholds": threshold to metric to groups, differences."""
     curve, settings = requested_curve(result), result.settings
-    base = settings.reference
-    others = [group for group in result.groups if base not in (None, group)]
+    groups = dict(enumerate(result.groups))
+    base = 0 if settings.reference is None else result.groups.index(settings.reference)
     values: dict[str, Any] = {repr(cut): {} for cut in curve.thresholds.tolist()}
     for name in counted_metrics(result):
-        groups = {group: curve.metric(name, group) for group in result.groups}
-        gaps = {group: curve.difference(name, group) for group in others}
-        for cut in curve.thresholds.tolist():
+        for cut, by in curve.group_draws(name).items():
             values[repr(cut)][name] = {
                 "groups": [
-                    {"name": group, **summary(estimates[cut], settings.prob)}
-                    for group, estimates in groups.items()
+                    {"name": group, **summary(by.estimate(at), settings.prob)}
+                    for at, group in groups.items()
                 ],
                 "differences": [
-                    compared_values(estimates[cut], settings, group=group, reference=str(base))
-                    for group, estimates in gaps.items()
+                    compared_values(
+                        by.difference(at, base), settings, group=group, reference=groups[base]
+                    )
+                    for at, group in groups.items()
+                    if at != base
                 ],
             }
     return values

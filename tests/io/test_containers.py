@@ -99,7 +99,7 @@ def test_order_of_categories_is_not_a_meaning(categories):
     pd = pytest.importorskip("pandas")
     y = pd.Categorical(["yes", "no", None, "yes"], categories=categories)
     assert read(y, positive_label="yes").label.tolist() == [1, 0, -1, 1]
-    with pytest.raises(ValueError, match="got 'no', 'yes'; pass positive_label="):
+    with pytest.raises(ValueError, match="got 'no', 'yes'; or pass positive_label="):
         read(y)
     group = pd.Categorical(["yes", "no", "no", "yes"], categories=categories)
     assert read(g=group).groups == ("no", "yes")

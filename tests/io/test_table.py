@@ -132,7 +132,7 @@ BAD_TABLES = [
     (changed(points__rows__3=-2), "points must be finite, with sums not negative"),
     (changed(cells__weight__3=-0.5), "cells must be finite, with sums not negative"),
     (changed(points__stratum__0=-1), r"points must be .* stratum in \[0, 36\)"),
-    (changed(**{"points__stratum__-1": 36}), r"points must hold .* stratum in \[0, 36\)"),
+    (changed(**{"points__stratum__-1": 36}), r"points must be .* stratum in \[0, 36\)"),
     (changed(points={k: v[::-1] for k, v in GOOD["points"].items()}), "points must hold what a"),
     (changed(cells={k: v[:1] + v for k, v in GOOD["cells"].items()}), "cells must hold what a tab"),
 ]

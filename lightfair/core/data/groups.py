@@ -54,13 +54,18 @@ def levels_of(name: str, column: Any, missing: str, first: int = 0) -> Levels:
     return Levels(name, ranks[codes], codes < 0, distinct)
 
 
-def cross(levels: list[Levels]) -> tuple[NDArray[np.int32], Parts]:
-    """Return codes int32 (n,) of the groups that have rows, sorted by name, and their levels."""
-    codes = np.zeros(len(levels[0].codes), dtype=np.intp)
-    parts: list[tuple[str, ...]] = [()]
+def cross(
+    levels: list[Levels],
+    codes: NDArray[np.integer] | int = 0,
+    parts: Sequence[tuple[str, ...]] = ((),),
+) -> tuple[NDArray[np.int32], Parts]:
+    """Return codes int32 (n,) of the groups that have rows, sorted by name, and their levels.
+
+    The groups may already be those of other attributes, with these codes and parts.
+    """
     for level in levels:
         width = len(level.names)
-        wide = codes.astype(np.int64) * width + level.codes  # may exceed 32 bits
+        wide = np.asarray(codes, np.int64) * width + level.codes  # may exceed 32 bits
         codes, used = _compact(wide, len(parts) * width)
         parts = [(*parts[code // width], level.names[code % width]) for code in used]
     names = group_names(parts)

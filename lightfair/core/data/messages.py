@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,11 +81,7 @@ class Counts:
     ties: int = 0
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.dropped + other.dropped,
-            self.missing_as_group + other.missing_as_group,
-            self.ties + other.ties,
-        )
+        return Counts(*map(sum, zip(astuple(self), astuple(other), strict=True)))
 
 
 def note(code: str, *values: Any) -> Note:
@@ -139,8 +135,7 @@ def list_values(values: Iterable[Any]) -> str:
 
 def row_list(rows: NDArray[np.intp]) -> str:
     """List at most five numbers of rows: "rows 3, 8"."""
-    listed = ", ".join(str(row) for row in rows[:5]) + (", ..." if rows.size > 5 else "")
-    return f"row{'s' if rows.size > 1 else ''} {listed}"
+    return f"row{'s' if rows.size > 1 else ''} {list_values(tuple(rows))}"
 
 
 def missing_rows(mask: NDArray[np.bool_], first: int = 0) -> str:

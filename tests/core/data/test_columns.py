@@ -170,7 +170,7 @@ AMBIGUOUS = "only -1 and 1; pass positive_label=1 if .*, or unlabeled=-1 if it i
         ([-1, 1, 1, -1], {}, AMBIGUOUS),
         (["-1", "1", "1", "-1"], {}, AMBIGUOUS),
         ([-1, 1, 1, 0], {"unlabeled": 9}, "3 values: -1, 0, 1; .* unlabeled="),
-        ([1, 2, 1, 2], {}, "got 1, 2; pass positive_label="),
+        ([1, 2, 1, 2], {}, "got 1, 2; or pass positive_label="),
         (["1", "0", "nan", "0"], {}, "got 3 values: 'nan', 0, 1; .* unlabeled="),
         ([0, 1, 2, 3, 4, 5, 6], {}, r"7 values: 0, 1, 2, 3, 4, \.\.\.;"),
         (list("yyyn"), {"positive_label": "x"}, "got 'x', y_true holds 'n', 'y'; "),

@@ -99,7 +99,7 @@ def test_missing_values_in_crossed_groups():
 @pytest.mark.parametrize(
     "g, missing, message",
     [
-        (["missing", None, "a", "a"], "group", 'already has a level "missing" in group'),
+        (["missing", None, "a", "a"], "group", 'has a level "missing" in group'),
         ([None] * 4, "drop", 'missing in every row; pass missing="group"'),
         (np.empty((4, 0)), "raise", "distinct names; got no column"),
         ({"p": ["a, b", "a", "c", "c"], "q": ["c", "b, c", "d", "d"]}, "raise", "'a, b, c'"),

@@ -1,0 +1,43 @@
+"""The public names, imported together when one of them is first used."""
+
+from .api import Assessment as Assessment
+from .api import FairnessWarning as FairnessWarning
+from .api import FoundThresholds as FoundThresholds
+from .api import LabelPlan as LabelPlan
+from .api import ModelComparison as ModelComparison
+from .api import assess as assess
+from .api import assess_estimator as assess_estimator
+from .api import compare_models as compare_models
+from .api import find_threshold as find_threshold
+from .api import plan_labels as plan_labels
+from .api import score_table as score_table
+from .core.comparison.gaps import CRITERIA as CRITERIA
+from .core.comparison.gaps import Pair as Pair
+from .core.comparison.gaps import Simultaneous as Simultaneous
+from .core.comparison.verdict import Verdict as Verdict
+from .core.comparison.verdict import parse_check as parse_check
+from .core.data.rows import ScoreData as ScoreData
+from .core.data.rows import score_data as score_data
+from .core.mcmc.convergence import gelman_rubin as gelman_rubin
+from .core.mcmc.posterior import Posterior as Posterior
+from .core.metrics import definitions as metrics  # noqa: F401
+from .core.metrics.definitions import METRICS as METRICS
+from .core.metrics.definitions import Metric as Metric
+from .core.metrics.definitions import cost as cost
+from .core.metrics.estimate import Estimate as Estimate
+from .core.metrics.estimate import Gap as Gap
+from .core.metrics.estimate import Ratio as Ratio
+from .core.metrics.labels_only import beta_binomial as beta_binomial
+from .core.model.curve import Prior as Prior
+from .core.model.curve import calibrate as calibrate
+from .core.model.curve import llo_prior as llo_prior
+from .core.model.regions import Trust as Trust
+from .core.simulation import simulate as simulate
+from .interop import tidy as tidy
+from .io.sql import sql_query as sql_query
+from .io.summarize import summarize as summarize
+from .io.table import ScoreTable as ScoreTable
+from .io.table import load_table as load_table
+from .planning.choose import LabelChoice as LabelChoice
+from .planning.choose import choose_labels as choose_labels
+from .thresholds.curve import ThresholdCurve as ThresholdCurve
