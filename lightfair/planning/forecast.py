@@ -105,23 +105,26 @@ def preposterior(
     groups
         Groups with uncertain curves; labels of others add no information. Default: all.
     """
-    uncertain = range(len(result.groups)) if groups is None else sorted(groups)
+    uncertain = [*range(len(result.groups))] if groups is None else sorted(groups)
     regions, cap = result.imputing.regions, result.settings.cap
     bins = score_bins(result.table, regions)
     psi = result.imputing.psi.reshape(-1, *result.imputing.psi.shape[2:])
-    root = _covariance_root(_usual(psi, result.imputing.apart)[:, list(uncertain)])
+    root = _covariance_root(_usual(psi, result.imputing.apart)[:, uncertain])
     if truths is None:
         most = MAX_SIZE // max(1, len(bins.rows) * root.shape[2])
         size = int(np.clip(most, 8, min(MAX_DRAWS, len(psi))))
         truths = np.linspace(0.0, len(psi) - 1.0, size).round().astype(np.intp)
     psi = psi[truths]
-    odds = log_odds(psi, bins, regions)
-    rate = sigmoid(np.minimum(odds, cap))
+    odds = np.empty((len(psi), len(bins.rows)))
     gradient = np.zeros((*odds.shape, root.shape[2]))
-    for i, g in enumerate(uncertain):
+    for g in np.unique(bins.group).tolist():
         at = bins.group == g
         design = regions.design(features(bins.logit[at], "beta"), bins.region[at])
-        gradient[:, at] = likelihood.gradient(psi[:, g, None], design) @ root[i]
+        odds[:, at] = likelihood.log_odds(psi[:, g], design, regions.base[bins.region[at]])
+        if g in uncertain:
+            slopes = likelihood.gradient(psi[:, g, None], design)
+            gradient[:, at] = slopes @ root[uncertain.index(g)]
+    rate = sigmoid(np.minimum(odds, cap))
     of_count = _count_slopes(count_metric(result, metric), _expected_counts(result, bins, rate))
     gain, loss = (of_count[:, bins.group, bins.predicted, label] for label in (1, 0))
     weight_sq = result.table.sums("weight_sq")[..., :UNLABELED] + _pseudo(result, 2)
@@ -232,16 +235,6 @@ def bin_keys(group: Ints, predicted: Ints, region: Ints, cell: Ints) -> npt.NDAr
     """Return one number for each bin, int64."""
     wide = (2 * group + predicted).astype(np.int64)
     return (wide * 2**20 + region) * 2**20 + cell + 2**19
-
-
-def log_odds(psi: Floats, bins: Bins, regions: Regions) -> Floats:
-    """Log odds of bins, without cap: psi float64 (n, group, 3 + J) -> (n, bin)."""
-    odds = np.empty((len(psi), len(bins.group)))
-    for g in np.unique(bins.group):
-        at = bins.group == g
-        design = regions.design(features(bins.logit[at], "beta"), bins.region[at])
-        odds[:, at] = likelihood.log_odds(psi[:, g], design, regions.base[bins.region[at]])
-    return odds
 
 
 def _usual(psi: Floats, apart: npt.NDArray[np.bool_] | None) -> Floats:

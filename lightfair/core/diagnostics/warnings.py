@@ -55,9 +55,9 @@ from ..data.table import ScoreTable
 from ..mcmc.convergence import Gate
 from ..metrics.definitions import LABEL_FREE, Metric, degenerate, in_cells
 from ..metrics.estimate import UNDEFINED_LIMIT
-from ..metrics.imputation import Slots
 from ..metrics.labels_only import in_denominator
 from ..metrics.prediction_powered import PredictionPowered, powered_difference
+from ..metrics.score_bins import Slots
 from ..model.regions import rows_on_axis
 
 CLIPPED_LIMIT = 0.05
