@@ -18,7 +18,7 @@ MISSING_LEVEL = "missing"  # the level that missing="group" makes
 
 SIMILAR = 0.6  # similarity, of 1, from which a name is suggested
 
-MESSAGES = {  # of warnings about the rows of a data set
+MESSAGES = {  # of warnings, by their codes
     "dropped_rows": "rows dropped, sensitive_features is missing: {}",
     "missing_as_group": f'rows put in the level "{MISSING_LEVEL}" of sensitive_features: {{}}',
     "real_valued_group": "{} has {} levels, {} of them with one row; cut a real-valued column "
@@ -34,6 +34,33 @@ MESSAGES = {  # of warnings about the rows of a data set
     "label_prob": "labels-only weights each label by 1 / label_prob; prediction-powered is left "
     "out where it differs within a group; the posterior does not need it if rows were chosen by "
     "their score and group alone",
+    "no_labels": "no row is labeled; all but selection rates rest on the prior alone; label some",
+    "one_class": "every labeled row is {0}: the scores of {1} rows are unknown; if rows are "
+    "unlabeled because they are {1}, label them",
+    "unlabeled_group": "no labels in {}: estimates rest on the other groups and the prior; label "
+    "some of these rows",
+    "one_class_group": "group {} has only {} labels ({:,.0f} of them); {}",
+    "clipped_scores": "{:.0%} of the scores lie outside [{:g}, {:g}] and were clipped, so each end "
+    "has one calibrated probability; if such scores differ in meaning, pass a smaller clip",
+    "degenerate_decisions": "{}: metrics that are the same whatever the labels pass no check; "
+    "check y_score, and threshold or y_pred",
+    "one_group": "there is only one group, {}: no differences; name another attribute",
+    "tied_scores": "{} take scores within {:g} in log odds as equal: {:.0%} of the pairs of rows "
+    "in {}; spread the scores, for example by their ranks",
+    "reversed_scores": "{}higher scores go with fewer positive labels: a calibration curve cannot "
+    "fall, so these numbers are not reliable; check positive_label, or whether 1 - score was meant",
+    "label_drift": "labeled rows are not a random sample of their group{}: {}; the posterior "
+    "accounts for selection on the score, labels-only and prediction-powered estimates do not; if "
+    "the probabilities of labeling are known, pass label_prob",
+    "few_labels": "few labels{}: {}; these rest on the prior and other labels; label more there",
+    "partly_undefined": "{} is undefined in a few draws of {}, which are omitted; add rows or "
+    "labels there",
+    "not_converged": "the chains have not converged after {} draws each: {}; do not use the "
+    "numbers; more draws help",
+    "disagreement": "the model disagrees with the labels{}: {}; the model may be wrong there, or "
+    "the labeled rows may not be a random sample of their group; label more rows there",
+    "coarse_interval": "the ends of a {:.10g} % interval depend on fewer than 10 of {:,} draws; "
+    "use more draws",
 }
 
 

@@ -49,7 +49,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats
-from ..data.messages import Note, counted
+from ..data.messages import Note, counted, note
 from ..data.nodes import CELL_WIDTH, UNLABELED
 from ..data.table import ScoreTable
 from ..mcmc.convergence import Gate
@@ -84,48 +84,26 @@ def data_warnings(table: ScoreTable) -> list[Note]:
     labeled, unlabeled = rows[:, :UNLABELED], rows[:, UNLABELED]
     negatives, positives = labeled.sum(axis=0)
     if not negatives and not positives:
-        message = "no row is labeled; all but selection rates rest on the prior alone; label some"
-        notes.append(Note("no_labels", message))
+        notes.append(note("no_labels"))
     elif not negatives or not positives:
-        here, other = ("positive", "negative") if positives else ("negative", "positive")
-        message = (
-            f"every labeled row is {here}: the scores of {other} rows are unknown; if rows are "
-            f"unlabeled because they are {other}, label them"
-        )
-        notes.append(Note("one_class", message))
+        classes = ("positive", "negative") if positives else ("negative", "positive")
+        notes.append(note("one_class", *classes))
     names = [name for name, counts in zip(table.groups, labeled, strict=True) if not counts.any()]
     if names and labeled.any():
-        message = (
-            f"no labels in {'; '.join(names)}: estimates rest on the other groups and the prior; "
-            "label some of these rows"
-        )
-        notes.append(Note("unlabeled_group", message))
+        notes.append(note("unlabeled_group", "; ".join(names)))
     for name, counts, left in zip(table.groups, labeled, unlabeled, strict=True):
         if negatives and positives and counts.any() and not counts.all():
-            message = (
-                f"group {name} has only {'positive' if counts[1] else 'negative'} labels "
-                f"({counts.sum():,.0f} of them); "
-                f"{'label more of its rows' if left else 'no row is left to be labeled'}"
-            )
-            notes.append(Note("one_class_group", message))
+            kind = "positive" if counts[1] else "negative"
+            advice = "label more of its rows" if left else "no row is left to be labeled"
+            notes.append(note("one_class_group", name, kind, counts.sum(), advice))
     share = table.clipped / table.rows
     if share > CLIPPED_LIMIT:
-        message = (
-            f"{share:.0%} of the scores lie outside [{table.clip:g}, {1.0 - table.clip:g}] and "
-            "were clipped, so each end has one calibrated probability; if such scores differ in "
-            "meaning, pass a smaller clip"
-        )
-        notes.append(Note("clipped_scores", message))
+        notes.append(note("clipped_scores", share, table.clip, 1.0 - table.clip))
     if alike := degenerate(table):
-        message = (
-            f"{' and '.join(alike.values())}: metrics that are the same whatever the labels pass "
-            "no check; check y_score, and threshold or y_pred"
-        )
-        notes.append(Note("degenerate_decisions", message))
+        notes.append(note("degenerate_decisions", " and ".join(alike.values())))
     notes += [*_reversed(table), *selection_warnings(table)]
     if len(table.groups) == 1:
-        message = f"there is only one group, {table.groups[0]}: no differences; name another"
-        notes.append(Note("one_group", f"{message} attribute"))
+        notes.append(note("one_group", table.groups[0]))
     return notes
 
 
@@ -137,12 +115,8 @@ def tied_scores(
     tied = [(bins.total[bins.is_cell] ** 2).sum() / bins.total.sum() ** 2 for bins in slots]
     if not names or max(tied) < TIED_LIMIT:
         return []
-    message = (
-        f"{', '.join(names)} take scores within {CELL_WIDTH:g} in log odds as equal: "
-        f"{max(tied):.0%} of the pairs of rows in {table.groups[int(np.argmax(tied))]}; spread the "
-        "scores, for example by their ranks"
-    )
-    return [Note("tied_scores", message)]
+    group = table.groups[int(np.argmax(tied))]
+    return [note("tied_scores", ", ".join(names), CELL_WIDTH, max(tied), group)]
 
 
 def _reversed(table: ScoreTable) -> list[Note]:
@@ -159,13 +133,7 @@ def _reversed(table: ScoreTable) -> list[Note]:
     ]
     if not everywhere and not names:
         return []
-    place = "" if everywhere else f"in {', '.join(names)} "
-    message = (
-        f"{place}higher scores go with fewer positive "
-        "labels: a calibration curve cannot fall, so these numbers are not reliable; check "
-        "positive_label, or whether 1 - score was meant"
-    )
-    return [Note("reversed_scores", message)]
+    return [note("reversed_scores", "" if everywhere else f"in {', '.join(names)} ")]
 
 
 def selection_z(table: ScoreTable) -> Floats:
@@ -200,12 +168,7 @@ def selection_warnings(table: ScoreTable) -> list[Note]:
         verb = "have" if parts else "they have"
         parts.append(f"in {table.groups[g]} {verb} {pattern} scores than unlabeled rows (p {size})")
     more = f" (worst {LISTED} of {selected.size} groups)" if selected.size > LISTED else ""
-    message = (
-        f"labeled rows are not a random sample of their group{more}: {', '.join(parts)}; the "
-        "posterior accounts for selection on the score, labels-only and prediction-powered "
-        "estimates do not; if the probabilities of labeling are known, pass label_prob"
-    )
-    return [Note("label_drift", message)]
+    return [note("label_drift", more, ", ".join(parts))]
 
 
 def mid_ranks(score: Floats, count: Floats | None = None) -> tuple[Floats, float]:
@@ -289,10 +252,7 @@ def few_labels(
         f"{group} has {counted(number, 'labeled row')} in the denominator of {' and '.join(names)}"
         for (number, group), names in sorted(cases.items())[:LISTED]
     ]
-    message = f"few labels{_worst(cases)}: {'; '.join(parts)}"
-    return [
-        Note("few_labels", f"{message}; these rest on the prior and other labels; label more there")
-    ]
+    return [note("few_labels", _worst(cases), "; ".join(parts))]
 
 
 def _worst(cases: Sized) -> str:
@@ -312,18 +272,8 @@ def result_warnings(
             if 0.0 < share <= UNDEFINED_LIMIT
         ]
         if parts:
-            message = (
-                f"{name} is undefined in a few draws of {', '.join(parts)}, which are omitted; "
-                "add rows or labels there"
-            )
-            notes.append(Note("partly_undefined", message))
-    if not verdict.ok:
-        message = (
-            f"the chains have not converged after {shape[1]} draws each: {verdict.reason}; do not "
-            "use the numbers; more draws help"
-        )
-        notes.append(Note("not_converged", message))
-    return notes
+            notes.append(note("partly_undefined", name, ", ".join(parts)))
+    return notes if verdict.ok else [*notes, note("not_converged", shape[1], verdict.reason)]
 
 
 def disagreements(
@@ -355,12 +305,7 @@ def disagreements(
         f"{what} is {model:.3f} by the model, {labels:.3f} by the labels"
         for what, _, model, labels in sorted(apart, key=lambda case: case[1])[:LISTED]
     ]
-    message = (
-        f"the model disagrees with the labels{_worst(apart)}: {'; '.join(parts)}; the model may be "
-        "wrong there, or the labeled rows may not be a random sample of their group; label more "
-        "rows there"
-    )
-    return [Note("disagreement", message)]
+    return [note("disagreement", _worst(apart), "; ".join(parts))]
 
 
 def _compare(draws: Floats, mean: float, se: float, df: float) -> tuple[float, float, float]:
@@ -379,7 +324,5 @@ def _compare(draws: Floats, mean: float, se: float, df: float) -> tuple[float, f
 def coarse_interval(prob: float, shape: tuple[int, ...]) -> list[Note]:
     """Warn if an end of the interval depends on fewer than 10 draws."""
     draws = shape[0] * shape[1]
-    if draws == 1 or 0.5 * (1.0 - prob) * draws >= 10.0:
-        return []
-    message = f"the ends of a {100 * prob:.10g} % interval depend on fewer than 10 of {draws:,}"
-    return [Note("coarse_interval", f"{message} draws; use more draws")]
+    enough = draws == 1 or 0.5 * (1.0 - prob) * draws >= 10.0
+    return [] if enough else [note("coarse_interval", 100 * prob, draws)]
