@@ -172,7 +172,7 @@ def test_metrics_that_are_not_monotone_have_a_threshold_too(metric):
         ({"group": "z"}, "no group 'z'; there are x, y"),
         ({"group": "y", "reference": "y"}, "group must differ from the reference, y"),
         ({"target": 0.8, "reference": "y"}, "give reference or target, not both"),
-        ({"target": 1.2}, r"target must lie in \(0, 1\), where tpr does; got 1.2"),
+        ({"target": 1.2}, r"target must lie in \(0, 1\); got 1.2"),
     ],
 )
 def test_bad_input(options, message):
