@@ -326,6 +326,16 @@ class Assessment(OneLine):
         >>> result.without_model("tpr").shape
         (4000, 2)
         """
+        if metric not in self._without_model:
+            self._without_model[metric] = self._draw_without_model(metric)
+        return self._without_model[metric]
+
+    @cached_property
+    def _without_model(self) -> dict[str, Floats]:
+        """Draws without the model, by metric."""
+        return {}
+
+    def _draw_without_model(self, metric: str) -> Floats:
         by, of = self.group_draws(metric), self.settings.metric(metric)
         if by.label_free:
             return by.draws.reshape(-1, len(self.groups))

@@ -581,6 +581,7 @@ def test_a_metric_without_other_estimates_needs_many_labels():
     assert many.check("ece<=0.2").status == "pass"
     some = np.where(np.arange(2000) < 400, data.y_true, NAN)
     few = lf.assess(some, data.y_score, **asked)
+    assert result.without_model("accuracy") is draws  # they are drawn once
     assert few.check("ece<=0.2").reason.endswith("to be judged without the model")
 
 
