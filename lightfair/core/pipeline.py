@@ -231,6 +231,7 @@ def assess_table(
         for metric in metrics
     }
     misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
+    apart = None if posterior is None else posterior.apart
     shape = counts.shape[:2]
     return Assessment(
         settings=settings,
@@ -247,7 +248,7 @@ def assess_table(
             *warnings.tied_scores(metrics, slots or (), fine),
             *warnings.coarse_interval(settings.prob, shape),
             *misfit_notes(misfit, table.groups),
-            *apart_notes(None if posterior is None else posterior.apart, table.groups),
+            *apart_notes(apart, theta_draws, table.groups, settings.prob),
             *warnings.disagreements(theta_draws, powered, settings.reference, table.groups),
             *warnings.few_labels(metrics, theta_draws, table),
             *warnings.result_warnings(theta_draws, table.groups, verdict, shape),

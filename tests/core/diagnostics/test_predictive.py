@@ -15,6 +15,7 @@ import lightfair.core as lf
 from lightfair.core.diagnostics.predictive import (
     MAX_DRAWS,
     Misfit,
+    apart_notes,
     misfit_check,
     misfit_notes,
     probability_below,
@@ -366,3 +367,26 @@ def test_the_typical_rate_has_the_variance_of_labeled_rows():
     assert rate * (1.0 - rate) == pytest.approx(wanted, rel=1e-12) and rate <= 0.5
     assert typical_rate(made_up(expected=np.full(4, 0.5))) == pytest.approx(0.5)
     assert 0.0 < typical_rate(made_up(expected=np.ones(4))) < 0.001
+
+
+@pytest.mark.parametrize(
+    "chance, mean, named",
+    [
+        (0.1, 1.01, True),
+        (0.09, 1.01, False),
+        (0.5, 1.0, False),
+        (1.0, 0.5, True),
+        (0.98, 0.5, True),
+    ],
+)
+def test_groups_apart_are_named_if_a_metric_differs(chance, mean, named):
+    """The interval of other draws is [0, 1]; if there are hardly any, their metric is not asked."""
+    draw = np.arange(800).reshape(2, 400)
+    apart = np.stack([np.zeros((2, 400), bool), draw % 100 < round(100 * chance)], axis=-1)
+    tpr = np.where(apart, mean, np.linspace(0.0, 1.0, 8)[draw // 100][..., None])
+    tpr[0, 0] = np.nan
+    theta = {"selection_rate": np.full_like(tpr, 0.3), "tpr": tpr}
+    notes = apart_notes(apart, theta, ("A", "B"), 0.95)
+    assert [note.code for note in notes] == ["misfit"] * named
+    assert not named or "scores may not mean in B (probability" in notes[0].message
+    assert apart_notes(None, theta, ("A", "B"), 0.95) == []
