@@ -230,8 +230,9 @@ def assess_table(
         metric.name: prediction_powered(metric, table, prob=settings.prob, target=settings.target)
         for metric in metrics
     }
-    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
     apart = None if posterior is None else posterior.apart
+    pooled = posterior is not None and settings.hierarchical is not False
+    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
     shape = counts.shape[:2]
     return Assessment(
         settings=settings,
@@ -251,6 +252,7 @@ def assess_table(
             *apart_notes(apart, theta_draws, table.groups, settings.prob),
             *warnings.disagreements(theta_draws, powered, settings.reference, table.groups),
             *warnings.few_labels(metrics, theta_draws, table),
+            *(warnings.assumed_alike(theta_draws, labels, table, settings.prob) if pooled else ()),
             *warnings.result_warnings(theta_draws, table.groups, verdict, shape),
         ),
         counts=counts,

@@ -53,6 +53,8 @@ MESSAGES = {  # of warnings, by their codes
     "accounts for selection on the score, labels-only and prediction-powered estimates do not; if "
     "the probabilities of labeling are known, pass label_prob",
     "few_labels": "few labels{}: {}; these rest on the prior and other labels; label more there",
+    "assumed_alike": "numbers of groups with fewer than {} labels{} assume that scores mean there "
+    "what they mean in other groups; without that, intervals would be {}; label more there",
     "partly_undefined": "{} is undefined in a few draws of {}, which are omitted; add rows or "
     "labels there",
     "not_converged": "the chains have not converged after {} draws each: {}; do not use the "

@@ -12,6 +12,7 @@ import lightfair.core as lf
 from lightfair.core.diagnostics import warnings
 from lightfair.core.diagnostics.warnings import (
     SELECTION_LEVEL,
+    assumed_alike,
     coarse_interval,
     data_warnings,
     disagreements,
@@ -21,6 +22,7 @@ from lightfair.core.diagnostics.warnings import (
     selection_z,
 )
 from lightfair.core.mcmc.convergence import Gate
+from lightfair.core.metrics.labels_only import LabelsOnly
 from lightfair.core.metrics.prediction_powered import PredictionPowered
 
 GOOD = Gate(1.0, 1000.0, 900.0, True, None)
@@ -200,6 +202,30 @@ def test_few_labeled_positives_rest_on_the_prior(positives, warned):
             f"few labels: B has {positives} labeled rows in the denominator of tpr; these rest on "
             "the prior and other labels; label more there"
         )
+
+
+@pytest.mark.parametrize("number, warned", [(0, False), (29, True), (30, False)])
+def test_groups_with_few_labels_rest_on_the_others(number, warned):
+    """The labels-only intervals of fpr are four times as wide, and that of npv is unknown."""
+    label = np.full(400, np.nan)
+    label[:100] = label[200 : 200 + number] = 1.0
+    data = lf.score_data(label, np.full(400, 0.4), sensitive_features=np.repeat([*"AB"], 200))
+    one = np.linspace(0.4, 0.6, 401).reshape(1, 401, 1)  # an interval from 0.405 to 0.595
+    theta = {name: np.repeat(one, 2, axis=2) for name in ("tpr", "fpr", "npv")}
+    theta["tpr"][0, 200, 1] = np.nan
+    labels = {
+        name: LabelsOnly(
+            *[np.full(2, end) for end in (0.5, reach, 0.5 - reach, 0.5 + reach)], one, ()
+        )
+        for name, reach in (("tpr", 0.19), ("fpr", 0.38), ("npv", np.nan))
+    }
+    notes = assumed_alike(theta, labels, lf.score_table(data), 0.95)
+    message = (
+        "numbers of groups with fewer than 30 labels assume that scores mean there what they mean "
+        "in other groups; without that, intervals would be 4.0 times as wide (fpr of B, 29 "
+        "labels); label more there"
+    )
+    assert notes == [("assumed_alike", message)] * warned
 
 
 @pytest.mark.parametrize(
