@@ -313,13 +313,21 @@ def as_assessment(plain: core.Assessment) -> Assessment:
     return replace(found, table=storable(plain.table), fine=storable(plain.fine))
 
 
+def _seeded(options: dict[str, Any]) -> dict[str, Any]:
+    """Take random_state as another name of rng."""
+    if options.get("rng") is None and "random_state" in options:
+        options["rng"] = options.pop("random_state")
+    return options
+
+
 @wraps(pipeline.assess)
 def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) -> Assessment:
     if isinstance(y_true, ScoreTable) and threshold is not None:
         from .thresholds.curve import for_table
 
         threshold = for_table(threshold, y_true)
-    result = pipeline.assess(y_true, *arguments, threshold=threshold, **options)
+    options["threshold"] = threshold
+    result = pipeline.assess(y_true, *arguments, **_seeded(options))
     for note in result.warnings:
         warnings.warn(f"{note.message} ({note.code})", FairnessWarning, stacklevel=2)
     return as_assessment(result)
@@ -330,7 +338,7 @@ def _wrapped(function: Callable[..., Any], convert: Callable[[Any], _T]) -> Call
 
     @wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> _T:
-        return convert(function(*arguments, **options))
+        return convert(function(*arguments, **_seeded(options)))
 
     return wrapper
 

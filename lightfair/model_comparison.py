@@ -87,7 +87,7 @@ FITTED = ("hierarchical", "chains", "draws", "warmup")  # settings that the fit 
 
 ROWS = (  # arguments of `score_data` that all models share
     *("sensitive_features", "sample_weight", "label_prob"),
-    *("positive_label", "unlabeled", "missing"),
+    *("positive_label", "unlabeled", "missing", "bins"),
 )
 
 
@@ -295,6 +295,7 @@ def compare_models(
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
+    bins: Any = None,
     family: str = "beta",
     hierarchical: bool | str = "nested",
     prior: Prior | None = None,
@@ -316,7 +317,7 @@ def compare_models(
     ----------
     scores : mapping of model to column, or data frame
         Two to four models and their scores of the rows, each a column of shape (n,) in [0, 1].
-    y_true, sensitive_features, sample_weight, label_prob, positive_label, unlabeled, missing
+    y_true, sensitive_features, sample_weight, label_prob, positive_label, unlabeled, missing, bins
         The rows; see `score_data`.
     metrics : str, Metric or sequence of them
         Metrics of decisions, that is of counts. Accuracy is always compared.

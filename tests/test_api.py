@@ -11,6 +11,7 @@ import pickle
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import results
 from results import QUICKEST
@@ -135,6 +136,12 @@ def test_assess_is_that_of_the_core(rows):
     )
     assert type(plain) is core.Assessment and isinstance(result, core.Assessment)
     assert result.to_dict() == plain.to_dict()
+    options = {**QUICKEST, "metrics": "tpr", "rng": None}
+    assert ask(rows, **options, random_state=1).to_dict() == plain.to_dict()
+    drawn = [ask(rows, **options, random_state=np.random.RandomState(5)) for _ in range(2)]
+    np.testing.assert_array_equal(*(one.draws("tpr") for one in drawn))
+    with pytest.raises(TypeError, match="random_state"):
+        ask(rows, **{**options, "rng": 1}, random_state=1)
     assert type(replace(result, label_seed=1)) is lf.Assessment
     assert type(result.table + result.table) is lf.ScoreTable
 

@@ -26,6 +26,7 @@ NEEDED = ("y_true", "y_score", "sensitive_features")
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """Return the checked settings of an assessment."""
+    from ..core.data.nodes import UNSCORED_CLIP
     from ..core.settings import Settings
 
     given = {field.name: getattr(arguments, field.name, None) for field in fields(Settings)}
@@ -33,6 +34,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     if not 0.0 < arguments.alpha < 1e6:
         raise ValueError(f"alpha must be above 0; got {arguments.alpha}; it multiplies the prior")
     given["threshold"] = None
+    if vars(arguments).get("y_pred") and not arguments.y_score:
+        given["clip"] = UNSCORED_CLIP
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
     return replace(settings, prior=settings.prior.scaled(arguments.alpha))
 
@@ -65,11 +68,13 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
     names: dict[str, Any] = {name: getattr(arguments, name, None) for name in Columns._fields}
     if not any(names.values()):
         return None
-    absent = [COLUMNS[name] for name in NEEDED if not names[name]]
+    needed = [name for name in NEEDED if name != "y_score" or not names["y_pred"]]
+    absent = [COLUMNS[name] for name in needed if not names[name]]
     if absent:
         file = (getattr(arguments, "file", None) or [None])[0]
         raise ValueError(f"rows need {' and '.join(absent)}, too{columns_in(file)}")
-    return Columns(**{**names, "sensitive_features": tuple(names["sensitive_features"])})
+    groups = ",".join(names["sensitive_features"]).split(",")
+    return Columns(**{**names, "sensitive_features": tuple(groups)})
 
 
 def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -89,6 +94,7 @@ def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
         positive_label=arguments.positive_label,
         unlabeled=arguments.unlabeled,
         missing=arguments.missing or "raise",
+        bins=arguments.bins,
     )
     return {
         "source": [sys.stdin.buffer if path == "-" else path for path in arguments.file],

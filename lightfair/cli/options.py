@@ -82,7 +82,13 @@ def threshold(text: str) -> Any:
     return (name, float(value)) if equals else float(text)
 
 
-KINDS = {"N": whole, "X": float, "NUMBER": threshold}
+def bins(text: str) -> tuple[str, Any]:
+    """Parse NAME=EDGE,EDGE or NAME=COUNT."""
+    name, _, value = text.rpartition("=")
+    return name, tuple(map(float, value.split(","))) if "," in value else whole(value)
+
+
+KINDS = {"N": whole, "X": float, "NUMBER": threshold, "COL=EDGES": bins}
 TABLES = "assess plan threshold summarize"  # their FILE may be a table
 READS = f"{TABLES} sql"
 FILES = f"{TABLES} compare"
@@ -103,6 +109,7 @@ CHECK = (
     'ratio>=0.8"; the exit code is 0 if all pass, 1 if one fails, 3 if the data are insufficient'
 )
 SUBSAMPLE = "hide all but N random labels, show the truth of all; holds all rows in memory"
+BINS = "cut an attribute of numbers: age=25,45,65 at these, age=4 at the quartiles"
 TARGET = (
     "metrics of these rows, if all were labeled (sample, the default), their expected values, or "
     "metrics of the population"
@@ -135,6 +142,7 @@ OPTIONS = {  # by their headings in the help
         Option("positive-label", "VALUE", ROWS, "label of the positive class"),
         Option("unlabeled", "VALUE", ROWS, "label that means unlabeled"),
         Option("missing", "raise|drop|group", ROWS, "what to do with rows without a group (raise)"),
+        Option("bins", "COL=EDGES ...", ROWS, BINS),
         Option("subsample-labels", "N", "assess", SUBSAMPLE),
         Option("rows", "N", "demo", "simulated rows (10000)", default=10_000),
         Option("labeled", "N", "demo", "labeled rows (200)", default=200),

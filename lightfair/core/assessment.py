@@ -26,7 +26,7 @@ from .fit import NEEDS_CURVES, count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
 from .metrics import labels_only
-from .metrics.definitions import Metric, decided, in_cells
+from .metrics.definitions import Metric, canonical, decided, in_cells
 from .metrics.estimate import ByName, Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import pseudo_rows
 from .metrics.prediction_powered import PredictionPowered, prediction_powered
@@ -137,6 +137,7 @@ class Assessment(OneLine):
         >>> result.draws("tpr").shape
         (4, 800, 2)
         """
+        metric = canonical(metric)
         index_of(metric, [*self.theta], "assessed metric")  # an unknown one raises
         return self.theta[metric]
 
@@ -313,7 +314,8 @@ class Assessment(OneLine):
         pooled = bool(self.settings.hierarchical)
         coarse, prob = in_cells(of, self.fine), self.settings.prob
         more: dict[str, Any] = {"bounds": of.bounds, "coarse": coarse, "prob": prob}
-        return ByGroup(draws, self.groups, of.lack, known, of.label_free, pooled, **more)
+        lack = "scores" if of.of == "nodes" and not self.table.scored else of.lack
+        return ByGroup(draws, self.groups, lack, known, of.label_free, pooled, **more)
 
     def without_model(self, metric: str) -> Floats:
         """Return draws of a metric that rest on labels and no model, float64 (draw, group).
@@ -364,6 +366,7 @@ class Assessment(OneLine):
         >>> bool((found.labels > found.own).all())
         True
         """
+        metric = canonical(metric)
         return labels_only.effective_labels(
             self.settings.metric(metric),
             tuple(self.metric(metric, group) for group in self.groups),

@@ -15,7 +15,9 @@ import numpy as np
 
 from .assessment import Assessment
 from .comparison.gaps import only_one
+from .data.groups import check_size
 from .data.logit import Floats
+from .data.nodes import UNSCORED_CLIP
 from .data.rows import ScoreData, score_data
 from .data.table import ScoreTable, score_table
 from .diagnostics import warnings
@@ -31,7 +33,7 @@ from .settings import Settings, check_rng
 
 ROWS = (  # arguments about rows, which a ScoreTable has no use for
     *("y_score", "sensitive_features", "y_pred", "sample_weight"),
-    *("label_prob", "positive_label", "unlabeled"),
+    *("label_prob", "positive_label", "unlabeled", "bins"),
 )
 
 
@@ -48,6 +50,7 @@ def assess(
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
+    bins: Any = None,
     reference: Any = None,
     family: str = "beta",
     hierarchical: bool | str = True,
@@ -73,10 +76,10 @@ def assess(
     y_true, y_score, sensitive_features
         The rows. Unlabeled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
         ScoreTable, and no other argument about rows.
-    y_pred, threshold, sample_weight, label_prob, positive_label, unlabeled, missing
-        How to read the rows; see `score_data`. The default threshold is 0.5. With a list of
-        thresholds, the report is about the first and compares all of them at its end; "all"
-        compares a grid of at most 64.
+    y_pred, threshold, sample_weight, label_prob, positive_label, unlabeled, missing, bins
+        How to read the rows; see `score_data`. y_pred may take the place of y_score. The default
+        threshold is 0.5. With a list of thresholds, the report is about the first and compares all
+        of them at its end; "all" compares a grid of at most 64.
     metrics : str, Metric, or sequence of them
         Names in `METRICS`, costs as `cost(...)` or "cost(fp=1,fn=5)", and user-defined metrics as
         `Metric`.
@@ -119,8 +122,8 @@ def assess(
         sweeps; 3,200 draws in all for any other number of chains. If the convergence check
         fails, drawing continues up to 8 times `draws`. Where every metric is known from the
         rows themselves nothing is drawn.
-    rng : int or numpy.random.Generator, optional
-        Seed. The same seed gives the same numbers.
+    rng : int, numpy.random.Generator or RandomState, optional
+        Seed. The same seed gives the same numbers. `random_state` is another name of it.
     progress : callable, optional
         Called as progress(stage, done, total).
 
@@ -162,11 +165,14 @@ def assess(
         options["clip"] = y_true.clip if clip is None else clip
         settings = Settings(thresholds=threshold, **options)
         return assess_table(y_true, settings, rng=rng, progress=progress)
-    absent = [name for name in ("y_score", "sensitive_features") if rows[name] is None]
+    scored = y_score is not None
+    absent = ["y_score"] * (not scored and y_pred is None)
+    absent += ["sensitive_features"] * (sensitive_features is None)
     if absent:
         raise TypeError(f"rows need {' and '.join(absent)}, too; a ScoreTable is given alone")
     grid = isinstance(threshold, str) and threshold == "all"
-    options["clip"] = 0.01 if clip is None else clip
+    usual = 0.01 if clip is None else clip
+    options["clip"] = usual if scored else UNSCORED_CLIP
     settings = Settings(thresholds="all" if grid else None, **options)
     cut = 0.5 if threshold is None or grid else threshold
     data = score_data(y_true, threshold=cut, missing=missing, **rows)
@@ -208,6 +214,7 @@ def assess_table(
     """
     if settings.clip != table.clip:
         raise ValueError(f"clip must be {table.clip:g}, that of the table; got {settings.clip:g}")
+    check_size(table.attributes, table.parts)
     fine, table = table, table.without_cuts()
     if fine.cuts and settings.thresholds is None:
         settings = replace(settings, thresholds=fine.cuts)

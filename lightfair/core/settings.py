@@ -185,6 +185,8 @@ class Settings:
 
 def check_rng(rng: Any) -> np.random.Generator:
     """Return the generator of a seed, or a given one; raise ValueError for anything else."""
+    if isinstance(rng, np.random.RandomState):
+        rng = np.random.Generator(rng._bit_generator)
     plain = isinstance(rng, (int, np.integer, np.random.Generator)) and not isinstance(rng, bool)
     if rng is not None and not plain:
         raise ValueError(f"rng must be a seed, a numpy Generator or None; got {rng!r}")

@@ -72,7 +72,9 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         columns = {name: [values[at] for at in kept] for name, values in columns.items()}
     weight, weight_sq = (_numbers(columns, name) for name in ("weight_sum", "weight_sq_sum"))
     predicted, decided = columns["predicted"], terms.threshold is None
-    options = {name: getattr(terms, name) for name in ("positive_label", "unlabeled", "missing")}
+    options = {
+        name: getattr(terms, name) for name in ("positive_label", "unlabeled", "missing", "bins")
+    }
     # a decision as score is on the right side of any threshold
     options |= {"y_pred": predicted} if decided else {"threshold": terms.threshold}
     data = score_data(
@@ -84,6 +86,8 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
     )
     label = np.where(data.label < 0, nodes.UNLABELED, data.label)
     stratum = (data.group.astype(np.intp) * 2 + data.predicted) * 3 + label
+    if not terms.scored:  # the points are the decisions
+        columns |= {"point": np.where(data.predicted, 1.0 - terms.clip, terms.clip).tolist()}
     points, cells = _points_and_cells(columns, terms.clip, stratum, count, weight, weight_sq)
     points, cells = nodes.settled(len(data.groups), terms.clip, points, cells)
     clipped, ties = (_numbers(columns, name, 0, count, whole=True) for name in ("clipped", "ties"))

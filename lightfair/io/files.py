@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.data.columns import frame_columns
+from ..core.data.columns import factorize, frame_columns
 from ..core.data.logit import Floats
 from ..core.data.messages import hint, show, visible
 
@@ -47,7 +47,7 @@ class Columns(NamedTuple):
     """Column names of a file, by argument of `score_data`."""
 
     y_true: str
-    y_score: str
+    y_score: str | None
     sensitive_features: tuple[str, ...]
     y_pred: str | None = None
     sample_weight: str | None = None
@@ -150,7 +150,22 @@ def _chosen(where: str, chunk: Any, names: Mapping[str, str]) -> dict[str, Any]:
     pairs = frame_columns(chunk)
     pairs = [(str(k), v) for k, v in chunk.items()] if pairs is None else pairs
     _check_names(where, [name for name, _ in pairs], names)
-    return {name: dict(pairs)[name] for name in names}
+    return _agreeing(where, pairs, names)
+
+
+def _agreeing(
+    where: str, pairs: Iterable[tuple[str, Any]], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """The requested columns; those of one name must hold the same values."""
+    found: dict[str, Any] = {}
+    for name, column in pairs:
+        if name in names and name in found:
+            (one, first), (other, second) = (factorize(name, c) for c in (found[name], column))
+            if first != second or not np.array_equal(one, other):
+                twice = f"{where} has more than one column {visible(name)}"
+                raise ValueError(f"{names[name]}: {twice}, which differ; rename or drop one")
+        found.setdefault(name, column)
+    return {name: found[name] for name in names}
 
 
 def _list_columns(names: Sequence[str]) -> str:
@@ -162,13 +177,10 @@ def _list_columns(names: Sequence[str]) -> str:
 
 def _check_names(where: str, header: Sequence[str], names: Mapping[str, str]) -> None:
     for name, argument in names.items():
-        if header.count(name) == 1:
-            continue
-        problem = f"no column {visible(name)}{hint(name, header)}"
-        if name in header:
-            problem = f"more than one column {visible(name)}"
-        marks = "; cells must be separated by commas, semicolons or tabs" * (len(header) == 1)
-        raise ValueError(f"{argument}: {where} has {problem}; {_list_columns(header)}{marks}")
+        if name not in header:
+            problem = f"no column {visible(name)}{hint(name, header)}"
+            marks = "; cells must be separated by commas, semicolons or tabs" * (len(header) == 1)
+            raise ValueError(f"{argument}: {where} has {problem}; {_list_columns(header)}{marks}")
 
 
 def _read(source: Any, columns: Columns | None, chunk_rows: int, tables: bool) -> Iterator[Piece]:
@@ -188,7 +200,7 @@ def _read(source: Any, columns: Columns | None, chunk_rows: int, tables: bool) -
         _check_names(where, header, names)
         for chunk in chunks:
             yield Piece(first, where, chunk)
-            first += len(chunk[columns.y_score])
+            first += len(chunk[columns.y_true])
         if not first:
             raise ValueError(f"{where} has a header but no rows")
 
@@ -260,7 +272,7 @@ def _csv(
     reader = csv.reader(chain([first], file), delimiter=mark, skipinitialspace=True, strict=True)
     header = [name.strip() for name in next(reader)]
     rows = _csv_rows(reader, len(header), where)
-    return header, _csv_chunks(rows, header, names, mark != ",", chunk_rows)
+    return header, _csv_chunks(rows, header, names, mark != ",", chunk_rows, where)
 
 
 def _csv_rows(reader: Any, width: int, where: str) -> Iterator[list[str]]:
@@ -284,14 +296,18 @@ def _csv_chunks(
     names: Mapping[str, str],
     comma: bool,
     chunk_rows: int,
+    where: str,
 ) -> Iterator[dict[str, Any]]:
     """Columns of numbers, or of trimmed text; `comma` permits decimal commas."""
-    first, pick = 0, itemgetter(*map(header.index, names))
+    first, places = 0, [place for place, name in enumerate(header) if name in names]
+    pick, kept = itemgetter(*places), [header[place] for place in places]
     while chunk := [pick(cells) for cells in islice(rows, chunk_rows)]:
         result: dict[str, Any] = {}
-        for (name, argument), column in zip(names.items(), zip(*chunk, strict=True), strict=True):
+        texts = zip(kept, zip(*chunk, strict=True), strict=True)
+        for name, column in _agreeing(where, texts, names).items():
+            argument = names[name]
             result[name] = text = [*map(str.strip, column)]
-            if argument == "y_true":
+            if argument in ("y_true", "y_pred"):
                 result[name] = ["" if t.lower() in UNLABELED else t for t in text]
             elif argument != "sensitive_features":
                 # weights have no decimal comma: 1,000 may be 1 or 1000
@@ -337,11 +353,14 @@ def _arrow(
     else:  # without pre_buffer and with a buffer, a row group is read page by page
         opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
         header = opened.schema_arrow.names
-        batches = opened.iter_batches(chunk_rows, columns=list(names))
+        once = max(map(header.count, names), default=1) == 1
+        batches = opened.iter_batches(chunk_rows, columns=list(names) if once else None)
 
     def chunks() -> Iterator[dict[str, Any]]:
         for batch in batches:
-            batch = batch.select(list(names))
+            batch = batch.select(
+                [at for at, name in enumerate(batch.schema.names) if name in names]
+            )
             # lengths and offsets are taken from the file: if they are wrong, reading the values
             # would read memory that is not the file's
             batch.validate(full=True)

@@ -37,9 +37,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.data.groups import check_bins
 from ..core.data.messages import show
-from ..core.data.nodes import CELL_WIDTH, EXACT_LIMIT, NARROW, NARROW_LIMIT, check_clip
-from ..core.data.rows import WEIGHTS, RowReader
+from ..core.data.nodes import (
+    CELL_WIDTH,
+    EXACT_LIMIT,
+    NARROW,
+    NARROW_LIMIT,
+    UNSCORED_CLIP,
+    check_clip,
+)
+from ..core.data.rows import BOUNDS, WEIGHTS, RowReader
 from .files import Columns
 
 
@@ -71,7 +79,8 @@ DIALECTS = {
 class Terms(NamedTuple):
     """How the rows of a result are to be read; stored as JSON in its column `terms`.
 
-    threshold: None if decisions are given. positive_label, unlabeled, missing: as in `score_data`.
+    threshold: None if decisions are given; scored: whether scores are. positive_label, unlabeled,
+    missing: as in `score_data`.
     """
 
     clip: float
@@ -81,6 +90,8 @@ class Terms(NamedTuple):
     unlabeled: list[Any] | None
     missing: str
     weighted: bool
+    scored: bool = True
+    bins: Any = None
 
 
 def sql_query(
@@ -88,7 +99,7 @@ def sql_query(
     dialect: str,
     table: str | Sequence[str],
     y_true: str,
-    y_score: str,
+    y_score: str | None = None,
     sensitive_features: str | Sequence[str],
     y_pred: str | None = None,
     threshold: float = 0.5,
@@ -97,6 +108,7 @@ def sql_query(
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
+    bins: Any = None,
 ) -> str:
     """Return the statement whose result `ScoreTable.from_rows` takes.
 
@@ -110,6 +122,7 @@ def sql_query(
     y_true, y_score, y_pred, sample_weight : str
         Columns with values as in `score_data`; NULL is missing. Scores and weights are cast to
         double; a four-byte score ties with a threshold of its own precision, as in `score_data`.
+        y_pred may take the place of y_score.
     sensitive_features : str or sequence of str
         Columns of the sensitive attributes; more than one are crossed.
     threshold : float
@@ -117,8 +130,8 @@ def sql_query(
         Several thresholds and `label_prob` are not supported.
     clip : float
         In [0, 0.5). Scores are clipped to [clip, 1 - clip] for the logit.
-    positive_label, unlabeled, missing
-        As in `score_data`; labels are numbers, text or bool.
+    positive_label, unlabeled, missing, bins
+        As in `score_data`; bins by edges; labels are numbers, text or bool.
 
     Raises
     ------
@@ -142,21 +155,30 @@ def sql_query(
         raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}; got {show(dialect)}")
     sql = DIALECTS[dialect]
     decided, weighted = y_pred is not None, sample_weight is not None
-    read: dict[str, Any] = {"positive_label": positive_label, "missing": missing}
+    bins = check_bins(bins)
+    if any(isinstance(edges, int) for edges in bins.values()):
+        raise ValueError("bins must be edges in a query; it does not know the quantiles")
+    read: dict[str, Any] = {"positive_label": positive_label, "missing": missing, "bins": bins}
     reader = RowReader(threshold=threshold, decided=decided, unlabeled=unlabeled, **read)
     if reader.several or isinstance(reader.cuts, dict):
         raise ValueError(f"threshold must be one number; got {show(threshold)}; or pass y_pred")
+    if y_score is None:
+        if y_pred is None:
+            raise ValueError("y_score or y_pred must name a column; got neither")
+        clip = UNSCORED_CLIP
     check_clip(clip)
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)
     Columns(y_true, y_score, features, y_pred, sample_weight).names  # noqa: B018, checks them
     values = None if unlabeled is None else reader.labels.unlabeled
-    terms = Terms(float(clip), reader.cuts, features, unlabeled=values, weighted=weighted, **read)
+    read |= {"unlabeled": values, "weighted": weighted, "scored": y_score is not None}
+    terms = Terms(float(clip), reader.cuts, features, **read)
     path = [table] if dialect == "duckdb" and "/" in table else table
     path = path.split(".") if isinstance(path, str) else list(path)
     if not path:
         raise ValueError("table must be the name of a table; got none")
-    names, score = [_name(sql, name) for name in features], _name(sql, y_score)
+    names = [_name(sql, name) for name in features]
+    score = _number(UNSCORED_CLIP) if y_score is None else _name(sql, y_score)
     levels = [f"level_{j}" for j, _ in enumerate(features, 1)]
     columns = [f"{name} AS {level}" for name, level in zip(names, levels, strict=True)]
     columns += [f"{_name(sql, y_true)} AS label", f"CAST({score} AS {sql.double}) AS score"]
@@ -182,6 +204,7 @@ def _statement(
         raise ValueError("positive_label and unlabeled must be numbers, text or bools") from error
     low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(CELL_WIDTH)
     least, most = map(_number, WEIGHTS)
+    lowest, highest = map(_number, BOUNDS["y_score"])
     apart = "LN(highest) - LN(1 - highest) - LN(lowest) + LN(1 - lowest)"
     kept = f"scores <= {EXACT_LIMIT} OR scores <= {NARROW_LIMIT} AND {apart} < {_number(NARROW)}"
     decision = "CASE WHEN score >= cut THEN 1 ELSE 0 END" if terms.threshold else "decision"
@@ -200,7 +223,7 @@ WITH lightfair_rows AS (
     {decision} AS predicted,
     CASE
       WHEN score IS NULL OR {sql.is_nan.format("score")} THEN 'score missing'
-      WHEN score < 0 OR score > 1 THEN 'score outside'
+      WHEN score < {lowest} OR score > {highest} THEN 'score outside'
       WHEN weight IS NULL OR {sql.is_nan.format("weight")} THEN 'weight invalid'
       WHEN weight <> 0 AND (weight < {least} OR weight > {most}) THEN 'weight invalid'
       WHEN score <= {low} OR score >= {high} THEN 'bound'

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from ..core.data import table as core
-from ..core.data.nodes import check_clip, check_edges
+from ..core.data.nodes import UNSCORED_CLIP, check_clip, check_edges
 from ..core.data.rows import RowReader, ScoreData
 from ..core.data.table import score_table
 from .files import CHUNK_ROWS, Columns, pieces
@@ -56,7 +56,7 @@ def summarize(
     source: Any,
     *,
     y_true: str,
-    y_score: str,
+    y_score: str | None = None,
     sensitive_features: str | list[str] | tuple[str, ...],
     y_pred: str | None = None,
     sample_weight: str | None = None,
@@ -65,7 +65,8 @@ def summarize(
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
-    clip: float = 0.01,
+    bins: Any = None,
+    clip: float | None = None,
     chunk_rows: int = CHUNK_ROWS,
     progress: Progress | None = None,
 ) -> ScoreTable:
@@ -80,10 +81,10 @@ def summarize(
         NaN, null and none, in any case, mean unlabeled.
     y_true, y_score, sensitive_features, y_pred, sample_weight, label_prob : str
         Names of columns; several sensitive features are crossed. See `score_data`.
-    threshold, positive_label, unlabeled, missing
+    threshold, positive_label, unlabeled, missing, bins
         See `score_data`.
     clip : float
-        In [0, 0.5); see `score_table`.
+        In [0, 0.5); see `score_table`. Default: 0.01, or 0.25 for decisions without scores.
     chunk_rows : int
         Maximum number of rows of a file in memory.
     progress : callable, optional
@@ -116,7 +117,7 @@ def summarize(
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)
     columns = Columns(y_true, y_score, features, y_pred, sample_weight, label_prob)
-    read: dict[str, Any] = {"positive_label": positive_label, "unlabeled": unlabeled}
+    read: dict[str, Any] = {"positive_label": positive_label, "unlabeled": unlabeled, "bins": bins}
     reader = RowReader(threshold=threshold, decided=y_pred is not None, missing=missing, **read)
     options: dict[str, Any] = {"clip": clip, "chunk_rows": chunk_rows, "progress": progress}
     return gather_tables(source, columns, reader, tables=False, **options)
@@ -145,7 +146,8 @@ def gather_tables(
         raise ValueError(f"chunk_rows must be a whole number of at least 1; got {chunk_rows!r}")
     if clip is not None:
         check_clip(clip)
-    cut = 0.01 if clip is None else clip
+    unscored = columns is not None and columns.y_score is None
+    cut = UNSCORED_CLIP if unscored else 0.01 if clip is None else clip
     total: core.ScoreTable | None = None
     rows: core.ScoreTable | None = None
     several = isinstance(source, (list, tuple)) and len(source) > 1
@@ -194,7 +196,7 @@ def read_rows(
     for piece in pieces(source, columns, tables=False):
         parts.append(piece.content)
         if progress is not None:
-            progress(sum(len(part[columns.y_score]) for part in parts))
+            progress(sum(len(part[columns.y_true]) for part in parts))
     if not parts:
         raise ValueError("source must hold at least one row; got none")
     names = columns.names
@@ -207,9 +209,9 @@ def _checked(
 ) -> ScoreData:
     """Checked rows; those in errors are numbered from `first`."""
     assert columns is not None  # otherwise `pieces` raised
-    given: dict[str, Any] = {argument: arrays[name] for name, argument in columns.names.items()} | {
-        "sensitive_features": {name: arrays[name] for name in columns.sensitive_features}
-    }
+    given: dict[str, Any] = {argument: arrays[name] for name, argument in columns.names.items()}
+    given["sensitive_features"] = {name: arrays[name] for name in columns.sensitive_features}
+    given.setdefault("y_score")
     chunk = reader.read(**given, first=first)
     check_edges(chunk.data.score, clip, chunk.row)
     return chunk.data

@@ -190,6 +190,9 @@ def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
 _CURVES: WeakKeyDictionary[Assessment, ThresholdCurve] = WeakKeyDictionary()
 
 
+UNSCORED = "thresholds need scores; these rows have decisions alone; give y_score"
+
+
 def requested_curve(result: Assessment) -> ThresholdCurve:
     """Return the curve at the thresholds of the settings, by default "all".
 
@@ -233,6 +236,8 @@ def resolve(values: Any, table: ScoreTable, bins: tuple[Slots, ...] | None = Non
     ValueError
         If a value cuts a cell; the message names the nearest ones that do not.
     """
+    if not table.scored:
+        raise ValueError(UNSCORED)
     if isinstance(values, str) and values == ALL:
         return grid(table)
     if isinstance(values, (str, Mapping)) or not np.iterable(values):

@@ -38,7 +38,7 @@ from ..core.metrics.definitions import Metric, resolve_metrics, theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate
 from ..core.metrics.score_bins import Slots, confusion, score_slots
 from ..core.values import framed, plain, summary
-from .curve import EDGE, above_and_below, known_range, sums_by_rank
+from .curve import EDGE, UNSCORED, above_and_below, known_range, sums_by_rank
 
 EQUAL = 1e-9  # rates that differ by less are equal
 
@@ -214,6 +214,8 @@ def find_threshold(
     (of,) = resolve_metrics((metric,), result.settings.own_metrics)
     if of.of != "counts" or of.name == "base_rate":
         raise ValueError(f"metric must depend on the threshold, such as tpr; got {of.name}")
+    if not result.table.scored:
+        raise ValueError(UNSCORED)
     if target is not None and reference is not None:
         raise ValueError("give reference or target, not both")
     if target is not None and not lies_in(target, *of.bounds):

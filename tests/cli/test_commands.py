@@ -79,6 +79,24 @@ def test_a_table_keeps_its_thresholds(ask, assessed):
 
 
 @pytest.mark.parametrize(
+    "words, wanted",
+    [
+        ("--pred d", {"y_score": None, "y_pred": "d"}),
+        ("--score s --bins p=0.4,0.6", {"bins": {"p": [0.4, 0.6]}}),
+        ("--score s --bins p=3", {"bins": {"p": 3}}),
+    ],
+)
+def test_decisions_alone_and_bins(words, wanted, ask, assessed, folder):
+    names = {"y_true": "y", "y_score": "s", "sensitive_features": ["h", "p"]}
+    names |= {"sensitive_features": ["h", "g"]} if "y_pred" in wanted else {}
+    table = lf.summarize("rows.csv", **{**names, **wanted})
+    given = ["--label", "y", "--group", ",".join(names["sensitive_features"]), *words.split()]
+    out = ask("assess", "rows.csv", *given, *QUICK, "--metric", "recall,fpr")
+    assert out == f"{lf.assess(table, metrics=['tpr', 'fpr'], **SAME)}\n"
+    assert ("no_scores" in out) == ("y_pred" in wanted)
+
+
+@pytest.mark.parametrize(
     "checks, code",
     [
         (["selection_rate<=0.9"], 0),

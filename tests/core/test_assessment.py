@@ -363,7 +363,7 @@ def test_progress_is_reported(rows):
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"metrics": "recall"}, "unknown metric 'recall' .*; known: accuracy, tpr"),
+        ({"metrics": "recal"}, "unknown metric 'recal' .*; known: accuracy, tpr"),
         ({"metrics": []}, "at least one metric"),
         ({"rng": True}, "rng must be a seed, a numpy Generator or None; got True"),
         ({"reference": "C"}, "no reference 'C'; there are A, B"),
@@ -378,6 +378,7 @@ def test_progress_is_reported(rows):
         ({"chains": 0}, "chains must be a whole number of at least 1 and at most 10,000; got 0"),
         ({"draws": True}, "draws must be a whole number of at least 4; got True"),
         ({"warmup": -1}, "warmup must be a whole number of at least 0; got -1"),
+        ({"group": np.arange(400)}, "400 groups of the numbers in group; .* group=25,45,65 .*=4"),
         ({"rng": -1}, "rng must be a seed of at least 0; got -1"),
         ({"y_score": [1.7] * 400}, r"y_score must lie in \[0, 1\]; got 1.7 at row 0"),
     ],
@@ -385,6 +386,14 @@ def test_progress_is_reported(rows):
 def test_errors_name_the_argument_the_rule_and_the_value(rows, options, message):
     with pytest.raises(ValueError, match=message):
         ask(rows, **options)
+
+
+def test_simulated_rows_are_whole_numbers_of_rows():
+    for given in ({"rows": np.inf}, {"rows": 5, "labeled": 6}, {"labeled": 2.5}, {"rows": 0}):
+        with pytest.raises(
+            ValueError, match=r"whole numbers, labeled in \[0, rows\]; got labeled="
+        ):
+            lf.simulate(**given)
 
 
 def test_a_number_that_the_draws_never_vary_is_not_called_exact():

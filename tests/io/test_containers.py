@@ -72,6 +72,8 @@ def test_every_container_gives_the_same(make, labels):
         (["b", None, "a", "b"], ("a", "b")),
         ([2, None, 10, 2], ("10", "2")),
         ([1.5, None, 2.0, 1.5], ("1.5", "2")),
+        (["1.0", None, "2", "2.00"], ("1", "2")),
+        (["01.0", None, "v1.0", "1.5"], ("01.0", "1.5", "v1.0")),
         ([True, None, False, True], ("False", "True")),
     ],
 )

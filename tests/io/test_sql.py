@@ -30,7 +30,7 @@ from lightfair.io.sql import DIALECTS
 
 README = PACKAGE.parent / "README.md"
 ROLES = {"y_true": "label", "y_score": "score", "sensitive_features": ["race"]}
-OPTIONS = ("threshold", "positive_label", "unlabeled", "missing")
+OPTIONS = ("threshold", "positive_label", "unlabeled", "missing", "bins")
 ROWS = 3000
 ODD = """we"ird 'a' `b` \\ \\n;-- % {{y}} é"""
 
@@ -88,7 +88,7 @@ def table_of(columns, clip=0.01, **roles):
     roles = {**ROLES, **roles}
     options = {key: roles.pop(key) for key in OPTIONS if key in roles}
     features = {name: columns[name][1] for name in roles.pop("sensitive_features")}
-    arrays = {role: array_of(columns[name]) for role, name in roles.items()}
+    arrays = {role: name and array_of(columns[name]) for role, name in roles.items()}
     data = lf.score_data(**arrays, sensitive_features=features, **options)
     return lf.score_table(data, clip=clip)
 
@@ -133,6 +133,12 @@ CASES = {  # columns, and arguments of the query
     "decimal scores": (draw(4, score=("decimal", THOUSANDTHS)), {"threshold": 0.7}),
     "bool decisions": (draw(5, pred=("bool", [True, False, False])), {"y_pred": "pred"}),
     "integer decisions": (draw(5, pred=("integer", [1, 0, 0])), {"y_pred": "pred"}),
+    "decisions alone": (
+        draw(5, pred=("text", ["AI", "Human"]), label=("text", ["Human", None, "AI"])),
+        {"y_pred": "pred", "y_score": None, "positive_label": "AI", "clip": 0.25},
+    ),
+    "bins": (draw(7), {"sensitive_features": ["age"], "bins": {"age": [1.5]}}),
+    "rounding": (draw(6, score=("double", [1.0000000000000002, -1e-17, 0.3])), {}),
     "labels in words": (
         draw(6, label=("text", [None, "", "yes", "no", "unknown", "no"])),
         {"positive_label": "yes", "unlabeled": ["unknown"]},

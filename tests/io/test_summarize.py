@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import tracemalloc
 
 import engines
@@ -218,6 +219,76 @@ def test_frames(library, rows, tmp_path):
         chunks = pandas.read_csv(tmp_path / "rows.csv", chunksize=150)
     columns = {"y": rows.y_true, "s": score, "g": rows.group}
     assert_same(summarize(chunks), whole(columns, ["g"], {}, {}, 0.01))
+
+
+@pytest.mark.parametrize(
+    "names", [{"y_score": "s"}, {"y_pred": "d"}, {"y_score": "s", "y_pred": "d"}]
+)
+@pytest.mark.parametrize("positive", [None, True, 1, "True"])
+def test_every_door_reads_the_same(names, positive, tmp_path):
+    """Bools, whole numbers with .0, rounding at the border, decisions alone."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {
+            "y": pandas.array(rng.choice([True, False, None], 90), dtype="boolean"),
+            "s": rng.choice([1.0000000000000002, -1.3e-17, 0.25, 0.7], 90),
+            "d": rng.random(90) < 0.4,
+            "g": rng.choice([1.0, 2.0], 90),
+        }
+    )
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    text = (tmp_path / "a.csv").read_text().replace("True", "TRUE").replace(".0,", ",")
+    (tmp_path / "r.csv").write_text(text.replace("False", "FALSE").replace(",,", ",NA,"))
+    options = {"y_true": "y", "sensitive_features": "g", "positive_label": positive, **names}
+    sources = (tmp_path / "a.parquet", tmp_path / "a.csv", tmp_path / "r.csv", frame)
+    tables = [lf.summarize(source, **options) for source in sources]
+    given = {role: frame[name] for role, name in names.items()}
+    given |= {"sensitive_features": {"g": frame["g"]}, "positive_label": positive}
+    result = lf.assess(frame["y"], metrics=["tpr", "auc"], draws=4, rng=1, **given)
+    assert tables[0].groups == ("1", "2") and (tables[0] + tables[1]).groups == ("1", "2")
+    for table in (*tables[1:], result.table):
+        assert_same(table, tables[0])
+    assert ("y_score" in names) == tables[0].scored == (result.metric("auc", 1).reason is None)
+    if "y_score" not in names:
+        assert result.metric("auc", "1").reason == "there are no scores"
+        assert "no_scores" in [note.code for note in result.warnings]
+        assert result.metric("tpr", 1.0).reason is None
+        with pytest.raises(ValueError, match="thresholds need scores"):
+            result.thresholds("all")
+        with pytest.raises(ValueError, match="thresholds need scores"):
+            lf.find_threshold(result, "tpr")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("other", [[2.0, None, 10.0], [2.0, None, 3.0]])
+def test_columns_that_occur_twice(suffix, other, tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    path = tmp_path / f"rows.{suffix}"
+    columns = [[1, 0, None], [0.9, 0.2, 0.3], [2.0, None, 10.0], other]
+    source = arrow.table([*map(arrow.array, columns)], names=[*"ysgg"])
+    if suffix == "parquet":
+        importlib.import_module("pyarrow.parquet").write_table(source, path)
+    if suffix == "csv":
+        cells = [["" if value is None else str(value) for value in column] for column in columns]
+        rows = map(",".join, zip(*cells, strict=True))
+        path.write_text("\n".join(["y,s,g,g", *rows]))
+    source = source if suffix == "frame" else path
+    if other == columns[2]:
+        assert summarize(source, missing="group").groups == ("10", "2", "missing")
+    else:
+        with pytest.raises(ValueError, match="more than one column g, which differ; rename"):
+            summarize(source, missing="group")
+
+
+def test_bins_in_chunks():
+    """Quartiles are those of the first chunk."""
+    chunks = [{"y": [1] * 4, "s": [0.5] * 4, "g": [*age]} for age in ([1, 2, 3, 4], [0, 9, 2, 3])]
+    table = summarize(chunks, bins={"g": 4})
+    assert table.groups == ("2 to 3", "3 to 4", "4 or more", "below 2")
+    assert table.sums("rows").sum(axis=(1, 2)).tolist() == [2, 2, 2, 2]
+    assert engines.assert_same(table, summarize(chunks, bins={"g": [2, 3, 4]})) is None
 
 
 @pytest.mark.parametrize(

@@ -68,9 +68,11 @@ def margins(
             known = np.array([metric.label_free or every for every in complete]) & drawn.finite
             names = tuple(level.name for level in levels)
             cells = in_cells(metric, drawn.fine)
+            scored = metric.of == "counts" or drawn.table.scored
+            lack = metric.lack if scored else "scores"
             coarse = np.array([cells[list(level.groups)].any() for level in levels])
             more: dict[str, Any] = {"bounds": metric.bounds, "coarse": coarse, "prob": prob}
-            found[metric.name][attribute] = ByGroup(values, names, metric.lack, known, **more)
+            found[metric.name][attribute] = ByGroup(values, names, lack, known, **more)
     return found
 
 

@@ -100,7 +100,8 @@ class Check:
         if not lies_in(self.within, 0.0, most):
             got = f"{self.within!r} for {self.metric}"
             raise ValueError(f"within must {rule}; got {got}; {example}")
-        object.__setattr__(self, "metric", canonical(self.metric))
+        if self.metric not in CRITERIA:
+            object.__setattr__(self, "metric", canonical(self.metric))
         object.__setattr__(self, "within", float(self.within))
 
     @property

@@ -167,8 +167,21 @@ def numeric(
         more = f" (and in {bad.sum() - 1} more)" if bad.sum() > 1 else ""
         got = f"{show(array[row])} at row {first + row}{more}"
         rule, remedy = rule.split("; ", 1)
+        if name == "y_score" and np.isfinite(result).all():
+            remedy = _scale_of(result) or remedy
         raise ValueError(f"{name} must {rule}; got {got}; {remedy}")
     return result
+
+
+def _scale_of(score: Floats) -> str:
+    """Return the remedy for scores that look like another scale, else ""."""
+    if score.min() < 0.0:
+        return "they look like log odds or margins; pass 1 / (1 + exp(-y_score))"
+    if np.median(score) <= 1.0 or score.max() > 100.0:
+        return ""
+    if score.min() >= 1.0 and score.max() <= 10.0 and (score == np.rint(score)).all():
+        return "they look like deciles; pass (y_score - 0.5) / 10"
+    return "they look like percentages; pass y_score / 100"
 
 
 def _real(item: Any) -> float:

@@ -10,6 +10,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,11 +18,17 @@ from numpy.typing import NDArray
 
 from .columns import factorize, number_of
 from .logit import Ints
-from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, note
+from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, note, show
 
 Parts = tuple[tuple[str, ...], ...]
 
 EMPTY_LIMIT = 10_000  # above this many combinations the empty ones are counted, not listed
+
+MOST_BINS = 20
+
+MOST_NUMBERS = 50  # levels of an attribute of numbers
+
+MOST_GROUPS = 1_000  # of a report, which has all pairs
 
 SINGLETON_LEVELS = 20  # more levels than this, most of them single rows, are a warning
 
@@ -37,13 +44,45 @@ class Levels(NamedTuple):
     names: list[str]
 
 
-def levels_of(name: str, column: Any, missing: str, first: int = 0) -> Levels:
-    """Name the values of a column; rows in errors are numbered from `first`.
+def check_bins(bins: Any) -> dict[str, Any]:
+    """Return edges, rising, or a number of quantiles, by attribute; ValueError if they are not."""
+    checked: dict[str, Any] = {}
+    for name, given in dict(bins or {}).items():
+        count = isinstance(given, (int, np.integer))
+        edges = np.ravel(np.asarray(given, dtype=np.float64))
+        valid = 2 <= given <= MOST_BINS if count else (np.diff(edges) > 0.0).all()
+        if not valid or not len(edges) or not np.isfinite(edges).all():
+            rule = f"rising numbers, or a number of quantiles from 2 to {MOST_BINS}"
+            raise ValueError(f"bins of {name} must be {rule}; got {show(given)}")
+        checked[str(name)] = int(given) if count else tuple(edges.tolist())
+    return checked
+
+
+def quantiles(column: Any, count: int) -> tuple[float, ...]:
+    """Return the edges that divide the numbers of a column into `count` parts."""
+    codes, values = factorize("sensitive_features", column)
+    numbers = np.array([number_of(value) for value in values], dtype=np.float64)[codes[codes >= 0]]
+    shares = np.arange(1, count) / count
+    return tuple(np.unique(np.quantile(numbers, shares, method="higher")).tolist())
+
+
+def levels_of(
+    name: str, column: Any, missing: str, first: int = 0, edges: tuple[float, ...] = ()
+) -> Levels:
+    """Name the values of a column, or their bins; rows in errors are numbered from `first`.
 
     Missing values have the level "missing", which values may not have if `missing` is "group".
     """
     codes, values = factorize("sensitive_features", column, first)
     names = [level_name(value) for value in values]
+    if edges:
+        numbers = np.array([number_of(value) for value in values], dtype=np.float64)
+        if np.isnan(numbers).any():
+            got = show(values[int(np.argmax(np.isnan(numbers)))])
+            raise ValueError(f"bins of {name} need an attribute of numbers; got {got}")
+        ends = [*map(level_name, edges)]
+        bands = [f"below {ends[0]}", *map(" to ".join, pairwise(ends)), f"{ends[-1]} or more"]
+        names = [bands[at] for at in np.searchsorted(edges, numbers, side="right")]
     if missing == "group" and MISSING_LEVEL in names:
         text = f'sensitive_features has a level "{MISSING_LEVEL}" in {name}'
         raise ValueError(f'{text}; rename it or pass missing="drop"')
@@ -73,6 +112,23 @@ def cross(
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return rank[codes], tuple(parts[code] for code in order)
+
+
+def check_size(attributes: tuple[str, ...], parts: Parts) -> None:
+    """Raise ValueError if there are more groups than a report can compare."""
+    for attribute, column in zip(attributes, zip(*parts, strict=True), strict=True):
+        levels = {*column} - {MISSING_LEVEL}
+        if len(levels) > MOST_NUMBERS and all(number_of(level) is not None for level in levels):
+            raise ValueError(
+                f"sensitive_features makes {len(levels):,} groups of the numbers in {attribute}; "
+                f"cut them by bins, {attribute}=25,45,65 ({{{attribute!r}: [25, 45, 65]}}) or "
+                f"quartiles, {attribute}=4; write codes as text"
+            )
+    if len(parts) > MOST_GROUPS:
+        raise ValueError(
+            f"sensitive_features makes {len(parts):,} groups, and at most {MOST_GROUPS:,} are "
+            "compared; cross fewer attributes, merge levels, or cut numbers by bins"
+        )
 
 
 def group_names(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:

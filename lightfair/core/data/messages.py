@@ -7,6 +7,7 @@ dropped, not which.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 MISSING_LEVEL = "missing"  # the level that missing="group" makes
+
+WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+")  # a whole number, as text of other software may have it
 
 SIMILAR = 0.6  # similarity, of 1, from which a name is suggested
 
@@ -42,6 +45,8 @@ MESSAGES = {  # of warnings, by their codes
     "one_class_group": "group {} has only {} labels ({:,.0f} of them); {}",
     "clipped_scores": "{:.0%} of the scores lie outside [{:g}, {:g}] and were clipped, so each end "
     "has one calibrated probability; if such scores differ in meaning, pass a smaller clip",
+    "no_scores": "there are decisions and no scores: the model is one rate of positives for each "
+    "decision in each group, without a curve; metrics of scores are undefined; y_score would add",
     "degenerate_decisions": "{}: metrics that are the same whatever the labels pass no check; "
     "check y_score, and threshold or y_pred",
     "one_group": "there is only one group, {}: no differences; name another attribute",
@@ -127,7 +132,8 @@ def level_name(value: Any) -> str:
         return str(value.astype("datetime64[us]").item() if isinstance(item, int) else item)
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         return str(int(value))
-    return value.decode("utf-8") if isinstance(value, bytes) else str(value)
+    text = value.decode("utf-8") if isinstance(value, bytes) else str(value)
+    return text.partition(".")[0] if WHOLE.fullmatch(text) else text
 
 
 def index_of(value: Any, names: Sequence[str], what: str = "group") -> int:
@@ -188,13 +194,14 @@ def hint(name: str, known: Iterable[str], also: Mapping[str, str] | None = None)
     """
     from difflib import get_close_matches
 
-    names = {_plain(word): known_name for word, known_name in (also or {}).items()}
-    names |= {_plain(known_name): known_name for known_name in known}
-    close = get_close_matches(_plain(name), names, 1, SIMILAR)
+    names = {plain_name(word): known_name for word, known_name in (also or {}).items()}
+    names |= {plain_name(known_name): known_name for known_name in known}
+    close = get_close_matches(plain_name(name), names, 1, SIMILAR)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
 
 
-def _plain(name: str) -> str:
+def plain_name(name: str) -> str:
+    """Return a name in small letters, with words joined by underscores."""
     return name.casefold().replace("-", "_").replace(" ", "_").strip("_")
 
 

@@ -26,6 +26,8 @@ CELL_WIDTH = 0.05  # of the logit; the error of the rule grows with the fourth p
 
 EXACT_LIMIT = 128  # distinct scores that a stratum keeps
 
+UNSCORED_CLIP = 0.25  # of rows with decisions and no scores, which lie at a bound
+
 NARROW = 0.4  # logits: a stratum of scores this close, of few cells, keeps more of them
 
 NARROW_LIMIT = 1_024

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 
 from . import columns
 from .columns import Labels
-from .groups import Parts, cross, data_notes, empty_groups, group_names, levels_of
+from .groups import (
+    Parts,
+    check_bins,
+    cross,
+    data_notes,
+    empty_groups,
+    group_names,
+    levels_of,
+    quantiles,
+)
 from .logit import Floats, Ints
 from .messages import (
     Counts,
@@ -35,17 +44,20 @@ from .messages import (
     row_list,
     show,
 )
+from .nodes import UNSCORED_CLIP
 
 WEIGHTS = (1e-100, 1e100)  # of those that are not 0: their squares, and sums of them, are finite
 
+YES_NO = {"yes": 1.0, "no": 0.0}
+
 MOST_CUTS = 256  # thresholds: strata are multiplied by them
 
-# of values other than 0; squares of weights over probabilities are finite
-BOUNDS = {"y_score": (0.0, 1.0), "sample_weight": WEIGHTS, "label_prob": (1e-40, 1.0)}
+# of values other than 0, scores up to rounding; squares of weights over probabilities are finite
+BOUNDS = {"y_score": (-1e-6, 1.0 + 1e-6), "sample_weight": WEIGHTS, "label_prob": (1e-40, 1.0)}
 
 RULES = {
-    "y_score": "lie in [0, 1]; transform log odds, margins or percentages to probabilities first; "
-    "convert text to float; pass decisions as y_pred=",
+    "y_score": "lie in [0, 1]; transform them to probabilities; convert text to float; pass "
+    "decisions as y_pred=",
     "sample_weight": "be 0 or lie in [1e-100, 1e+100]; drop or repair these rows, or multiply all "
     "weights by one factor",
     "label_prob": "be probabilities in [1e-40, 1], or 0 for rows that are never labeled; give the "
@@ -140,6 +152,7 @@ def score_data(
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
+    bins: Any = None,
 ) -> ScoreData:
     """Check and encode the rows of a scored, partly labeled data set.
 
@@ -150,12 +163,15 @@ def score_data(
         `positive_label` or `unlabeled` is given. Labels 0/1 and False/True, also as text ("0",
         "1.0"), are understood; any other two values need `positive_label`.
     y_score : column, shape (n,)
-        Probability of the positive class, in [0, 1]; not log odds, not percent.
+        Probability of the positive class, in [0, 1]; not log odds, not percent. None with y_pred:
+        there are decisions alone, 0.25 or 0.75 takes the place of the score, and a table with
+        ``clip=0.25`` has one rate of positives for each decision.
     sensitive_features : column, 2-D array, data frame, dict of columns, or list of columns
         Group of each row. Several columns make crossed groups. Levels are named ``str(value)``;
         whole floats lose their ".0", so that the container of a column does not change its names.
     y_pred : column, shape (n,), optional
-        Decisions, 0/1 or bool, where 1 is the positive class. They replace `threshold`.
+        Decisions, 0/1, bool or yes/no, where 1 is the positive class, or values of `y_true`, with
+        `positive_label`. They replace `threshold`.
     threshold : float, mapping of group to float, or sequence of float
         In (0, 1). A score equal to it is positive. Keys of a mapping are names or raw values; for
         crossed groups tuples of levels or joined names. Of a sequence the first decides; the others
@@ -172,6 +188,10 @@ def score_data(
     missing : {"raise", "drop", "group"}
         What to do with rows whose `sensitive_features` are missing (NaN, None, pd.NA, NaT, the
         empty string): raise an error, drop them, or make a level "missing".
+    bins : mapping of attribute to edges or int, optional
+        Cuts attributes of numbers: {"age": [25, 45, 65]} makes "below 25", "25 to 45", "45 to 65"
+        and "65 or more"; {"age": 4} cuts at the quartiles, of files those of the first 131,072
+        rows.
 
     Returns
     -------
@@ -197,6 +217,7 @@ def score_data(
         positive_label=positive_label,
         unlabeled=unlabeled,
         missing=missing,
+        bins=bins,
     )
     chunk = reader.read(
         y_true, y_score, sensitive_features, y_pred, sample_weight, label_prob=label_prob
@@ -216,7 +237,7 @@ class RowReader:
 
     Parameters
     ----------
-    threshold, positive_label, unlabeled, missing
+    threshold, positive_label, unlabeled, missing, bins
         As in `score_data`.
     decided : bool
         Whether decisions are given instead of a threshold.
@@ -230,6 +251,7 @@ class RowReader:
         positive_label: Any = None,
         unlabeled: Any = None,
         missing: str = "raise",
+        bins: Any = None,
     ) -> None:
         if missing not in ("raise", "drop", "group"):
             raise ValueError(f'missing must be "raise", "drop" or "group"; got {show(missing)}')
@@ -238,8 +260,9 @@ class RowReader:
         self.several: tuple[float, ...] = check_cuts(threshold) if is_several(threshold) else ()
         one = self.several[0] if self.several else threshold
         self.cuts = None if decided else _thresholds(one)
-        self.missing = missing
+        self.missing, self.bins = missing, check_bins(bins)
         self.labels = Labels(positive_label, unlabeled)
+        self.rejected: set[Any] = set()  # values of y_pred other than the positive class
         self.counts = Counts()
         self.rows = 0
 
@@ -263,8 +286,12 @@ class RowReader:
         given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
         given |= {"sample_weight": sample_weight, "label_prob": label_prob}
         columns.check_indexes([*given.items(), *attributes.items()])
-        given["y_score"] = columns.column("y_score", y_score)
         rows: dict[str, Any] = {"y_true": self.labels.read(y_true, first)}
+        if y_pred is not None:
+            rows["y_pred"] = self._decisions(y_pred, first)
+            if y_score is None:
+                given["y_score"] = np.where(rows["y_pred"], 1.0 - UNSCORED_CLIP, UNSCORED_CLIP)
+        given["y_score"] = columns.column("y_score", given["y_score"])
         rows |= {
             name: columns.numeric(
                 name, given[name], BOUNDS[name], rule, first, name == "label_prob"
@@ -272,9 +299,16 @@ class RowReader:
             for name, rule in RULES.items()
             if given[name] is not None
         }
-        if y_pred is not None:
-            rows["y_pred"] = _decisions(y_pred, first)
-        levels = [levels_of(name, values, self.missing, first) for name, _, values in features]
+        np.clip(rows["y_score"], 0.0, 1.0, out=rows["y_score"])
+        unknown = {*self.bins} - {name for name, *_ in features}
+        if unknown:
+            known = list_values([name for name, *_ in features])
+            raise ValueError(f"bins must name attributes, {known}; got {list_values(unknown)}")
+        levels = []
+        for name, _, values in features:
+            if isinstance(edges := self.bins.get(name, ()), int):
+                self.bins[name] = edges = quantiles(values, edges)
+            levels.append(levels_of(name, values, self.missing, first, edges))
         codes = [level.codes for level in levels]
         columns.check_lengths({**rows, **dict(zip(attributes, codes, strict=True))})
 
@@ -348,6 +382,29 @@ class RowReader:
         empty = empty_groups(data.parts)
         return replace(data, empty_groups=empty, threshold=threshold, counts=counts, notes=notes)
 
+    def _decisions(self, values: Any, first: int) -> NDArray[np.bool_]:
+        """Return decisions, given as 0 and 1, bool, yes and no, or the classes of the labels."""
+        codes, distinct = columns.factorize("y_pred", values, first)
+        if (codes < 0).any():
+            raise ValueError(
+                f"y_pred has {missing_rows(codes < 0, first)}; every row needs a decision"
+            )
+        positive, decided = self.labels.positive, []
+        own = columns.number_of(positive)  # unless 1, 0 and 1 may be classes
+        for code, value in enumerate(distinct):
+            number = YES_NO.get(str(value).lower(), columns.number_of(value))
+            usual = own in (None, 1.0) and str(positive).lower() != "no"
+            plain = number in (0.0, 1.0) and (usual or isinstance(value, (bool, np.bool_)))
+            decided.append(bool(number) if plain else columns.same(value, positive))
+            if not plain and not decided[-1]:
+                self.rejected.add(value)
+            unclear = own == 0.0 and number in (0.0, 1.0) and not plain
+            if unclear or len(self.rejected) > (not self.labels.no_positive_label):
+                row = first + int(np.argmax(codes == code))
+                rule, got = "y_pred must hold 0 and 1, or classes", f"{show(value)} at row {row}"
+                raise ValueError(f"{rule}; got {got}; pass y_pred == positive_label")
+        return np.array(decided, dtype=bool)[codes]
+
     def _decided(
         self, score: Floats, group: NDArray[np.int32], groups: tuple[str, ...], dtype: Any
     ) -> tuple[NDArray[np.bool_], NDArray[np.int16] | None]:
@@ -412,15 +469,3 @@ def _of_groups(
         names, wrong = list_values(groups), list_values(set(cuts) ^ {*groups})
         raise ValueError(f"threshold must name {names}, and no other; missing or unknown: {wrong}")
     return {name: cuts[name] for name in groups}
-
-
-def _decisions(values: Any, first: int) -> NDArray[np.bool_]:
-    codes, distinct = columns.factorize("y_pred", values, first)
-    if (codes < 0).any():
-        raise ValueError(f"y_pred has {missing_rows(codes < 0, first)}; every row needs a decision")
-    for code, value in enumerate(distinct):
-        if isinstance(value, str) or columns.number_of(value) not in (0, 1):
-            row = first + int(np.argmax(codes == code))
-            got = f"{show(value)} at row {row}"
-            raise ValueError(f"y_pred must hold 0 and 1; got {got}; pass y_pred == positive_label")
-    return np.array([bool(value) for value in distinct])[codes]

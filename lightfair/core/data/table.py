@@ -125,6 +125,13 @@ class ScoreTable(OneLine):
         return int(self.sums("rows")[..., :UNLABELED].sum())
 
     @property
+    def scored(self) -> bool:
+        """Whether rows have scores, and not decisions alone; see `score_data`."""
+        if self.threshold is not None or self.clip != nodes.UNSCORED_CLIP or len(self.cells.cell):
+            return True
+        return bool((np.abs(self.points.logit) < self.bounds()[1]).any())
+
+    @property
     def empty_groups(self) -> tuple[str, ...]:
         """Combinations of levels without rows, sorted; () if there are too many to list."""
         return empty_groups(self.parts)

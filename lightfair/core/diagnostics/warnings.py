@@ -23,6 +23,7 @@ do not change results. The codes, here and elsewhere:
     partly_undefined                a metric is undefined in some draws
     coarse_interval                 too few draws for the credible level of the intervals
     not_converged                   the chains have not converged
+    no_scores                       decisions alone
     tied_scores                     scores too close together for a metric of scores
     ties_with_threshold             scores equal to the threshold, counted as positive
     alike_levels                    levels whose names differ in case or spaces only
@@ -102,6 +103,8 @@ def data_warnings(table: ScoreTable) -> list[Note]:
     share = table.clipped / table.rows
     if share > CLIPPED_LIMIT:
         notes.append(note("clipped_scores", share, table.clip, 1.0 - table.clip))
+    if not table.scored:
+        notes.append(note("no_scores"))
     if alike := degenerate(table):
         notes.append(note("degenerate_decisions", " and ".join(alike.values())))
     notes += [*_reversed(table), *selection_warnings(table)]

@@ -85,7 +85,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -93,7 +93,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, over, sigmoid
-from ..data.messages import hint, lies_in
+from ..data.messages import hint, lies_in, plain_name
 from ..data.table import ScoreTable
 
 Bools = npt.NDArray[np.bool_]
@@ -325,7 +325,7 @@ METRICS: tuple[str, ...] = tuple(BUILT_IN)
 
 DEFAULT_METRICS = ("accuracy", "tpr", "fpr", "selection_rate")
 
-OTHER_WORDS = {  # names of the metrics in other packages and fields
+OTHER_WORDS = {  # names that metrics have in other packages and fields, taken as well
     word: name
     for name, words in {
         "tpr": "recall sensitivity hit_rate true_positive_rate equal_opportunity",
@@ -335,7 +335,9 @@ OTHER_WORDS = {  # names of the metrics in other packages and fields
         "ppv": "precision positive_predictive_value",
         "npv": "negative_predictive_value",
         "false_discovery_rate": "fdr",
-        "selection_rate": "acceptance_rate positive_rate demographic_parity statistical_parity",
+        "selection_rate": "acceptance_rate positive_rate demographic_parity statistical_parity "
+        "disparate_impact",
+        "tpr,fpr": "equalized_odds average_odds average_odds_difference average_absolute_odds",
         "base_rate": "prevalence",
         "f1": "f1_score",
         "auc": "roc_auc auroc",
@@ -397,8 +399,9 @@ def as_metric(metric: str | Metric) -> Metric:
     """
     if isinstance(metric, Metric):
         return metric
-    if isinstance(metric, str) and metric in BUILT_IN:
-        return BUILT_IN[metric]
+    word = plain_name(str(metric))
+    if isinstance(metric, str) and (name := OTHER_WORDS.get(word, word)) in BUILT_IN:
+        return BUILT_IN[name]
     if match := _COST.fullmatch(str(metric).strip()):
         fp, fn = map(float, match.groups())
         return cost(fp=fp, fn=fn)
@@ -407,14 +410,22 @@ def as_metric(metric: str | Metric) -> Metric:
     raise ValueError(f"unknown metric {metric!r}{similar}; known: {known}")
 
 
-def canonical(name: str) -> str:
-    """Return the name without blanks if it is that of a cost, others unchanged."""
-    return as_metric(name).name if _COST.fullmatch(name.strip()) else name
-
-
 def is_built_in(name: str) -> bool:
-    """Whether a name is that of a built-in metric or of a cost."""
-    return name in BUILT_IN or _COST.fullmatch(name.strip()) is not None
+    """Whether a name is one of a built-in metric or of a cost."""
+    known = plain_name(name) in {*BUILT_IN, *OTHER_WORDS}
+    return known or _COST.fullmatch(name.strip()) is not None
+
+
+def canonical(name: str) -> str:
+    """Return the first name of a built-in metric or of a cost, others unchanged."""
+    return as_metric(name).name if is_built_in(name) else name
+
+
+def _listed(item: Any, own: Container[str]) -> list[Any]:
+    """Return the metrics that one name or text means: "tpr,fpr" and "equalized_odds" mean two."""
+    if not isinstance(item, str) or item in own:
+        return [item]
+    return re.split(r",(?![^(]*\))", OTHER_WORDS.get(plain_name(item), item))
 
 
 def resolve_metrics(metrics: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric, ...]:
@@ -436,6 +447,7 @@ def resolve_metrics(metrics: Any, own: tuple[Metric, ...] = ()) -> tuple[Metric,
     if isinstance(items, str) or not isinstance(items, Iterable):
         items = (items,)
     by_name = {metric.name: metric for metric in own}
+    items = [one for item in items for one in _listed(item, by_name)]
     resolved: dict[str, Metric] = {}
     for item in items:
         metric = by_name[item] if isinstance(item, str) and item in by_name else as_metric(item)

@@ -236,6 +236,7 @@ def _bootstrap(
     alike = equal_chances(table)  # a table does not hold unequal probabilities by score
     for group, bins in enumerate(slots if metrics else ()):
         obstacle = None if alike[group] else "labels were chosen with unequal probabilities"
+        obstacle = obstacle if table.scored else "there are no scores"
         if obstacle is None and (rows[group] < CLASS_ROWS).any():
             word = ("negative", "positive")[int(np.argmin(rows[group]))]
             obstacle = f"fewer than {CLASS_ROWS} {word} labels"

@@ -29,7 +29,8 @@ from .imputation import blocks
 class Slots(NamedTuple):
     """The score bins of a group, by rising score, then threshold interval.
 
-    score: float64 (bin,), mean score of the rows there; predicted: intp (bin,); band: intp
+    score: float64 (bin,), mean score of the rows there, NaN if there are decisions alone;
+    predicted: intp (bin,); band: intp
     (bin,), index of the interval between thresholds, 0 if there are none; known: float64 (bin, 2),
     weight of labeled negatives and positives; known_rows: float64 (bin, 2), their effective number;
     weight, rows: float64 (bin,), those of unlabeled rows.
@@ -128,7 +129,8 @@ def score_slots(table: ScoreTable) -> tuple[Slots, ...]:
     by_bin = np.flatnonzero(label[entry] == UNLABELED)
     by_bin = by_bin[np.argsort(bin_of[entry[by_bin]], kind="stable")]
     of_node, logit, share = bin_of[entry[by_bin]], logit[by_bin], share[by_bin]
-    columns: tuple[Any, ...] = (mean[order], predicted.astype(np.intp), band.astype(np.intp))
+    mean = mean[order] if table.scored else np.full(size, np.nan)
+    columns: tuple[Any, ...] = (mean, predicted.astype(np.intp), band.astype(np.intp))
     columns += by_label[:, :UNLABELED], rows[:, :UNLABELED]
     columns += by_label[:, UNLABELED], rows[:, UNLABELED], low, high
     slots = []
@@ -238,6 +240,8 @@ def slot_theta(metric: Metric, score: Floats, weight: Floats, label: Floats) -> 
     score: float64 (bin,), rising; weight, label: float64 (n, bin), as in `Imputed`.
     """
     theta = np.full(len(label), np.nan)
+    if np.isnan(score).any():
+        return theta
     for block in blocks(len(label), len(score)) if len(score) else ():
         arguments = (score, weight[block], label[block])
         theta[block] = evaluate(metric, arguments, (block.stop - block.start,))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from lightfair.core.data.rows import RowReader, score_data
+from lightfair.core.data.table import score_table
 
 Y = [1, 0, None, 1]
 S = [0.9, 0.2, 0.5, 0.4]
@@ -64,7 +65,12 @@ def test_ties_are_those_of_the_precision_of_the_scores(dtype):
     [
         ([0.1, None, 0.3, NAN], r"y_score has 2 missing values \(rows 1, 3\)"),
         ([0.1, 0.2, 1.7, 0.3], r"y_score must lie in \[0, 1\]; got 1.7 at row 2; transform"),
-        ([0.1, -2, 1.7, 0.3], r"got -2 at row 1 \(and in 1 more\); "),
+        ([0.1, -2, 1.7, 0.3], r"got -2 at row 1 \(and in 1 more\); .* log odds .*1 / \(1 \+ exp"),
+        (
+            [1, 5, 10, 7],
+            r"got 5 at row 1 \(and in 2 more\); they look like deciles; pass \(y_score",
+        ),
+        ([0.4, 99.0, 12.5, 50], "they look like percentages; pass y_score / 100"),
         ([0.1, 0.2, 0.3, np.inf], "got inf at row 3"),
         (["0.1"] * 4, "got '0.1' at row 0"),
         ([True] * 4, r"got True at row 0 \(and in 3 more\); .*pass decisions as y_pred="),
@@ -125,7 +131,17 @@ def test_ties_are_positive_and_counted():
     assert codes(read(threshold=0.3)) == []
 
 
-@pytest.mark.parametrize("y_pred", [[1, 0, 1, 0], [True, False, True, False], [1.0, 0, 1, 0]])
+CODINGS = [
+    [1, 0, 1, 0],
+    [True, False, True, False],
+    [1.0, 0, 1, 0],
+    ["1", "0", "1.0", "0"],
+    ["TRUE", "FALSE", "true", "False"],
+    ["yes", "No", "YES", "no"],
+]
+
+
+@pytest.mark.parametrize("y_pred", CODINGS)
 def test_decisions(y_pred):
     for given in (y_pred, np.array(y_pred, dtype=object), np.array(y_pred)[:, None]):
         data = read(y_pred=given)
@@ -133,6 +149,66 @@ def test_decisions(y_pred):
         assert data.threshold is None and data.notes == ()
     g = ["a", None, "b", "b"]
     assert read(g=g, y_pred=y_pred, missing="drop").predicted.tolist() == [True, True, False]
+    words = read(["AI", "Human", None, "AI"], y_pred=y_pred, positive_label="AI")
+    assert words.predicted.tolist() == [True, False, True, False]
+
+
+@pytest.mark.parametrize("other, positive", [("Human", "AI"), ("yes", "no"), (1, 2), (-1, 1)])
+def test_decisions_coded_as_labels(other, positive):
+    data = read(
+        [positive, other, None, other], y_pred=[positive, other] * 2, positive_label=positive
+    )
+    assert data.predicted.tolist() == [True, False, True, False]
+    assert data.label.tolist() == [1, 0, -1, 0]
+
+
+def test_decisions_take_the_place_of_scores():
+    data = read(s=None, y_pred=[1, 0, 1, 0])
+    assert data.score.tolist() == [0.75, 0.25, 0.75, 0.25]
+    table = score_table(data, clip=0.25)
+    assert not table.scored and table.clipped == 0
+    assert score_table(data).scored and score_table(read(y_pred=[1, 0, 1, 0]), clip=0.25).scored
+
+
+AGE = [17, 25.0, "64", 65]
+
+
+@pytest.mark.parametrize(
+    "age, edges, names",
+    [
+        (AGE, [25, 65], ["below 25", "25 to 65", "25 to 65", "65 or more"]),
+        (np.array([17, 25, 64, 65]), (40.5,), ["below 40.5"] * 2 + ["40.5 or more"] * 2),
+        (AGE, 2, ["below 64"] * 2 + ["64 or more"] * 2),
+        ([3, 3, 3, 3], 4, ["3 or more"] * 4),
+    ],
+)
+def test_bins(age, edges, names):
+    data = read(g={"age": age, "sex": SEX}, bins={"age": edges})
+    assert [data.parts[at] for at in data.group] == list(zip(names, SEX, strict=True))
+    missing = read(g={"age": [None, *age[1:]]}, bins={"age": edges}, missing="group")
+    assert missing.groups[missing.group[0]] == "missing"
+
+
+@pytest.mark.parametrize(
+    "bins, message",
+    [
+        ({"age": [5, 3]}, "bins of age must be rising numbers, or .* from 2 to 20; got"),
+        ({"age": 1}, "got 1"),
+        ({"age": []}, "bins of age must be"),
+        ({"sex": [1]}, "bins of sex need an attribute of numbers; got 'x'"),
+        ({"race": 4}, "bins must name attributes, 'age', 'sex'; got 'race'"),
+    ],
+)
+def test_bad_bins(bins, message):
+    with pytest.raises(ValueError, match=message):
+        read(g={"age": [1, 2, 3, 4], "sex": SEX}, bins=bins)
+
+
+def test_rounding_at_the_ends_is_no_error():
+    data = read(s=[1.0000000000000002, -1.3e-17, np.float32(1.0000001), 0.5])
+    assert data.score.tolist() == [1.0, 0.0, 1.0, 0.5] and score_table(data).clipped == 3
+    with pytest.raises(ValueError, match="got 1.01 at row 0"):
+        read(s=[1.01, 0.5, 0.5, 0.5])
 
 
 @pytest.mark.parametrize(
@@ -150,8 +226,10 @@ def test_decisions(y_pred):
         ({"threshold": np.arange(1, 300) / 300}, 'each once; got 299: .*; pass "all"'),
         ({"y_pred": [1, 0, 1, 0], "threshold": 0.4}, "y_pred or threshold, not both"),
         ({"y_pred": [1, 0, None, 0]}, r"y_pred has 1 missing value \(row 2\)"),
-        ({"y_pred": [1, 0, 2, 0]}, "y_pred must hold 0 and 1; got 2 at row 2"),
-        ({"y_pred": ["1", "0", "1", "0"]}, "got '1' at row 0; pass y_pred == positive_label"),
+        ({"y_pred": [1, 0, 2, 0]}, "y_pred must hold 0 and 1, or classes; got 2 at row 2; pass"),
+        ({"y_pred": [*"xyzx"], "positive_label": "x"}, "got 'z' at row 2"),
+        ({"y_pred": [1, 0, 1, 0], "positive_label": 0}, "got 1 at row 0; pass y_pred == positive"),
+        ({"y_pred": [1, 0, 1, 0], "positive_label": 2}, "got 0 at row 1; pass y_pred == positive"),
         ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must be 0 or lie in .* got -1 at row 1"),
         ({"sample_weight": [1, None, 1, 1]}, r"sample_weight has 1 missing value \(row 1\)"),
         ({"sample_weight": [1, 1, 1e-101, 1]}, "got 1e-101 at row 2; .* by one factor"),

@@ -332,22 +332,26 @@ def test_metrics_by_name():
     assert json.loads(json.dumps(settings.to_dict()))["metrics"] == ["tpr", "own"]
 
 
-def test_metrics_are_suggested_for_other_words():
-    assert set(OTHER_WORDS.values()) <= set(METRICS)
+def test_other_words_are_taken(rows):
     assert not set(OTHER_WORDS) & set(METRICS)
     for word, name in OTHER_WORDS.items():
-        with pytest.raises(ValueError, match=rf"unknown metric '{word}' \(did you mean '{name}'"):
-            as_metric(word)
+        assert names_of(word.upper().replace("_", " ")) == tuple(name.split(",")) == names_of(name)
+    assert names_of("TPR, Recall,cost(fp=1,fn=5)") == ("tpr", "cost(fp=1,fn=5)")
+    result = ask(rows, metrics=["recall", "FPR"], checks="Sensitivity<=0.1")
+    assert list(result.theta) == ["tpr", "fpr"] and result.checks[0].check.text == "tpr<=0.1"
+    assert result.metric("recall", "B").mean == result.metric("tpr", "B").mean
+    np.testing.assert_array_equal(*(result.effective_labels(m).labels for m in ("tpr", "recall")))
 
 
 @pytest.mark.parametrize(
     "metrics, message",
     [
         (lambda tp, fp, fn, tn: tp, r"unknown metric <function .*Metric\(name, function\)"),
+        ([Metric("recall", raising)], "must have a name of its own; got 'recall'"),
         ([Metric("tpr", raising)], "must have a name of its own; got 'tpr'"),
         ([Metric("cost(fp=1,fn=5)", raising)], "must have a name of its own"),
         ([Metric("x", raising), Metric("x", changing)], "two metrics have the name 'x'"),
-        (["tpr", "recall"], r"unknown metric 'recall' .*'tpr'.*; known: accuracy, .*cost\(fp"),
+        (["tpr", "recal"], r"unknown metric 'recal' .*'tpr'.*; known: accuracy, .*cost\(fp"),
         ([], "at least one metric; known: accuracy"),
         (3, "unknown metric 3; known"),
         ("cost(fp=x,fn=1)", r"unknown metric .*cost\(fp=NUMBER,fn=NUMBER\)"),
