@@ -12,9 +12,10 @@ ArviZ draws chains: `arviz.plot_trace(result.to_arviz())`.
 Every function takes `ax`, a matplotlib Axes, and returns it. Without one it makes a figure with
 pyplot, as high as its rows require (`figure_size`); with one it does not use pyplot, so that it
 draws on any Figure, without a display. Figures with `layout="constrained"` make room for names,
-legends and notes. rcParams are respected and never changed.
+legends and notes; without a layout, the Axes shrink to keep them in their part of the figure.
+rcParams are respected and never changed.
 
-Undefined values are not plotted; the reason is printed in their place. Names from data are drawn
+Undefined values are not plotted; a note below has the reason. Names from data are drawn
 literally, `$` included, in at most two lines unless two of them would look alike.
 """
 

@@ -34,6 +34,9 @@ ROW = 0.52  # inches
 MARGINS = 1.5  # inches for title, legend and axis
 CHARACTER = 4.7  # points, the width of a small character
 NAME = 24  # characters in a line of a name
+NAMED = 4  # names in a note
+NOTES = 6  # notes below a plot
+LEAST = 0.25  # of given Axes, for the data
 
 MARKED = 12  # points up to which each has a marker
 
@@ -143,9 +146,13 @@ def finish(
     y: str = "",
     *,
     legend: dict[str, Any] | None = None,
-    notes: Iterable[str] = (),
+    notes: Sequence[str] = (),
+    undefined: Iterable[tuple[str, str | None]] = (),
 ) -> None:
     """Set title, names of the axes, a legend between title and data, and notes below.
+
+    In a figure without a layout engine, which would do so, Axes are made smaller such that all
+    this stays in their part of the figure.
 
     Parameters
     ----------
@@ -153,7 +160,11 @@ def finish(
         Handles by label.
     notes
         Lines; each is drawn once.
+    undefined
+        Names with the reason why they are undefined; None if they are not.
     """
+    part = _part(ax)
+    _fit(ax, part)
     inches = ax.get_window_extent().width / ax.figure.dpi
     names = max(
         (len(line) for t in ax.get_yticklabels() for line in t.get_text().split("\n")), default=0
@@ -180,31 +191,61 @@ def finish(
         height = 72.0 * drawn.get_window_extent().height / ax.figure.dpi
     wrapped = textwrap.fill(one_line(title), max(int(0.8 * room), 20))
     literal(ax.set_title(wrapped, loc="left", fontsize="medium", pad=6.0 + height))
-    below = [textwrap.fill(one_line(note), room) for note in dict.fromkeys(notes)]
+    reasons: dict[str, list[str]] = {}
+    for name, reason in undefined:
+        if reason is not None:
+            reasons.setdefault(reason, []).append(name)
+    for reason, named in reasons.items():
+        named[NAMED:] = [f"{len(named) - NAMED} more"] * (len(named) > NAMED)
+        notes = [*notes, f"{'; '.join(named)}: undefined, {reason}"]
+    lines = list(dict.fromkeys(notes))
+    lines[NOTES:] = [f"and {len(lines) - NOTES} more"] * (len(lines) > NOTES)
+    below = [textwrap.fill(one_line(line), room) for line in lines]
     literal(ax.set_xlabel("\n".join([textwrap.fill(one_line(x), room), *below]), fontsize="small"))
     literal(ax.set_ylabel(y, fontsize="small"))
+    _fit(ax, part)
 
 
-def write(
-    ax: Axes, row: float, text: str, *, colour: str | None = None, beside: bool = False
-) -> None:
-    """Write at the left end of a row, in place of an undefined value, or `beside` the Axes."""
-    literal(
-        ax.annotate(
-            text,
-            xy=(1.0 if beside else 0.0, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(5, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
-            style="normal" if beside else "italic",
-            color=colour,
-            bbox={"facecolor": ax.get_facecolor(), "linewidth": 0.0, "alpha": 0.75, "pad": 0.8},
-            annotation_clip=False,
-            zorder=5.0,
-        )
-    )
+def _part(ax: Axes) -> tuple[Floats, Floats] | None:
+    """Corners (2, 2) of given Axes and of their part of the figure; None if a layout makes room.
+
+    Gaps between the Axes of a grid, and margins, are divided in halves.
+    """
+    box, spec = ax.get_position(original=True), ax.get_subplotspec()
+    if ax.figure.get_layout_engine() is not None:
+        return None
+    if spec is None:
+        return box.get_points(), box.get_points()
+    grid = spec.get_gridspec()
+    bottom, top, left, right = grid.get_grid_positions(ax.figure)  # type: ignore[arg-type]
+    ends = (0.0, 1.0, 0.0, 1.0)
+    if getattr(grid, "left", 0.0) is not None:  # a grid in a part of the figure
+        ends = left[0], right[-1], bottom[-1], top[0]
+    x = 0.5 * (np.append(ends[0], right) + np.append(left, ends[1]))
+    y = 0.5 * (np.append(ends[3], bottom) + np.append(top, ends[2]))
+    low = [x[spec.colspan.start], y[spec.rowspan.stop]]
+    high = [x[spec.colspan.stop], y[spec.rowspan.start]]
+    return spec.get_position(ax.figure).get_points(), np.array([low, high])  # type: ignore[arg-type]
+
+
+def _fit(ax: Axes, part: tuple[Floats, Floats] | None) -> None:
+    """Keep Axes, and what is drawn around them, in a part of the figure."""
+    drawn = ax.get_tightbbox()
+    if part is None or drawn is None:
+        return
+    given, room = part
+    to_figure = ax.figure.transSubfigure.inverted()
+    around = ax.get_position().get_points() - to_figure.transform(drawn.padded(2.0).get_points())
+    low = np.maximum(given[0], room[0] + around[0])
+    high = np.maximum(np.minimum(given[1], room[1] + around[1]), low + LEAST * np.ptp(given, 0))
+    ax.set_position((*low, *(high - low)))
+
+
+def write(ax: Axes, row: float, text: str) -> None:
+    """Write beside a row, on the right of the Axes."""
+    options: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
+    at = ("axes fraction", "data")
+    literal(ax.annotate(text, (1.0, row), (5, 0), at, va="center", fontsize="small", **options))
 
 
 def shade_near_zero(ax: Axes, epsilon: float) -> Patch:

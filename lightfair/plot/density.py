@@ -72,29 +72,29 @@ def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axe
     ax = canvas.axes_for(ax, "x", len(names))
     canvas.name_rows(ax, names)
     legend: dict[str, Any] = {}
+    undefined = []
     for row, name in enumerate(names):
         if base is None:
             estimate = result.metric(metric, name)
         else:
             estimate = result.difference(metric, name, base)
             text = probability(estimate.prob_within(epsilon), exact=estimate.exact)
-            canvas.write(ax, row, text, beside=True)
-        legend |= _draw_row(ax, row, estimate, (low, high), epsilon if base else 0.0)
+            canvas.write(ax, row, text)
+        if estimate.reason is None:
+            legend |= _draw_row(ax, row, estimate, (low, high), epsilon if base else 0.0)
+        undefined.append((name, estimate.reason))
     if base is not None:
-        canvas.write(ax, -0.55, f"P(|.|<{epsilon:g})", beside=True)
-        legend[f"less than {epsilon:g} from 0"] = canvas.shade_near_zero(ax, epsilon)
-    canvas.finish(ax, title, x, legend=legend)
+        canvas.write(ax, -0.55, "P(smaller)")
+        legend[f"smaller than {epsilon:g}"] = canvas.shade_near_zero(ax, epsilon)
+    canvas.finish(ax, title, x, legend=legend, undefined=undefined)
     return ax
 
 
 def _draw_row(
     ax: Axes, row: int, estimate: Estimate, bounds: tuple[float, float], epsilon: float
 ) -> dict[str, Any]:
-    """Draw the density of a row; return a legend handle by label."""
+    """Draw the density of a defined estimate in a row; return a legend handle by label."""
     foot = row + BASE
-    if estimate.reason is not None:
-        canvas.write(ax, row, f"undefined: {estimate.reason}", colour=canvas.BLUE)
-        return {}
     if np.ptp(estimate.defined) < EQUAL:
         canvas.draw_interval(ax, foot, estimate.mean, None, canvas.EXACT, "exact")
         return {"exact": canvas.handle(canvas.EXACT)}

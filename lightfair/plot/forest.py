@@ -20,7 +20,6 @@ from . import canvas
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-DASH = "\N{EN DASH}"
 LEAST_SPAN = 0.1  # of the axis, in ranges of the metric: values that are nearly equal look so
 
 
@@ -108,10 +107,10 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
     entries = metric_values(result, metric)["differences"]
     ax = canvas.axes_for(ax, "x", len(entries))
     canvas.shade_near_zero(ax, result.settings.epsilon)
-    canvas.write(ax, -0.55, "P(>0)", beside=True)
+    canvas.write(ax, -0.55, "P(>0)")
     for row, entry in enumerate(entries):
         text = probability(entry["prob_positive"], exact=entry["exact"])
-        canvas.write(ax, row, text, beside=True)
+        canvas.write(ax, row, text)
     _forest(ax, result, metric, entries, differ=True)
     return ax
 
@@ -127,7 +126,7 @@ def _forest(
     names = [entry["group" if differ else "name"] for entry in entries]
     canvas.name_rows(ax, names, [f"{int(labeled[name]):,} labeled" for name in names])
     legend: dict[str, Any] = {}
-    notes = []
+    notes, undefined = [], []
     for key, row, one in _estimates(entries, metric in settings.label_free):
         name, look, _ = METHODS[key]
         reason = one.get("reason")
@@ -138,10 +137,9 @@ def _forest(
             canvas.draw_interval(ax, row, one["mean"], ends, look, name)
             legend[name] = canvas.handle(look)
         elif not key:
-            canvas.write(ax, row, f"undefined: {reason}", colour=look.colour)
+            undefined.append((names[round(row)], str(reason)))
         else:
-            canvas.write(ax, row, DASH, colour=look.colour)
-            notes.append(f"{DASH} {name}: {reason}")
+            notes.append(f"no {name} interval: {reason}")
     truth = canvas.Look(str(ax.xaxis.label.get_color()), "|", "none", 1.6)
     for row, entry in enumerate(entries):
         if entry.get("truth") is not None:
@@ -153,14 +151,14 @@ def _forest(
         near = settings.epsilon
         title = f"{metric}: differences from {settings.reference}"
         x = f"{metric} minus that of {settings.reference}"
-        legend[f"less than {near:g} from 0"] = canvas.patch()
+        legend[f"smaller than {near:g}"] = canvas.patch()
     if not all(entry["exact"] for entry in entries):
         x += f", {100 * settings.prob:g} % intervals"
     low, high = ax.get_xlim()
     least = LEAST_SPAN * np.ptp(settings.metric(metric).bounds)
     if high - low < least < np.inf:
         ax.set_xlim(0.5 * (low + high - least), 0.5 * (low + high + least))
-    canvas.finish(ax, title, x, legend=legend, notes=notes)
+    canvas.finish(ax, title, x, legend=legend, notes=notes, undefined=undefined)
 
 
 def _estimates(

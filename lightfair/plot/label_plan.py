@@ -62,10 +62,10 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     else:
         reached = f"{plan.labels:,} labels" if plan.labels else "reached now"
         legend[reached] = ax.axvline(plan.labels, **{**target, "linestyle": "--"})
-    for one in plan.intervals:
-        if one.reason is not None:
-            pair = one.group if one.reference is None else f"{one.group} minus {one.reference}"
-            notes.append(f"{pair}: undefined, {one.reason}")
+    undefined = [
+        (one.group if one.reference is None else f"{one.group} minus {one.reference}", one.reason)
+        for one in plan.intervals
+    ]
     ax.set_ylim(bottom=0.0)
     bases = {one.reference for one in plan.intervals} - {None}
     title = f"Plan for {plan.metric}"
@@ -73,5 +73,5 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
         title += f" minus that of {bases.pop()}"
     x = f"extra labels, beyond the {int(plan.labeled.sum()):,} existing"
     y = f"expected width of {100 * plan.prob:g} % intervals"
-    canvas.finish(ax, title, x, y, legend=legend, notes=notes)
+    canvas.finish(ax, title, x, y, legend=legend, notes=notes, undefined=undefined)
     return ax

@@ -58,13 +58,13 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     ax = canvas.axes_for(ax, "x", len(rows))
     canvas.name_rows(ax, rows)
     looks = dict(zip(names, canvas.GROUPS, strict=False))
-    exact = False
+    exact, undefined = False, []
     for index, (model, look) in enumerate(looks.items()):
         place = HEIGHT * (index - 0.5 * (len(names) - 1)) / len(names)
         for row, group in enumerate(rows.values()):
             estimate = comparison.metric(model, metric, group)
             if estimate.reason is not None:
-                canvas.write(ax, row + place, f"undefined: {estimate.reason}", colour=look.colour)
+                undefined.append((f"{model}, {group or 'all rows'}", estimate.reason))
                 continue
             exact |= estimate.exact
             ends = None if estimate.exact else estimate.interval(prob)
@@ -75,5 +75,6 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
         f"{metric}, {100 * prob:g} % intervals",
         legend={model: canvas.handle(look) for model, look in looks.items()},
         notes=["a mark without an interval is known exactly"] * exact,
+        undefined=undefined,
     )
     return ax

@@ -71,7 +71,12 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
         ax.axvline(cut, color=canvas.GREY, linewidth=0.9, zorder=1.5)
     ax.set(xlim=(-0.01, 1.01), ylim=(-0.03, 1.03))
     x = f"score; band and whiskers: {100 * prob:g} %"
-    canvas.finish(ax, f"Calibration of {name}", x, "share of positive labels", notes=notes)
+    if result.settings.trust is not None:
+        notes.append("steps: each region of scores can deviate from the curve")
+    legend = {"lightfair": canvas.handle(canvas.LIGHTFAIR, marker="")}
+    legend["labeled rows"] = canvas.handle(canvas.LABELS_ONLY._replace(dashes="-", width=1.0))
+    title, y = f"Calibration of {name}", "share of positive labels"
+    canvas.finish(ax, title, x, y, legend=legend, notes=notes)
     return ax
 
 

@@ -12,7 +12,6 @@ from . import canvas
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-NOTES = 4  # lines about undefined values
 
 
 def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
@@ -58,18 +57,19 @@ def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Ax
     looks = dict(zip(drawn, canvas.GROUPS, strict=False))
     total = len(result.groups)
     notes = [f"{most} of {total} groups: those with most labeled rows"] * (total > most)
+    undefined = []
     for at, look in looks.items():
         estimates = [by.estimate(at) for by in cuts]
         means = np.array([estimate.mean for estimate in estimates])
         ends = np.array([estimate.interval(settings.prob) for estimate in estimates]).T
         canvas.draw_curve(ax, curve.thresholds, (means, *ends), look, len(drawn))
         reasons = dict.fromkeys(estimate.reason for estimate in estimates)
-        notes += [f"{result.groups[at]}: {reason}" for reason in reasons if reason is not None]
+        undefined += [(result.groups[at], reason) for reason in reasons]
     if isinstance(settings.threshold, float):
         ax.axvline(settings.threshold, color=canvas.GREY, linewidth=0.9, zorder=1.5)
-    notes[NOTES:] = [f"and {len(notes) - NOTES} more"] * (len(notes) > NOTES)
     x = f"threshold; bands: {100 * settings.prob:g} %"
     legend = {result.groups[at]: canvas.handle(look) for at, look in looks.items()}
     legend = legend if len(drawn) > 1 else {}
-    canvas.finish(ax, f"{metric} by threshold", x, metric, legend=legend, notes=notes)
+    title = f"{metric} by threshold"
+    canvas.finish(ax, title, x, metric, legend=legend, notes=notes, undefined=undefined)
     return ax

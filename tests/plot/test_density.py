@@ -1,10 +1,10 @@
-"""Densities of differences, their region, and reasons in place of undefined ones."""
+"""Densities of differences, their region, and reasons of undefined ones."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from artists import marks, words
+from artists import below, marks, words
 
 from lightfair import plot
 
@@ -33,7 +33,7 @@ def test_mass_is_reflected_at_a_bound():
 def test_it_is_the_density_and_the_probability_of_the_draws(two, ax):
     plot.posterior(two, "tpr", ax=ax)
     estimate = two.difference("tpr", "B", "A")
-    assert f"{estimate.prob_within(0.05):.3f}" in words(ax) and "P(|.|<0.05)" in words(ax)
+    assert f"{estimate.prob_within(0.05):.3f}" in words(ax) and "P(smaller)" in words(ax)
     x, y = marks(ax, "lightfair").T
     mass = y.max() - y
     assert (x * mass).sum() / mass.sum() == pytest.approx(estimate.mean, abs=0.01)
@@ -52,7 +52,8 @@ def test_undefined_densities_have_their_reason(metric, gaps, gap_values, ax):
     assert words(ax).count("-") == sum(entry["interval"] is None for entry in entries)
     for entry in entries:
         if entry.get("reason"):
-            assert f"undefined: {entry['reason']}" in words(ax)
+            assert f"undefined, {entry['reason']}" in below(ax)
+    assert len(ax.texts) == len(entries) + 1  # probabilities and their title, beside the plot
 
 
 def test_exact_differences_are_diamonds(two, ax):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from artists import bands, below, segments
+from artists import bands, below, legend_of, segments
 from results import ask, ask_quickly
 
 import lightfair as lf
@@ -54,7 +54,7 @@ def test_scores_at_a_bound_have_a_rate_of_their_own():
     assert np.abs(rate[:, 0] - rate[:, 1]).max() > 0.01
 
 
-@pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_scores_that_round_to_a_bound_are_drawn_there():
     rows = lf.simulate(600, 100, rng=3)
     score = np.where(rows.y_score < 0.2, 1e-300, rows.y_score)
@@ -63,6 +63,15 @@ def test_scores_that_round_to_a_bound_are_drawn_there():
     low = np.array([np.log(1e-300)])
     assert at[0] < 1e-15
     np.testing.assert_allclose(rate[:, :1], rates(result, 0, low, np.zeros(1, dtype=int)))
+
+
+def test_steps_of_deviations_are_explained(two, ax):
+    plot.calibration(two, "A", ax=ax)
+    assert legend_of(ax) == ["lightfair", "labeled rows"]
+    assert "steps: each region of scores can deviate" in below(ax)
+    ax.clear()
+    plot.calibration(ask_quickly(lf.simulate(200, 40, rng=1), trust=False), "A", ax=ax)
+    assert "steps" not in below(ax)
 
 
 def test_the_default_is_the_group_with_most_labels(crowd, ax):

@@ -37,6 +37,6 @@ def test_metrics_of_scores_have_no_curve(two, ax):
 
 def test_undefined_values_are_gaps_with_their_reason(gaps, ax):
     plot.thresholds(gaps, "ppv", ax=ax)
-    assert below(ax).endswith("C: there are no rows predicted positive")
+    assert below(ax).endswith("C: undefined, there are no rows predicted positive")
     ours = next(line for line in ax.lines if line.get_color() == GROUPS[2].colour)
     assert np.isnan(ours.get_ydata()).tolist() == [False, True, True, True, True]
