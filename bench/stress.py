@@ -5,7 +5,9 @@
 Every run simulates 6,000 rows of a set (`SETS`), shows the labels of a random few and assesses them
 with the defaults. The truth is the metric of all rows with all labels. Groups are A, with scores
 that are probabilities, and B, 35 % of the rows; the set `ten` has ten groups of equal size, two of
-which do not follow the others, and `clusters` ten of which three have a flatter curve.
+which do not follow the others, and `clusters` ten of which three have a flatter curve. In
+`persons_20` and `persons_5` rows belong to persons, 20 or 5 to each, who are labeled as a whole,
+have similar scores, and effects of sd 1.5 on the log odds of their labels; they are the clusters.
 
 Each line is the mean over accuracy, tpr and fpr. Quantities are the metrics of B (where there are
 several such groups, of all of them), those of the others, the differences B - A, and with ten
@@ -45,6 +47,7 @@ from lightfair.core.simulation import hide_labels  # noqa: E402
 METRICS = ("accuracy", "tpr", "fpr")
 METHODS = ("lightfair", "labels only", "prediction-powered")
 ROWS = 6_000
+PERSON_SD, ALIKE = 1.5, 0.75  # of the effect of a person; share of the variance of log odds
 LABELS = (20, 50, 100, 300, 1000)
 TAIL = 0.025
 CHECKS = ("misfit", "disagreement")  # warnings that should fire where intervals fail
@@ -59,7 +62,7 @@ class Stress(NamedTuple):
     """A set: Beta parameters of probabilities in A and in B, and what is odd about B.
 
     strange: rate of positives by probability, of each of the last groups; sharp: factor between the
-    log odds of a probability and of its score.
+    log odds of a probability and of its score; each: rows of a person; labels: by default.
     """
 
     beta: tuple[tuple[float, float], tuple[float, float]] = ((1.2, 1.3), (1.2, 1.3))
@@ -68,6 +71,8 @@ class Stress(NamedTuple):
     threshold: float = 0.5
     sharp: float = 1.0
     fits: bool = False
+    each: int = 1
+    labels: tuple[int, ...] = LABELS
 
     @property
     def share(self) -> Floats:
@@ -96,6 +101,8 @@ SETS = {
     "ten": Stress(strange=(STRANGE["useless"], STRANGE["reversed"]), groups=10),
     "saturated": Stress(sharp=27.0),
     "clusters": Stress(strange=(flatter,) * 3, groups=10),
+    "persons_20": Stress(each=20, labels=(200, 600), fits=True),
+    "persons_5": Stress(each=5, labels=(200, 600), fits=True),
 }
 
 
@@ -112,25 +119,40 @@ class Run(NamedTuple):
 
 
 def simulated(name: str, labels: int, seed: int, number: int) -> tuple[np.ndarray, ...]:
-    """Labels of a few, labels of all, scores and groups of a run."""
+    """Labels of a few, labels of all, scores, groups and persons of a run."""
     rng, one = np.random.default_rng([seed, labels, number, *name.encode()]), SETS[name]
-    group = rng.choice(one.groups, ROWS, p=one.share)
+    person = np.repeat(np.arange(ROWS // one.each), one.each)
+    group = rng.choice(one.groups, ROWS // one.each, p=one.share)[person]
     parameters = np.array(one.beta)[np.minimum(group, 1)].T
     chance = np.clip(rng.beta(*parameters), 1e-9, 1.0 - 1e-9)
+    if one.each > 1:
+        own = logit_of(rng.beta(*parameters), 1e-9)[person * one.each]
+        mixed = ALIKE**0.5 * own + (1.0 - ALIKE) ** 0.5 * logit_of(chance, 0.0)
+        chance = np.clip(sigmoid(mixed), 1e-9, 1.0 - 1e-9)
     rate = chance.copy()
     for back, strange in enumerate(reversed(one.strange), 1):
         rate[here] = strange(chance[here := group == one.groups - back])
+    if one.each > 1:
+        effect = rng.normal(0.0, PERSON_SD, ROWS // one.each)
+        rate = sigmoid(logit_of(rate, 0.0) + effect[person])
     label = (rng.random(ROWS) < rate).astype(np.int64)
     score = np.clip(sigmoid(one.sharp * logit_of(chance, 0.0)), 1e-12, 1.0 - 1e-12)
-    return hide_labels(label, labels, rng), label, score, np.array(list("ABCDEFGHIJ"))[group]
+    if one.each > 1:
+        chosen = rng.permutation(ROWS // one.each)[: labels // one.each]
+        shown = np.where(np.isin(person, chosen), label, np.nan)
+    else:
+        shown = hide_labels(label, labels, rng)
+    return shown, label, score, np.array(list("ABCDEFGHIJ"))[group], person
 
 
 def run(task: tuple[str, int, int], *, seed: int, draws: int | None) -> Run:
     """Simulate, assess, and hold three columns of the result against all labels."""
     name, labels, number = task
-    shown, label, score, group = simulated(name, labels, seed, number)
+    shown, label, score, group, person = simulated(name, labels, seed, number)
     rows = {"y_score": score, "sensitive_features": group, "threshold": SETS[name].threshold}
-    result = assess(shown, **rows, metrics=METRICS, reference="A", draws=draws, rng=number)
+    options = {"metrics": METRICS, "reference": "A", "draws": draws, "rng": number}
+    options["cluster"] = person if SETS[name].each > 1 else None
+    result = assess(shown, **rows, **options)
     data = score_data(label, **rows)
     known = frequencies(score_table(data), tuple(map(as_metric, METRICS)))
     of_groups = np.array([known[metric] for metric in METRICS])
@@ -293,7 +315,7 @@ def _number(value: float, digits: int) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--labels", type=int, nargs="+", default=list(LABELS))
+    parser.add_argument("--labels", type=int, nargs="+", help="default: those of the set")
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--quick", action="store_true", help="fewer draws of each chain: 150")
@@ -302,7 +324,7 @@ def main() -> int:
     asked = parser.parse_args()
     # read by the workers when they start: always compiled kernels, one thread each
     os.environ.update(LIGHTFAIR_JIT="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    cells = [(name, labels) for name in asked.sets for labels in asked.labels]
+    cells = [(name, labels) for name in asked.sets for labels in asked.labels or SETS[name].labels]
     tasks = [(*cell, number) for cell in cells for number in range(asked.runs)]
     of_run = partial(run, seed=asked.seed, draws=150 if asked.quick else None)
     found: dict[tuple[str, int], list[Run]] = {cell: [] for cell in cells}

@@ -100,7 +100,7 @@ def hidden(name: str, paths: Paths, labels: int, number: int) -> tuple[Any, ...]
         rng, group = np.random.default_rng([labels, number]), columns[attribute][at]
         shown = hide_labels(label.astype(np.int64), labels, rng)
     else:
-        shown, label, score, group = simulated(name, labels, 0, number)
+        shown, label, score, group, _ = simulated(name, labels, 0, number)
     options = {"metrics": METRICS, "threshold": 0.5 if paths else SETS[name].threshold}
     return shown, label, {"y_score": score, "sensitive_features": group, **options}
 

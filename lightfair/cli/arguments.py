@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .options import OPTIONS, options_of
-from .terminal import progress_line
+from .terminal import progress_line, say
 
 if TYPE_CHECKING:
     from ..core.data.rows import ScoreData
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 
 ROWS = OPTIONS["columns and rows"]
 COLUMNS = {option.argument: f"--{option.name}" for option in ROWS if option.argument}
+REPEATS = (
+    "column {0} repeats values; if rows of one value belong together, as those of a person, "
+    "intervals are too narrow: give --cluster {0}"
+)
 NEEDED = ("y_true", "y_score", "sensitive_features")
 
 
@@ -80,6 +84,7 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
 def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what reading needs: files, columns, checks of rows, and progress."""
     from ..core.data.rows import RowReader
+    from ..io.files import repeated_id
 
     real = [os.path.realpath(path) for path in arguments.file]
     for path, name in zip(arguments.file, real, strict=True):
@@ -87,7 +92,10 @@ def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
             raise ValueError(f"{path} is given twice; its rows would count twice")
     if "-" in arguments.file and sys.stdin is None:
         raise ValueError("standard input is closed; give the name of a file instead of -")
-    threshold, progress = threshold_of(arguments), progress_line()
+    columns, threshold, progress = columns_of(arguments), threshold_of(arguments), progress_line()
+    for path in arguments.file:
+        if hasattr(arguments, "cluster") and (name := repeated_id(path, columns)):
+            say(f"lightfair: warning: {REPEATS.format(name)}")
     reader = RowReader(
         threshold=0.5 if threshold in (None, "all") else threshold,
         decided=getattr(arguments, "y_pred", None) is not None,
@@ -98,7 +106,7 @@ def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
     )
     return {
         "source": [sys.stdin.buffer if path == "-" else path for path in arguments.file],
-        "columns": columns_of(arguments),
+        "columns": columns,
         "reader": reader,
         "progress": progress and partial(progress, "rows read"),
     }

@@ -90,6 +90,7 @@ def bins(text: str) -> tuple[str, Any]:
 
 KINDS = {"N": whole, "X": float, "NUMBER": threshold, "COL=EDGES": bins}
 TABLES = "assess plan threshold summarize"  # their FILE may be a table
+CLUSTERS = "assess threshold summarize"
 READS = f"{TABLES} sql"
 FILES = f"{TABLES} compare"
 ROWS = f"{FILES} sql"
@@ -139,6 +140,9 @@ OPTIONS = {  # by their headings in the help
         Option("threshold", "NUMBER ...", "compare", MODEL_CUT),
         Option("weight", "COL", ROWS, "row weights", "sample_weight"),
         Option("label-prob", "COL", FILES, "probability that a row was chosen for labeling"),
+        Option(
+            "cluster", "COL", CLUSTERS, "what rows belong to, such as a person with several rows"
+        ),
         Option("positive-label", "VALUE", ROWS, "label of the positive class"),
         Option("unlabeled", "VALUE", ROWS, "label that means unlabeled"),
         Option("missing", "raise|drop|group", ROWS, "what to do with rows without a group (raise)"),

@@ -26,6 +26,7 @@ from .fit import NEEDS_CURVES, count_theta
 from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
 from .metrics import labels_only
+from .metrics.clusters import discounted
 from .metrics.definitions import Metric, canonical, decided, in_cells
 from .metrics.estimate import ByName, Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import pseudo_rows
@@ -236,7 +237,7 @@ class Assessment(OneLine):
         return impute_group(
             self.imputing.psi,
             at,
-            score_slots(self.fine)[at],
+            score_slots(discounted(self.fine, self.settings.target))[at],
             self.imputing.regions,
             target=self.settings.target,
             seed=self.label_seed,

@@ -24,6 +24,7 @@ from .mcmc.hierarchy import named_effects
 from .mcmc.posterior import Posterior, identity
 from .mcmc.sampler import Chains, Draws, start_chains, take_draws
 from .metrics import score_bins
+from .metrics.clusters import discounted
 from .metrics.definitions import Metric, free_of_labels, theta
 from .metrics.imputation import confusion_counts, pseudo_rows
 from .model.curve import active, tie
@@ -75,14 +76,15 @@ def draw_posterior(
     streams
         Generators of the sampler and of the imputation.
     slots
-        Score bins of each group, where labels are imputed by score bin: for metrics of scores or
-        several thresholds. `label_seed` is the seed of that imputation.
+        Score bins of each group of the discounted table, where labels are imputed by score bin: for
+        metrics of scores or several thresholds. `label_seed` is the seed of that imputation.
     """
     if nothing_to_estimate(table, settings):
         return _known(table, settings, slots, label_seed)
     where = no_regions() if settings.trust is None else regions(table)
+    given = discounted(table, settings.target)
     data = labeled_data(
-        [table],
+        [given],
         family=settings.family,
         hierarchical=settings.hierarchical is not False,
         cap=settings.cap,
@@ -110,7 +112,7 @@ def draw_posterior(
         part = _named(block, chains, settings, where, table)
         counts = confusion_counts(
             part.psi,
-            table,
+            given,
             target=settings.target if slots is None else "expected",
             rng=streams[1],
             cap=settings.cap,

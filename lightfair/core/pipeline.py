@@ -23,6 +23,7 @@ from .data.table import ScoreTable, score_table
 from .diagnostics import warnings
 from .diagnostics.predictive import apart_notes, misfit_check, misfit_notes
 from .fit import Progress, draw_posterior
+from .metrics.clusters import discounted
 from .metrics.definitions import DEFAULT_METRICS, Metric, theta
 from .metrics.labels_only import labels_answers
 from .metrics.prediction_powered import prediction_powered
@@ -33,7 +34,7 @@ from .settings import Settings, check_rng
 
 ROWS = (  # arguments about rows, which a ScoreTable has no use for
     *("y_score", "sensitive_features", "y_pred", "sample_weight"),
-    *("label_prob", "positive_label", "unlabeled", "bins"),
+    *("label_prob", "cluster", "positive_label", "unlabeled", "bins"),
 )
 
 
@@ -47,6 +48,7 @@ def assess(
     y_pred: Any = None,
     sample_weight: Any = None,
     label_prob: Any = None,
+    cluster: Any = None,
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
@@ -76,7 +78,7 @@ def assess(
     y_true, y_score, sensitive_features
         The rows. Unlabeled rows have y_true NaN, None, pd.NA or -1. Or, in place of y_true, a
         ScoreTable, and no other argument about rows.
-    y_pred, threshold, sample_weight, label_prob, positive_label, unlabeled, missing, bins
+    y_pred, threshold, sample_weight, label_prob, cluster, positive_label, unlabeled, missing, bins
         How to read the rows; see `score_data`. y_pred may take the place of y_score. The default
         threshold is 0.5. With a list of thresholds, the report is about the first and compares all
         of them at its end; "all" compares a grid of at most 64.
@@ -226,12 +228,13 @@ def assess_table(
     label_seed = int(streams[4].integers(2**63))
     metrics = tuple(map(settings.metric, settings.metrics))
     by_score = settings.thresholds is not None or any(metric.of == "nodes" for metric in metrics)
-    slots = score_slots(fine) if by_score else None
+    slots = score_slots(discounted(fine, settings.target)) if by_score else None
     posterior, theta_draws, counts, verdict = draw_posterior(
         table, settings, streams[:2], progress, slots=slots, label_seed=label_seed
     )
+    plain = score_slots(fine) if slots and fine.clusters is not None else slots or ()
     labels = labels_answers(
-        metrics, table, slots or (), prob=settings.prob, rng=streams[2], target=settings.target
+        metrics, table, plain, prob=settings.prob, rng=streams[2], target=settings.target
     )
     powered = {
         metric.name: prediction_powered(metric, table, prob=settings.prob, target=settings.target)

@@ -18,6 +18,7 @@ from .comparison.pooled import largest_level, margin_levels, overall_draws
 from .comparison.verdict import LISTED
 from .data.logit import Floats
 from .diagnostics.predictive import typical_rate
+from .metrics.clusters import cluster_values
 from .metrics.estimate import Estimate, Gap, Ratio, tails
 from .metrics.prediction_powered import powered_difference
 from .model.regions import NOWHERE, worth
@@ -83,6 +84,7 @@ def _data(result: Assessment) -> Values:
             for name, counts, part in zip(table.groups, counts_of(result), table.parts, strict=True)
         ],
         "empty_groups": list(table.empty_groups),
+        **_optional("clusters", cluster_values(table, result.settings.target)),
     }
 
 

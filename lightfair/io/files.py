@@ -16,6 +16,7 @@ import csv
 import gzip
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -40,6 +41,10 @@ DAMAGE = (OSError, MemoryError, UnicodeDecodeError)  # beside errors of pyarrow'
 
 SOURCES = "a path, an open binary file, a frame or mapping of columns, or an iterable of these"
 
+ID_NAME = re.compile(r"(?i:(.*[^a-z])?id)|.*[a-z]I[Dd]")  # id, patient_id, personId
+
+LOOKED_AT = 10_000  # first rows in which ids may repeat
+
 MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}  # first bytes of binary files
 
 
@@ -52,6 +57,7 @@ class Columns(NamedTuple):
     y_pred: str | None = None
     sample_weight: str | None = None
     label_prob: str | None = None
+    cluster: str | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -125,16 +131,35 @@ def pieces(
 
 def columns_in(path: Any) -> str:
     """Describe the columns of a file for an error message; "" if it cannot be read."""
+    header = _header(path)
+    return "" if header is None else f"; {_list_columns(header)}"
+
+
+def repeated_id(path: Any, columns: Columns | None) -> str | None:
+    """Return a column named like an id that repeats values; None with clusters, or without any."""
+    if columns is None or columns.cluster is not None:
+        return None
+    for name in _header(path) or ():
+        if ID_NAME.fullmatch(name) and name not in columns.names:
+            more = columns._replace(sensitive_features=(*columns.sensitive_features, name))
+            rows: Any = next(pieces(path, more, LOOKED_AT)).content
+            codes, _ = factorize(name, rows[name])
+            if (np.bincount(codes[codes >= 0], minlength=1) > 1).any():
+                return name
+    return None
+
+
+def _header(path: Any) -> list[str] | None:
+    """The names of the columns of a file; None if it has no rows or cannot be read."""
     if not isinstance(path, (str, os.PathLike)) or not os.path.isfile(path):
-        return ""
+        return None
     try:
         with _opened(path) as (file, kind, where):
             if kind == "table":
-                return ""
-            header, _ = (_csv if kind == "CSV" else _arrow)(file, kind, where, {}, 1)
-            return f"; {_list_columns(header)}"
+                return None
+            return (_csv if kind == "CSV" else _arrow)(file, kind, where, {}, 1)[0]
     except (OSError, ValueError, ImportError):
-        return ""
+        return None
 
 
 def _is_file(value: Any) -> bool:
@@ -309,7 +334,7 @@ def _csv_chunks(
             result[name] = text = [*map(str.strip, column)]
             if argument in ("y_true", "y_pred"):
                 result[name] = ["" if t.lower() in UNLABELED else t for t in text]
-            elif argument != "sensitive_features":
+            elif argument not in ("sensitive_features", "cluster"):
                 # weights have no decimal comma: 1,000 may be 1 or 1000
                 decimal = comma and argument != "sample_weight"
                 result[name] = _numbers(f"{argument}: column {name}", text, first, decimal)

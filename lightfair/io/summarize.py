@@ -41,6 +41,7 @@ from typing import Any
 import numpy as np
 
 from ..core.data import table as core
+from ..core.data.clusters import cluster_moments
 from ..core.data.nodes import UNSCORED_CLIP, check_clip, check_edges
 from ..core.data.rows import RowReader, ScoreData
 from ..core.data.table import score_table
@@ -61,6 +62,7 @@ def summarize(
     y_pred: str | None = None,
     sample_weight: str | None = None,
     label_prob: str | None = None,
+    cluster: str | None = None,
     threshold: Any = 0.5,
     positive_label: Any = None,
     unlabeled: Any = None,
@@ -79,8 +81,9 @@ def summarize(
         pyarrow. Or frames of pandas or polars, Arrow tables and batches, mappings of columns, or an
         iterable of these, each a chunk of the rows. In CSV, cells are trimmed, and the labels NA,
         NaN, null and none, in any case, mean unlabeled.
-    y_true, y_score, sensitive_features, y_pred, sample_weight, label_prob : str
-        Names of columns; several sensitive features are crossed. See `score_data`.
+    y_true, y_score, sensitive_features, y_pred, sample_weight, label_prob, cluster : str
+        Names of columns; several sensitive features are crossed. See `score_data`. With `cluster`,
+        memory grows with the number of rows; each must be in one table, if tables are added.
     threshold, positive_label, unlabeled, missing, bins
         See `score_data`.
     clip : float
@@ -116,7 +119,7 @@ def summarize(
     """
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)
-    columns = Columns(y_true, y_score, features, y_pred, sample_weight, label_prob)
+    columns = Columns(y_true, y_score, features, y_pred, sample_weight, label_prob, cluster)
     read: dict[str, Any] = {"positive_label": positive_label, "unlabeled": unlabeled, "bins": bins}
     reader = RowReader(threshold=threshold, decided=y_pred is not None, missing=missing, **read)
     options: dict[str, Any] = {"clip": clip, "chunk_rows": chunk_rows, "progress": progress}
@@ -150,6 +153,7 @@ def gather_tables(
     cut = UNSCORED_CLIP if unscored else 0.01 if clip is None else clip
     total: core.ScoreTable | None = None
     rows: core.ScoreTable | None = None
+    clusters: list[ScoreData] = []
     several = isinstance(source, (list, tuple)) and len(source) > 1
     for piece in pieces(source, columns, chunk_rows, tables=tables):
         content = piece.content
@@ -163,7 +167,9 @@ def gather_tables(
             named = isinstance(content, str) or (piece.where and several)
             raise ValueError(f"{piece.where}: {error}" if named else str(error)) from error
         if len(data.label):
-            table = score_table(data, clip=cut)
+            if data.cluster is not None:  # moments follow when all rows of a cluster are known
+                clusters.append(data)
+            table = score_table(replace(data, cluster=None), clip=cut)
             rows = table if rows is None else rows + table
             if len(rows.groups) > MOST_GROUPS:
                 rule = f"sensitive_features must make at most {MOST_GROUPS:,} groups"
@@ -174,7 +180,8 @@ def gather_tables(
         weight = rows.sums("weight").sum(axis=(1, 2)) if rows and rows.weighted else None
         threshold, counts = reader.finish(rows.parts if rows else (), weight)
         assert rows is not None  # otherwise `finish` raised
-        rows = replace(rows, threshold=threshold, counts=counts)
+        moments = cluster_moments(rows.groups, clusters, cut) if clusters else None
+        rows = replace(rows, threshold=threshold, counts=counts, clusters=moments)
         total = rows if total is None else total + rows
     if total is None:
         raise ValueError("source must hold at least one row; got none")

@@ -25,6 +25,10 @@ or, if rows were separated by several thresholds,
 
     thresholds   all of them, `threshold` first
 
+or, if rows belong to clusters,
+
+    clusters     by group, moments of sums over clusters; see `core.data.clusters`
+
 A stratum is ((interval * groups + group) * 2 + predicted) * 3 + label: interval is the number of
 `thresholds` that the score reaches, 0 if there are none, and label is 0, 1, or 2 for unlabeled; see
 `Points` and `Cells` for the other columns. Both are sorted. Floats are written in full precision.
@@ -46,6 +50,7 @@ from typing import Any
 import numpy as np
 
 from ..core.data import table as core
+from ..core.data.clusters import SIZE
 from ..core.data.groups import group_names
 from ..core.data.messages import Counts, show
 from ..core.data.nodes import CELL_WIDTH, Cells, Part, Points, check_clip, settled
@@ -223,6 +228,7 @@ def from_text(text: str) -> ScoreTable:
 def _values(table: ScoreTable) -> dict[str, Any]:
     optional = {} if table.design is None else {"design": table.design.tolist()}
     optional |= {"thresholds": list(table.cuts)} if table.cuts else {}
+    optional |= {} if table.clusters is None else {"clusters": table.clusters.tolist()}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -252,6 +258,9 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
     design = values.get("design")
     if design is not None:
         design = np.array(design, np.float64).reshape(len(groups), 2, 2, 2)
+    clusters = values.get("clusters")
+    if clusters is not None:
+        clusters = np.array(clusters, np.float64).reshape(len(groups), SIZE, SIZE)
     cuts = check_cuts(values["thresholds"]) if "thresholds" in values else ()
     size = len(groups) * (len(cuts) + 1)
     points, cells = _part(Points, values["points"], size), _part(Cells, values["cells"], size)
@@ -269,6 +278,7 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
         counts=Counts(**counts),
         design=design,
         cuts=cuts,
+        clusters=clusters,
     )
 
 

@@ -51,8 +51,11 @@ def contrasts_of(
     Raises
     ------
     ValueError
-        If a group is unknown, both are the same, or more than 20 are to be planned for.
+        If a group is unknown, both are the same, or more than 20 are to be planned for; or if rows
+        belong to clusters.
     """
+    if result.table.clusters is not None:
+        raise ValueError("labels of clusters are not forecast; assess the rows without cluster")
     names, base = result.groups, result.settings.reference
     if reference is not None:
         base = names[index_of(reference, names, "reference")]

@@ -11,6 +11,7 @@ from ..core.comparison.pooled import margin_levels
 from ..core.data.messages import Note, counted
 from ..core.diagnostics.predictive import typical_rate, worth_sentence
 from ..core.mcmc.convergence import Gate
+from ..core.metrics.clusters import cluster_values
 from ..core.values import counts_of
 from .document import Cell, Document, Paragraph, Section, Table
 from .format import target_line
@@ -89,6 +90,12 @@ def rows_section(result: Assessment) -> Section:
         Paragraph(f"{model}{100 * settings.prob:g} % credible intervals"),
         rows_table("group", dict(zip(result.groups, counts_of(result), strict=True))),
     ]
+    if (clusters := cluster_values(result.table, settings.target)) is not None:
+        text = (
+            "{number:,} clusters, {labeled:,} with labels, which are worth {effective_labels:,.0f} "
+            "labels of independent rows of the same scores ({share:.0%})"
+        )
+        blocks.insert(1, Paragraph(text.format(**clusters)))
     if len(result.table.attributes) > 1:
         levels = {
             f"{attribute} {level.name}": level._asdict()

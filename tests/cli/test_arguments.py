@@ -122,6 +122,22 @@ def test_probabilities_of_being_labeled(ask, rows):
         assert "label_prob: " in ask("assess", "rows.csv", *given, *QUICK, *more)
 
 
+@pytest.mark.parametrize("name, repeats", [("patient_id", 2), ("id", 1), ("paid", 2), ("rowID", 2)])
+def test_clusters(name, repeats, folder, text, run, ask, fail):
+    lines = text.splitlines()
+    rows = [f"{line},{n // repeats}" for n, line in enumerate(lines[1:])]
+    (folder / "rows.csv").write_text("\n".join([f"{lines[0]},{name}", *rows, ""]))
+    code, out, err = run("assess", "rows.csv", *COLUMNS, *QUICK)
+    warned = repeats > 1 and name != "paid"
+    expected = f"lightfair: warning: column {name} repeats values; if rows of one value"
+    assert (code, err.startswith(expected)) == (0, warned) and warned == bool(err)
+    assert "clusters" not in out
+    assert " clusters, " in ask("assess", "rows.csv", *COLUMNS, *QUICK, "--cluster", name)
+    ask("summarize", "rows.csv", *COLUMNS, "--cluster", name, "-o", "table.json")
+    assert " clusters, " in ask("assess", "table.json", *QUICK)
+    assert fail("plan", "table.json", *QUICK).startswith("lightfair: error: labels of clusters are")
+
+
 @pytest.mark.parametrize(
     "options, message",
     [

@@ -43,6 +43,9 @@ def assert_same(result, expected):
     for name in ("groups", "attributes", "parts", "clip", "clipped", "threshold", "weighted"):
         assert getattr(result, name) == getattr(expected, name), name
     assert result.counts == expected.counts
+    assert (result.clusters is None) == (expected.clusters is None)
+    if expected.clusters is not None:
+        np.testing.assert_allclose(result.clusters, expected.clusters, rtol=1e-12)
     for one, two in ((result.points, expected.points), (result.cells, expected.cells)):
         for name in one._fields:
             left, right = getattr(one, name), getattr(two, name)

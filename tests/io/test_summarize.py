@@ -71,7 +71,11 @@ def case(seed):
     else:
         cuts = {"x": 0.4, "y": 0.5, "z": 0.6}, {"x": 0.5, "y": 0.5}
         options["threshold"] = one(0.5, 0.5, 0.5, 0.5, 0.5, 0.3, *cuts)
-    return columns, one(["g"], ["g", "h"]), options, names, one(0.01, 0.2, 0.01, 0.2, 0.0)
+    clip = one(0.01, 0.2, 0.01, 0.2, 0.0)
+    features = one(["g"], ["g", "h"])
+    columns["c"] = rng.integers(0, count // 3 + 2, count)
+    names |= {"cluster": "c"} if rng.random() < 0.4 else {}
+    return columns, features, options, names, clip
 
 
 def outcome(make):

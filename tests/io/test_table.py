@@ -33,6 +33,7 @@ TABLES = {
     "few rows": lambda: make(count=30),
     "weighted": lambda: make(sample_weight=np.random.default_rng(1).random(3000) * 1e-3),
     "label_prob": lambda: make(label_prob=np.full(3000, 0.3)),
+    "clusters": lambda: make(cluster=np.arange(3000) // 4),
     "decisions": lambda: make(y_pred=np.arange(3000) % 2),
     "several thresholds": lambda: make(threshold=[0.5, 0.2]),
     "thresholds of groups": lambda: make(

@@ -34,6 +34,8 @@ MESSAGES = {  # of warnings, by their codes
     "merge levels",
     "ties_with_threshold": "rows with a score equal to the threshold, counted as positive: {}; a "
     "threshold just above makes them negative",
+    "shared_clusters": "parts of clusters that are in several groups: {}; each part counts as a "
+    "cluster, so that intervals of differences may be too wide or too narrow",
     "label_prob": "labels-only weights each label by 1 / label_prob; prediction-powered is left "
     "out where it differs within a group; the posterior does not need it if rows were chosen by "
     "their score and group alone",

@@ -103,6 +103,8 @@ class ScoreData(OneLine):
         Several thresholds, as given; else ().
     band : int16 array, shape (n,), or None
         With `cuts`, the threshold interval of the row: how many of them are at most its score.
+    cluster : intp array, shape (n,), or None
+        Number of the cluster of the row. None: not given.
 
     Examples
     --------
@@ -133,6 +135,7 @@ class ScoreData(OneLine):
     label_prob: Floats | None = None
     cuts: tuple[float, ...] = ()
     band: NDArray[np.int16] | None = None
+    cluster: Ints | None = None
 
     def _line(self) -> str:
         rows, groups = counted(len(self.label), "row"), counted(len(self.groups), "group")
@@ -149,6 +152,7 @@ def score_data(
     threshold: Any = 0.5,
     sample_weight: Any = None,
     label_prob: Any = None,
+    cluster: Any = None,
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
@@ -181,6 +185,9 @@ def score_data(
     label_prob : column, shape (n,), optional
         Probability with which each row was chosen to be labeled, if that was not the same for all:
         in (0, 1] for labeled rows; for unlabeled ones it may be missing.
+    cluster : column, shape (n,), optional
+        What a row belongs to, such as a person with several rows: labels of one cluster are not
+        independent. Without missing values; at least two clusters.
     positive_label : scalar, optional
         The value of `y_true` that is the positive class. It makes -1 a class like any other value.
     unlabeled : scalar or list, optional
@@ -219,9 +226,8 @@ def score_data(
         missing=missing,
         bins=bins,
     )
-    chunk = reader.read(
-        y_true, y_score, sensitive_features, y_pred, sample_weight, label_prob=label_prob
-    )
+    also = {"label_prob": label_prob, "cluster": cluster}
+    chunk = reader.read(y_true, y_score, sensitive_features, y_pred, sample_weight, **also)
     return reader.complete(chunk.data)
 
 
@@ -265,6 +271,7 @@ class RowReader:
         self.rejected: set[Any] = set()  # values of y_pred other than the positive class
         self.counts = Counts()
         self.rows = 0
+        self.clusters: dict[Any, int] = {}  # numbers of the clusters that were read
 
     def read(
         self,
@@ -276,6 +283,7 @@ class RowReader:
         first: int = 0,
         *,
         label_prob: Any = None,
+        cluster: Any = None,
     ) -> Chunk:
         """Check some rows; those in errors are numbered from `first`.
 
@@ -284,7 +292,7 @@ class RowReader:
         features = columns.attribute_columns(sensitive_features)
         attributes = {where: values for _, where, values in features}
         given = {"y_true": y_true, "y_score": y_score, "y_pred": y_pred}
-        given |= {"sample_weight": sample_weight, "label_prob": label_prob}
+        given |= {"sample_weight": sample_weight, "label_prob": label_prob, "cluster": cluster}
         columns.check_indexes([*given.items(), *attributes.items()])
         rows: dict[str, Any] = {"y_true": self.labels.read(y_true, first)}
         if y_pred is not None:
@@ -299,6 +307,8 @@ class RowReader:
             for name, rule in RULES.items()
             if given[name] is not None
         }
+        if cluster is not None:
+            rows["cluster"] = self._numbered(cluster, first)
         np.clip(rows["y_score"], 0.0, 1.0, out=rows["y_score"])
         unknown = {*self.bins} - {name for name, *_ in features}
         if unknown:
@@ -344,6 +354,7 @@ class RowReader:
             label_prob=rows.get("label_prob"),
             cuts=self.several,
             band=band,
+            cluster=rows.get("cluster"),
         )
         return Chunk(data, first + np.flatnonzero(keep))
 
@@ -381,6 +392,16 @@ class RowReader:
         notes = data_notes(counts, data.attributes, data.parts, rows, data.label_prob is not None)
         empty = empty_groups(data.parts)
         return replace(data, empty_groups=empty, threshold=threshold, counts=counts, notes=notes)
+
+    def _numbered(self, cluster: Any, first: int) -> Ints:
+        """Return the number of the cluster of each row, the same in every chunk."""
+        codes, values = columns.factorize("cluster", cluster, first)
+        if (codes < 0).any():
+            where = missing_rows(codes < 0, first)
+            raise ValueError(f"cluster has {where}; give rows that stand alone values of their own")
+        keys = map(columns.key_of, values)
+        number = [self.clusters.setdefault(key, len(self.clusters)) for key in keys]
+        return np.array(number, dtype=np.intp)[codes]
 
     def _decisions(self, values: Any, first: int) -> NDArray[np.bool_]:
         """Return decisions, given as 0 and 1, bool, yes and no, or the classes of the labels."""

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 
 from . import nodes
+from .clusters import SHARED, cluster_moments
 from .groups import Parts, data_notes, empty_groups, group_names
 from .logit import Floats, Ints, logit_of
-from .messages import Counts, Note, OneLine, counted
+from .messages import Counts, Note, OneLine, counted, note
 from .nodes import UNLABELED, Cells, Nodes, Part, Points, clip_bounds, joined, settled
 from .rows import ScoreData
 
@@ -65,6 +66,9 @@ class ScoreTable(OneLine):
     cuts : tuple of float
         Several thresholds, the first being `threshold`: strata are divided by the interval between
         them that the score lies in. Else ().
+    clusters : float64 array, shape (group, 10, 10), or None
+        If clusters of rows are given, moments of their sums; see `data.clusters`. Tables add if no
+        cluster is in both of them.
 
     Examples
     --------
@@ -91,6 +95,7 @@ class ScoreTable(OneLine):
     counts: Counts = Counts()
     design: Floats | None = None
     cuts: tuple[float, ...] = ()
+    clusters: Floats | None = None
 
     def __post_init__(self) -> None:
         if not self.parts:
@@ -141,7 +146,9 @@ class ScoreTable(OneLine):
         """Warnings about the data: what was dropped, what is unusual."""
         rows = self.sums("rows").sum(axis=(1, 2))
         design = self.design is not None
-        return data_notes(self.counts, self.attributes, self.parts, rows, design)
+        notes = data_notes(self.counts, self.attributes, self.parts, rows, design)
+        shared = 0 if self.clusters is None else int(self.clusters[:, SHARED, SHARED].sum())
+        return (*notes, note("shared_clusters", shared)) if shared else notes
 
     def __add__(self, other: ScoreTable) -> ScoreTable:
         """Merge two tables of different rows; groups are matched by name.
@@ -150,7 +157,7 @@ class ScoreTable(OneLine):
         ------
         ValueError
             If their clip, attributes or thresholds differ, or if only one of them has the
-            probabilities with which its labeled rows were chosen.
+            probabilities with which its labeled rows were chosen, or clusters.
         """
         if not isinstance(other, ScoreTable):
             return NotImplemented
@@ -178,7 +185,8 @@ class ScoreTable(OneLine):
             threshold=_merged_thresholds(self.threshold, other.threshold),
             weighted=self.weighted or other.weighted,
             counts=self.counts + other.counts,
-            design=_merged_designs(groups, (self, other)),
+            design=_merged("design", groups, (self, other)),
+            clusters=_merged("clusters", groups, (self, other)),
         )
 
     def without_cuts(self) -> ScoreTable:
@@ -288,16 +296,18 @@ def _merged_thresholds(
     return one
 
 
-def _merged_designs(groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) -> Floats | None:
-    """Return the design of a sum: both tables have one, or have no labels, or neither has one."""
-    if all(table.design is None for table in tables):
+def _merged(name: str, groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) -> Floats | None:
+    """Return design or clusters of a sum: both tables have it, or have no labels, or neither."""
+    found = {table: getattr(table, name) for table in tables if getattr(table, name) is not None}
+    if not found:
         return None
-    total = np.zeros((len(groups), 2, 2, 2))
+    total = np.zeros((len(groups), *next(iter(found.values())).shape[1:]))
     for table in tables:
-        if table.design is not None:
-            total[np.searchsorted(groups, table.groups)] += table.design
+        if table in found:
+            total[np.searchsorted(groups, table.groups)] += found[table]
         elif table.labeled:
-            raise ValueError("tables add only if both have label_prob; pass 1 if all were labeled")
+            what = "label_prob; pass 1 if all were labeled" if name == "design" else "cluster"
+            raise ValueError(f"tables add only if both have {what}")
     return total
 
 
@@ -340,6 +350,7 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
         counts=data.counts,
         design=None if data.label_prob is None else _design(data),
         cuts=data.cuts,
+        clusters=None if data.cluster is None else cluster_moments(data.groups, [data], clip),
     )
 
 

@@ -29,6 +29,7 @@ from ..data.logit import Floats, Ints, sigmoid
 from ..data.messages import Note, OneLine, probability
 from ..data.table import ScoreTable
 from ..mcmc.posterior import Posterior, identity
+from ..metrics.clusters import row_effects
 from ..metrics.estimate import BORDER, tails
 from ..model.likelihood import LabeledData, labeled_data, log_odds
 from ..model.regions import NOWHERE, Regions, regions, worth
@@ -161,6 +162,11 @@ def misfit_check(
     mass = region >= where.first[2]
     extent = predicted[region], mass, low[region], high[region]
     score = np.where(mass, low[region], score)
+    if table.clusters is not None:
+        from scipy.special import ndtr, ndtri
+
+        z = ndtri(0.5 * np.maximum(p, TINY)) / np.sqrt(row_effects(table, "expected")[group])
+        p = 2.0 * ndtr(z)
     shares = expected, low_share, high_share, p
     return Misfit(group, region, *extent, score, rows, positives, *shares, trusted)
 

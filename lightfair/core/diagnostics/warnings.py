@@ -30,6 +30,7 @@ do not change results. The codes, here and elsewhere:
     blank_levels                    levels that read as missing
     real_valued_group               an attribute most of whose levels have one row
     empty_groups                    combinations of levels without rows
+    shared_clusters                 clusters with rows in several groups
     dropped_rows, missing_as_group  rows without a group, dropped or a group of their own
 
 If rows were selected for labeling by their score, labels-only and prediction-powered estimates
@@ -38,8 +39,8 @@ group: given these, selection carries no information about the label. Two rank t
 against unlabeled rows of each group: of the scores, and of the distance of a score from the centre
 of its group, |rank - (n + 1) / 2|. The second detects rows selected near the threshold, or at both
 ends. Both are exact up to the normal approximation. The level is shared among all tests
-(Bonferroni). With known probabilities of labeling there is no test: they may differ, and
-labels-only estimates account for them.
+(Bonferroni). Rows of a cluster count as one row. With known probabilities of labeling there is no
+test: they may differ, and labels-only estimates account for them.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ from collections.abc import Sized
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats
+from ..data.clusters import ALL, CELLS
+from ..data.logit import Floats, over
 from ..data.messages import Note, counted, note
 from ..data.nodes import CELL_WIDTH, UNLABELED
 from ..data.table import ScoreTable
@@ -154,7 +156,11 @@ def selection_z(table: ScoreTable) -> Floats:
         score, labeled, count = logit[here], stratum[here] % 3 != UNLABELED, rows[here]
         distance = np.abs(mid_ranks(score, count)[0] - 0.5 * (count.sum() + 1.0))
         z[group] = rank_z(score, labeled, count), rank_z(distance, labeled, count)
-    return z
+    if table.clusters is None:
+        return z
+    # as if all rows of a cluster had one score
+    n, sizes = table.clusters[:, ALL, CELLS].sum(axis=1), table.clusters[:, CELLS, CELLS]
+    return np.asarray(z * np.sqrt(over(n, sizes.sum(axis=(1, 2)), 1.0))[:, None])
 
 
 def selection_warnings(table: ScoreTable) -> list[Note]:

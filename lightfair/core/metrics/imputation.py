@@ -269,8 +269,8 @@ def _draw_positives(
 ) -> Floats:
     """Draw the weight of the unlabeled positives, (n, group, predicted).
 
-    If all rows of a stratum have the same weight, their number is drawn. Otherwise the sum is drawn
-    from a continuous distribution with its first three cumulants, a rough one for a few rows.
+    If rows of a stratum have one weight, and are whole, their number is drawn. Else the sum is
+    drawn from a continuous distribution with its first three cumulants, a rough one for a few rows.
     """
     uniform = rng.random(moments.shape[:-1])
     normal = rng.standard_normal(moments.shape[:-1])
@@ -279,7 +279,8 @@ def _draw_positives(
         at = (slice(None), *divmod(stratum, 2))
         part = slice(*nodes.start[stratum : stratum + 2])
         scale = nodes.scale[part]
-        if total == 0.0 or np.ptp(scale) > 1e-12 * scale[0]:
+        uneven = total == 0.0 or np.ptp(scale) > 1e-12 * scale[0]
+        if uneven or abs(total - np.rint(total / scale[0]) * scale[0]) > 1e-6 * total:
             positive[at] = cornish_fisher(moments[at], normal[at], total, whole=False)
             continue
         rows = float(np.rint(total / scale[0]))

@@ -42,6 +42,7 @@ import numpy.typing as npt
 from ..data.logit import Floats, over
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
+from .clusters import cell_effects
 from .definitions import SHARES, Metric, as_metric, shares, successes_failures, theta
 from .estimate import Estimate, check_prob, tails, undefined_reason
 from .prediction_powered import equal_chances
@@ -140,15 +141,14 @@ def labels_answers(
 
     Where no row, labeled or not, can be in the denominator there is none, but of a population.
     """
-    sums, size = table.labeled_sums(), table.sums("weight").sum(axis=(1, 2))
-    answers = {
-        metric.name: labels_only(metric, *sums, prob=prob, rng=rng, size=size)
-        for metric in metrics
-        if metric.of == "counts"
-    }
+    (weight, squares), size = table.labeled_sums(), table.sums("weight").sum(axis=(1, 2))
+    answers = {}
+    for metric in (metric for metric in metrics if metric.of == "counts"):
+        clustered = squares * cell_effects(metric, table)
+        answers[metric.name] = labels_only(metric, weight, clustered, prob=prob, rng=rng, size=size)
     if target != "population":
-        weight = table.sums("weight")
-        possible = weight[..., :UNLABELED] + weight[..., [UNLABELED]]
+        every = table.sums("weight")
+        possible = every[..., :UNLABELED] + every[..., [UNLABELED]]
         for metric in metrics:
             if metric.of == "counts":
                 empty = np.isnan(theta(metric, possible))
@@ -233,6 +233,7 @@ def _bootstrap(
     draws = {metric.name: np.full((BOOTSTRAP_DRAWS, len(slots)), np.nan) for metric in metrics}
     reasons: dict[str, list[str | None]] = {metric.name: [] for metric in metrics}
     rows = table.sums("rows")[..., :UNLABELED].sum(axis=1)
+    effects = cell_effects(as_metric("brier"), table)[:, 0, 0]  # the largest of all cells
     alike = equal_chances(table)  # a table does not hold unequal probabilities by score
     for group, bins in enumerate(slots if metrics else ()):
         obstacle = None if alike[group] else "labels were chosen with unequal probabilities"
@@ -245,7 +246,7 @@ def _bootstrap(
                 of_metric.append(obstacle)
             continue
         at = bins.known.any(axis=1)
-        known, number = bins.known[at], bins.known_rows[at]
+        known, number = bins.known[at], bins.known_rows[at] / effects[group]
         each = over(known, number, 1.0)
         drawn = rng.standard_gamma(number, (BOOTSTRAP_DRAWS, *number.shape)) * each
         total = drawn.sum(axis=2)
@@ -314,15 +315,18 @@ def effective_labels(
     """
     share = metric.name == "f1" or is_share(metric)
     cells = denominators(metric)[0] if share else np.ones(4)
-    total, squares = (sums.reshape(-1, 4) @ cells for sums in table.labeled_sums())
-    own = total * over(total, squares, 1.0)
+    weight, squares = table.labeled_sums()
+    total, single = (sums.reshape(-1, 4) @ cells for sums in (weight, squares))
+    clustered = (squares * cell_effects(metric, table)).reshape(-1, 4) @ cells
+    own = total * over(total, clustered, 1.0)
     labels, ratio = np.full((2, len(own)), np.nan)
     if baseline is None or (metric.label_free and target != "population"):
         return Effective(labels, own, ratio, ("no label is needed to know it",) * len(own))
     size = np.full(len(own), np.inf)  # posterior mean number of rows in the denominator
     if target != "population":
-        weight, rows = (table.sums(column).sum(axis=(1, 2)) for column in ("weight", "rows"))
-        size = counts.mean(axis=(0, 1)).reshape(-1, 4) @ cells / weight * rows
+        every, rows = (table.sums(column).sum(axis=(1, 2)) for column in ("weight", "rows"))
+        size = counts.mean(axis=(0, 1)).reshape(-1, 4) @ cells / every * rows
+        size *= over(single, clustered, 1.0)
     reasons: list[str | None] = []
     for group, estimate in enumerate(estimates):
         mean, sd = estimate.mean, estimate.sd

@@ -60,9 +60,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats, over, sigmoid
+from ..data.logit import Floats, over
 from ..data.nodes import UNLABELED
 from ..data.table import ScoreTable
+from .clusters import design_effect, score_moments
 from .definitions import Metric, Share, as_metric, shares, theta
 from .estimate import NAN, tails, undefined_reason
 
@@ -146,13 +147,14 @@ def prediction_powered(
 
     metric = as_metric(metric)
     finite = target != "population"
-    moments, weight = _moments(table), table.sums("weight")
+    moments, weight = score_moments(table), table.sums("weight")
     if metric.label_free:  # any label will do
         for sums in (*moments, weight):
             sums[..., 0] += sums[..., UNLABELED]
             sums[..., UNLABELED] = 0.0
     equal, alike = _equal_weights(table), equal_chances(table) | metric.label_free
     estimates: list[tuple[float, ...]] = []
+    residuals = np.zeros((len(table.groups), 8))
     reasons: list[str | None] = []
     for g in range(len(table.groups)):
         estimate, reason = (NAN,) * 4, None
@@ -168,12 +170,16 @@ def prediction_powered(
         elif not alike[g]:
             reason = "labels were chosen with unequal probabilities"
         elif (reason := _too_few(metric, moments[0, g, :, :UNLABELED])) is None:
-            estimate = _estimate(metric, moments[:, g], finite)
+            estimate, residuals[g] = _estimate(metric, moments[:, g], finite)
             if np.isnan(estimate[0]):
                 reason = "too few labels: the estimate of the denominator is not above 0"
         estimates.append(estimate)
         reasons.append(reason)
     mean, se, tuning, df = np.array(estimates).T
+    if table.clusters is not None and shares(metric):
+        own = np.any([part.sides.any(axis=0) for part in shares(metric)], axis=0) * 1.0
+        effect = design_effect(table, residuals[:, :7], own, residuals[:, 7], finite=finite)
+        se *= np.sqrt(effect)
     reach = stdtrit(df, tails(prob)[1]) * se
     return PredictionPowered(mean, se, mean - reach, mean + reach, tuning, df, tuple(reasons))
 
@@ -225,8 +231,14 @@ def _too_few(metric: Metric, known: Floats) -> str | None:
     return None
 
 
-def _estimate(metric: Metric, moments: Floats, finite: bool) -> tuple[float, float, float, float]:
-    """Return mean, se, tuning and df of one group; moments as in `_moments`, without its axis."""
+def _estimate(
+    metric: Metric, moments: Floats, finite: bool
+) -> tuple[tuple[float, float, float, float], Floats]:
+    """Return mean, se, tuning and df of one group, and residuals; moments without their axis.
+
+    Residuals, float64 (8,): e less its mean, by cell, 0, and by score of each predicted class; and
+    the sum of its squares over labeled rows.
+    """
     known, parts = moments[..., :UNLABELED], shares(metric)
     labeled, total = known[0].sum(), moments[0].sum()
     unlabeled = total - labeled
@@ -241,11 +253,11 @@ def _estimate(metric: Metric, moments: Floats, finite: bool) -> tuple[float, flo
         tuning = float(np.clip(both / score_sq, 0.0, 1.0)) if score_sq > 0.0 else 0.0
     mean = float(theta(metric, own + tuning * shift))
     if np.isnan(mean):
-        return (NAN,) * 4
+        return (NAN,) * 4, np.zeros(8)
     slope = _gradient(parts, own + tuning * shift)
     used = tuning if finite else open_share * tuning
     label_sq, both, score_sq = _squares(slope, known)
-    squares = max(label_sq - 2.0 * used * both + used * used * score_sq, 0.0)
+    raw = squares = max(label_sq - 2.0 * used * both + used * used * score_sq, 0.0)
     # the squares of a success and a failure, with the mean score of their prediction
     added = np.sum([side / side.sum() for part in parts for side in part.sides], axis=0)
     rows, first, _ = moments.sum(axis=-1)
@@ -256,13 +268,15 @@ def _estimate(metric: Metric, moments: Floats, finite: bool) -> tuple[float, flo
     counted = np.array([known[0].ravel() @ part.sides.any(axis=0) for part in parts])
     count = known[0].ravel() @ np.any([part.sides.any(axis=0) for part in parts], axis=0)
     squares = (squares + (added.reshape(2, 2) * away * away).sum()) * count / (count + added.sum())
+    at_zero = (slope - used * slope[:, :1] - center).ravel()
+    residuals = np.array([*at_zero, 0.0, *used * (slope[:, 0] - slope[:, 1]), raw])
     variance = squares / ((labeled - 2.0) * labeled)
     if finite:
         variance *= open_share
     else:
         score_sq = _squares(slope, moments.sum(axis=-1, keepdims=True))[2]
         variance += open_share * tuning * tuning * score_sq / ((total - 1.0) * total)
-    return mean, float(np.sqrt(variance)), tuning, float(counted.min() - 1.0)
+    return (mean, float(np.sqrt(variance)), tuning, float(counted.min() - 1.0)), residuals
 
 
 def _gradient(parts: tuple[Share, ...], cells: Floats) -> Floats:
@@ -301,19 +315,6 @@ def _squares(slope: Floats, moments: Floats) -> Floats:
     if not squares[2] > 1e-13 * score_sq.sum():  # d . g is constant up to rounding
         squares[1:] = 0.0
     return squares
-
-
-def _moments(table: ScoreTable) -> Floats:
-    """Sums of 1, s and s^2 over rows: float64 (power, group, predicted, label)."""
-    nodes, rows = table.nodes(), table.sums("rows")
-    score = sigmoid(nodes.logit)
-    sums = np.array(
-        [np.bincount(nodes.stratum, nodes.weight * score**k, rows.size) for k in range(3)]
-    ).reshape(3, *rows.shape)
-    # unlabeled nodes sum weights; equal weights cancel
-    sums *= over(rows, sums[0], 0.0)
-    sums[0] = rows
-    return sums
 
 
 def _equal_weights(table: ScoreTable) -> Bools:
