@@ -230,11 +230,9 @@ def _part(ax: Axes) -> tuple[Floats, Floats] | None:
 
 def _fit(ax: Axes, part: tuple[Floats, Floats] | None) -> None:
     """Keep Axes, and what is drawn around them, in a part of the figure."""
-    drawn = ax.get_tightbbox()
-    if part is None or drawn is None:
+    if part is None or (drawn := ax.get_tightbbox()) is None:
         return
-    given, room = part
-    to_figure = ax.figure.transSubfigure.inverted()
+    (given, room), to_figure = part, ax.figure.transSubfigure.inverted()
     around = ax.get_position().get_points() - to_figure.transform(drawn.padded(2.0).get_points())
     low = np.maximum(given[0], room[0] + around[0])
     high = np.maximum(np.minimum(given[1], room[1] + around[1]), low + LEAST * np.ptp(given, 0))

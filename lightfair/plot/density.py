@@ -78,8 +78,8 @@ def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axe
             estimate = result.metric(metric, name)
         else:
             estimate = result.difference(metric, name, base)
-            text = probability(estimate.prob_within(epsilon), exact=estimate.exact)
-            canvas.write(ax, row, text)
+            near = estimate.prob_within(epsilon)
+            canvas.write(ax, row, probability(near, exact=estimate.exact))
         if estimate.reason is None:
             legend |= _draw_row(ax, row, estimate, (low, high), epsilon if base else 0.0)
         undefined.append((name, estimate.reason))

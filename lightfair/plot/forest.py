@@ -6,7 +6,6 @@ prediction-powered one. The numbers are those of `to_dict`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,8 +108,7 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
     canvas.shade_near_zero(ax, result.settings.epsilon)
     canvas.write(ax, -0.55, "P(>0)")
     for row, entry in enumerate(entries):
-        text = probability(entry["prob_positive"], exact=entry["exact"])
-        canvas.write(ax, row, text)
+        canvas.write(ax, row, probability(entry["prob_positive"], exact=entry["exact"]))
     _forest(ax, result, metric, entries, differ=True)
     return ax
 
@@ -127,31 +125,29 @@ def _forest(
     canvas.name_rows(ax, names, [f"{int(labeled[name]):,} labeled" for name in names])
     legend: dict[str, Any] = {}
     notes, undefined = [], []
-    for key, row, one in _estimates(entries, metric in settings.label_free):
-        name, look, _ = METHODS[key]
-        reason = one.get("reason")
-        if one["interval"] is not None:
-            exact = bool(one.get("exact"))
-            name, look = ("exact", canvas.EXACT) if exact else (name, look)
-            ends = None if exact else one["interval"]
-            canvas.draw_interval(ax, row, one["mean"], ends, look, name)
-            legend[name] = canvas.handle(look)
-        elif not key:
-            undefined.append((names[round(row)], str(reason)))
-        else:
-            notes.append(f"no {name} interval: {reason}")
+    label_free = metric in settings.label_free
     truth = canvas.Look(str(ax.xaxis.label.get_color()), "|", "none", 1.6)
     for row, entry in enumerate(entries):
+        undefined.append((names[row], entry.get("reason")))
+        for key, (name, look, place) in list(METHODS.items())[: 1 if label_free else None]:
+            one = entry[key] if key else entry
+            if one["interval"] is not None:
+                exact = bool(one.get("exact"))
+                name, look = ("exact", canvas.EXACT) if exact else (name, look)
+                ends, at = None if exact else one["interval"], row + place * (not label_free)
+                canvas.draw_interval(ax, at, one["mean"], ends, look, name)
+                legend[name] = canvas.handle(look)
+            elif key:
+                notes.append(f"no {name} interval: {one['reason']}")
         if entry.get("truth") is not None:
             options = canvas.style(truth, markersize=19.0, label="truth")
             ax.plot(entry["truth"], row, zorder=3.0, **options)
             legend["truth"] = canvas.handle(truth)
-    title, x, near = f"{metric} by group", metric, 0.0
+    title, x = f"{metric} by group", metric
     if differ:
-        near = settings.epsilon
         title = f"{metric}: differences from {settings.reference}"
         x = f"{metric} minus that of {settings.reference}"
-        legend[f"smaller than {near:g}"] = canvas.patch()
+        legend[f"smaller than {settings.epsilon:g}"] = canvas.patch()
     if not all(entry["exact"] for entry in entries):
         x += f", {100 * settings.prob:g} % intervals"
     low, high = ax.get_xlim()
@@ -159,13 +155,3 @@ def _forest(
     if high - low < least < np.inf:
         ax.set_xlim(0.5 * (low + high - least), 0.5 * (low + high + least))
     canvas.finish(ax, title, x, legend=legend, notes=notes, undefined=undefined)
-
-
-def _estimates(
-    entries: list[dict[str, Any]], label_free: bool
-) -> Iterator[tuple[str, float, dict[str, Any]]]:
-    """Key of the method, place and values of each estimate; of lightfair alone if label-free."""
-    for row, entry in enumerate(entries):
-        for key, (_, _, place) in METHODS.items():
-            if not (key and label_free):
-                yield key, row + (0.0 if label_free else place), entry[key] if key else entry

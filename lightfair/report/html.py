@@ -50,13 +50,12 @@ font-variant-numeric:tabular-nums;overflow-wrap:break-word}
 .lightfair h2{display:inline}
 .lightfair p,.lightfair li{max-width:75em}
 .lightfair pre{background:#f3f3f3;white-space:pre-wrap;overflow-wrap:anywhere}
-.lightfair .verdict,.lightfair .warning{border:1px solid #5c4600;border-left-width:.5em;
-padding:.5em .8em;background:#f7f3e6}
-.lightfair .verdict strong{color:#5c4600;border:2px solid;padding:0 .5em;margin-right:.4em}
-.lightfair .pass{background:#eef6f0;border-color:#0b5a2b}
-.lightfair .pass strong{color:#0b5a2b}
-.lightfair .fail{background:#fbeeee;border-color:#8a1010}
-.lightfair .fail strong{color:#fff;background:#8a1010;border-color:#8a1010}
+.lightfair .verdict,.lightfair .warning{--ink:#5c4600;background:#f7f3e6;
+border:1px solid var(--ink);border-left-width:.5em;padding:.5em .8em}
+.lightfair .pass{--ink:#0b5a2b;background:#eef6f0}
+.lightfair .fail{--ink:#8a1010;background:#fbeeee}
+.lightfair .verdict strong{color:var(--ink);border:2px solid;padding:0 .5em;margin-right:.4em}
+.lightfair .fail strong{color:#fff;background:var(--ink);border-color:var(--ink)}
 .lightfair .tables{display:flex;flex-wrap:wrap;align-items:flex-start;gap:1em 2em;margin:1em 0}
 .lightfair figure{margin:0;flex:1 1 20rem;max-width:32rem}
 .lightfair img{width:100%}

@@ -49,8 +49,8 @@ def test_it_draws_on_given_axes_with_names_as_they_are(name, crowd, ax, tmp_path
 
 @pytest.mark.parametrize("name", [*METRIC, "models"])
 def test_a_metric_that_was_not_assessed(name, two, comparison, ax):
-    with pytest.raises(ValueError, match=r"PPV.* \(did you mean 'ppv'\?\)"):
-        getattr(plot, name)(comparison if name == "models" else two, "PPV", ax=ax)
+    with pytest.raises(ValueError, match=r"ppvs.* \(did you mean 'ppv'\?\)"):
+        getattr(plot, name)(comparison if name == "models" else two, "ppvs", ax=ax)
     assert not ax.has_data() and not ax.texts
 
 
