@@ -60,7 +60,7 @@ from .core.assessment import Assessment
 from .core.data.columns import check_indexes, frame_columns
 from .core.data.groups import Levels, cross, group_names
 from .core.data.logit import Floats, Ints, logit_of, sigmoid
-from .core.data.messages import Note, index_of, level_name, show
+from .core.data.messages import Note, index_of, level_name, note, show
 from .core.data.nodes import UNLABELED, check_edges
 from .core.data.rows import ScoreData, is_several, score_data
 from .core.data.table import ScoreTable, score_table
@@ -373,7 +373,7 @@ progress
         )
     check_models([level_name(name) for name, _ in pairs])
     columns = {level_name(name): column for name, column in pairs}
-    cuts = _thresholds(threshold, tuple(columns))
+    cuts = check_thresholds(threshold, [*columns])
     rows = {name: arguments[name] for name in ROWS}
     checked = {}
     for model, column in columns.items():
@@ -398,8 +398,8 @@ def check_models(names: Sequence[str]) -> None:
         raise ValueError(f"scores must hold {LEAST} to {MOST} models of different names; got {got}")
 
 
-def _thresholds(threshold: Any, models: tuple[str, ...]) -> dict[str, Any]:
-    """Threshold of each model."""
+def check_thresholds(threshold: Any, models: Sequence[str]) -> dict[str, Any]:
+    """Return the threshold of each model; raise ValueError unless it is one number for each."""
     given = threshold if isinstance(threshold, Mapping) else dict.fromkeys(models, threshold)
     cuts = {level_name(name): cut for name, cut in given.items()}
     several = [cut for cut in cuts.values() if is_several(cut) or isinstance(cut, str)]
@@ -532,11 +532,7 @@ def _disagreements(result: ModelComparison) -> list[Note]:
         for pair in data_values(result)["disagreements"]
         if pair["labeled"] < min(pair["rows"], FEW)
     ]
-    message = (
-        f"few labels where the models decide differently: {'; '.join(places)}; the difference "
-        "between them is prior-driven; label rows on which they differ"
-    )
-    return [Note("few_disagreements", message)] if places else []
+    return [note("few_disagreements", "; ".join(places))] if places else []
 
 
 def data_values(result: ModelComparison) -> Values:

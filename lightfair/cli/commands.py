@@ -129,7 +129,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
           --reference White --html report.html
     """
     from ..api import ModelComparison, shown
-    from ..model_comparison import check_compared, check_models, compare_data
+    from ..model_comparison import check_compared, check_models, check_thresholds, compare_data
 
     check_outputs(arguments)
     columns_of(arguments)
@@ -141,10 +141,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
         arguments.hierarchical = "nested"
     settings = settings_of(arguments)
     check_compared(settings)
-    threshold = one_threshold(arguments)
-    cuts = threshold if isinstance(threshold, dict) else dict.fromkeys(models, threshold)
-    if {*cuts} != {*models}:
-        raise ValueError(f"--threshold must name {' and '.join(models)}; got {', '.join(cuts)}")
+    cuts = check_thresholds(one_threshold(arguments), models)
     checked = {}
     for model in models:
         one = {**vars(arguments), "y_score": model, "threshold": [cuts[model]]}

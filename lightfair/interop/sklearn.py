@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..core.assessment import Assessment
 from ..core.data import columns
 from ..core.data.columns import Labels, number_of, same
-from ..core.data.messages import Note, counted, hint, list_values, show
+from ..core.data.messages import Note, counted, hint, list_values, note, show
 from ..core.pipeline import assess
 
 
@@ -102,12 +102,7 @@ def assess_estimator(
         differ = int((decided != (score >= 0.5)).sum())
         if differ:
             options["y_pred"] = decided
-            message = (
-                f"the predictions of the model differ from its scores at 0.5 in "
-                f"{counted(differ, 'row')}; the predictions are assessed; pass threshold=0.5 to "
-                "assess decisions by score"
-            )
-            notes = (Note("own_decisions", message),)
+            notes = (note("own_decisions", counted(differ, "row")),)
     result = assess(labels, score, sensitive_features=features, **options)
     return replace(result, warnings=(*notes, *result.warnings))
 

@@ -65,16 +65,7 @@ import numpy.typing as npt
 
 from ..data.logit import Floats, Ints
 from ..data.messages import OneLine, counted, probability
-from ..metrics.estimate import (
-    NAN,
-    UNDEFINED_LIMIT,
-    Estimate,
-    Gap,
-    Ratio,
-    check_prob,
-    minus,
-    ratio,
-)
+from ..metrics.estimate import NAN, UNDEFINED_LIMIT, Estimate, Gap, Ratio, check_prob, minus, ratio
 
 
 @dataclass(frozen=True, eq=False)

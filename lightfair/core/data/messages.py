@@ -70,6 +70,10 @@ MESSAGES = {  # of warnings, by their codes
     "the labeled rows may not be a random sample of their group; label more rows there",
     "coarse_interval": "the ends of a {:.10g} % interval depend on fewer than 10 of {:,} draws; "
     "use more draws",
+    "few_disagreements": "few labels where the models decide differently: {}; the difference "
+    "between them is prior-driven; label rows on which they differ",
+    "own_decisions": "the predictions of the model differ from its scores at 0.5 in {}; the "
+    "predictions are assessed; pass threshold=0.5 to assess decisions by score",
 }
 
 
