@@ -233,17 +233,13 @@ WITH lightfair_rows AS (
 ), lightfair_scores AS (
   SELECT
     {strata}, cut, place, score,
-    COUNT(*) AS n, SUM(weight) AS w, SUM(weight * weight) AS w2
-  FROM lightfair_checked
-  GROUP BY {strata}, cut, place, score
-), lightfair_counted AS (
-  SELECT
-    *,
+    COUNT(*) AS n, SUM(weight) AS w, SUM(weight * weight) AS w2,
     SUM(CASE WHEN place = 'inside' THEN 1 ELSE 0 END) OVER (PARTITION BY {texts}) AS scores,
     MIN(CASE WHEN place = 'inside' THEN score END) OVER (PARTITION BY {texts}) AS lowest,
     MAX(CASE WHEN place = 'inside' THEN score END) OVER (PARTITION BY {texts}) AS highest,
     CASE WHEN place = 'inside' THEN LN(score) - LN(1 - score) END AS logit
-  FROM lightfair_scores
+  FROM lightfair_checked
+  GROUP BY {strata}, cut, place, score
 ), lightfair_placed AS (
   SELECT
     *,
@@ -253,7 +249,7 @@ WITH lightfair_rows AS (
     END AS point,
     CASE WHEN {kept} THEN NULL ELSE FLOOR(logit / {width}) END AS cell,
     CASE WHEN {kept} THEN NULL ELSE logit - (FLOOR(logit / {width}) + 0.5e0) * {width} END AS d
-  FROM lightfair_counted
+  FROM lightfair_scores
 )
 SELECT
   {_text(sql, read)} AS terms,

@@ -27,13 +27,5 @@ from .model_forest import models
 from .reliability import calibration
 from .threshold_curves import thresholds
 
-__all__ = [
-    "calibration",
-    "differences",
-    "figure_size",
-    "groups",
-    "models",
-    "plan",
-    "posterior",
-    "thresholds",
-]
+__all__ = ["calibration", "differences", "figure_size", "groups", "models", "plan", "posterior"]
+__all__ += ["thresholds"]
