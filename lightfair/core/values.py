@@ -7,7 +7,7 @@ undefined number is null with a `reason`; it is never 0, -1 or NaN.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -190,9 +190,9 @@ def _comparisons(result: Assessment, name: str, overall: Floats | None) -> Value
     signed = settings.metric(name).bounds[0] < 0.0
     others = [at for at in range(len(by.groups)) if at != base]
 
-    def each(estimates: Iterable[Estimate]) -> list[Values]:
-        pairs = zip(by.groups, estimates, strict=True)
-        return [compared_values(estimate, settings, group=group) for group, estimate in pairs]
+    def each(compare: Callable[..., Estimate], other: Floats) -> list[Values]:
+        places = enumerate(by.groups)
+        return [compared_values(compare(by, at, other), settings, group=g) for at, g in places]
 
     return {
         "ratios": [
@@ -208,10 +208,8 @@ def _comparisons(result: Assessment, name: str, overall: Floats | None) -> Value
         "pairs_left_out": len(all_pairs) - len(listed),
         "largest_gap": compared_values(gaps.largest_gap(by), settings),
         "between_group_sd": compared_values(gaps.between_group_sd(by), settings),
-        "against_rest": each(gaps.against_rest(by, at, weight) for at in range(len(by.groups))),
-        "against_overall": each(
-            gaps.against_overall(by, at, overall) for at in range(len(by.groups))
-        ),
+        "against_rest": each(gaps.against_rest, weight),
+        "against_overall": each(gaps.against_overall, overall),
     }
 
 
