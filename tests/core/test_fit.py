@@ -39,7 +39,7 @@ def test_nothing_is_drawn_for_metrics_that_need_no_labels(rows):
 def test_what_needs_labels_is_refused_where_no_curves_were_fitted(rows):
     """Without curves the labels of unlabeled rows would be the scores themselves."""
     result = assess_rows(rows, metrics=["selection_rate"], **QUICK)
-    asked = [result.largest_gap, result.pairs, result.by_group]
+    asked = [result.largest_gap, result.pairs, result.group_draws]
     for ask, name in [*((one, "tpr") for one in asked), (result.imputed, "B")]:
         with pytest.raises(ValueError, match="needs curves, and none were fitted"):
             ask(name)
