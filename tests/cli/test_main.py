@@ -44,7 +44,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells of POS
         (f"{CHOOSE} --missing drop", "--choose needs the numbers of rows"),
         (f"threshold {ROWS} --reach 0.2 --reference A", "give one of them"),
         (f"threshold {ROWS} {RUN} --group-to-move A", "--group-to-move must .* A"),
-        (f"{MODELS} --threshold A=0.2", "--threshold must be one number for each of s, d"),
+        (f"{MODELS} --threshold A=0.2", "threshold must be one number for each of s, d"),
     ],
 )
 def test_bad_input(words, message, fail):
