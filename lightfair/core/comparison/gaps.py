@@ -105,6 +105,11 @@ class ByGroup:
     coarse: npt.NDArray[np.bool_] | None = None
     prob: float = 0.95
 
+    @property
+    def free(self) -> Floats:
+        """Draws that must support a verdict: those without the model, if there are any."""
+        return self.draws if self.without_model is None else self.without_model
+
     @cached_property
     def undefined(self) -> Floats:
         """Share of undefined draws, float64 (group,)."""

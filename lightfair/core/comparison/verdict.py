@@ -47,6 +47,7 @@ In Python: `assess(..., checks=[...])` and `result.checks`, or `result.check("tp
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Callable, Iterable
@@ -375,18 +376,14 @@ def judge(
     obstacles = [] if question.decided is None else [question.decided]
     can_judge = False
     pairs: list[PairWithin] = []
-    directions: list[tuple[Beyond, float]] = []
-    supports = {"pass": 1.0, "fail": 0.0}
+    directions: list[tuple[Beyond, ByGroup, tuple[int, int]]] = []
+    blind: list[Bools] = [np.isnan(p.free).reshape(-1, len(p.groups)).all(0) for p in parts]
     for pair in question.pairs:
         one, two = (parts[0].groups[at] for at in pair)
         outside = unknown = np.zeros((), dtype=bool)
-        worst, of_pair, blind = np.full((), np.nan), [], []
-        for metric, part in zip(check.metrics, parts, strict=True):
-            gap, above, below = _compare(check, *(part.draws[..., at] for at in pair))
-            free = part.draws if part.without_model is None else part.without_model
-            free_gap, free_above, free_below = _compare(check, *(free[..., at] for at in pair))
-            apart = free_above | free_below | np.isnan(free_gap)
-            supports["pass"] = min(supports["pass"], 1.0 - float(apart.mean()))
+        worst, of_pair, unsupported = np.full((), np.nan), [], []
+        for metric, part, none in zip(check.metrics, parts, blind, strict=True):
+            gap, above, below = _compare(check, part.draws, pair)
             undefined = np.isnan(gap)
             outside, unknown = outside | above | below, unknown | undefined
             worst = (np.fmin if check.relation == "ratio" else np.fmax)(worst, np.abs(gap))
@@ -394,20 +391,20 @@ def judge(
                 of_pair += why
                 continue
             can_judge = True
-            blind += [
+            unsupported += [
                 f"{metric} of {part.groups[at]} has too few labels to be judged without the model"
                 for at in pair
-                if np.isnan(free[..., at]).all()
+                if none[at]
             ]
             any_beyond, any_unknown = any_beyond | above | below, any_unknown | undefined
             if undefined.mean() <= UNDEFINED_LIMIT:
-                signed = float(np.nanmean(gap))
+                signed = float(gap[~undefined].mean())
                 defined = (~undefined).sum()
                 up, down = (float(side.sum() / defined) for side in (above, below))
                 away = signed if check.relation == "ratio" else -signed
                 ways = Beyond(metric, one, two, up, signed), Beyond(metric, two, one, down, away)
-                directions += zip(ways, (free_above.mean(), free_below.mean()), strict=True)
-        obstacles += of_pair + blind
+                directions += zip(ways, (part, part), (pair, pair[::-1]), strict=True)
+        obstacles += of_pair + unsupported
         inside, beyond = float((~outside & ~unknown).mean()), float(outside.mean())
         share = 1.0 - inside - beyond
         if not of_pair and share > UNDEFINED_LIMIT:
@@ -418,9 +415,13 @@ def judge(
             mean = float(np.nanmean(worst))
             pairs.append(PairWithin(one, two, inside / (inside + beyond), gap=mean))
     wide = -1.0 if check.relation == "ratio" else 1.0
-    sure = [(way, support) for way, support in directions if way.prob >= prob]
+    sure = [
+        (way, float(_compare(check, part.free, pair)[1].mean()))
+        for way, part, pair in directions
+        if way.prob >= prob
+    ]
     sure.sort(key=lambda found: (found[0].prob, wide * found[0].gap), reverse=True)
-    needs = question.needs(prob)
+    needs, supports = question.needs(prob), {"pass": 0.0}
     failing = next((way for way, support in sure if support >= needs["fail"]), None)
     supports["fail"] = max((support for _, support in sure), default=0.0)
     beyond = float(any_beyond.mean())
@@ -437,6 +438,10 @@ def judge(
     elif blocked is None and sure:
         lacking = "fail"  # the verdict of the model that labels do not support
     elif blocked is None and inside >= prob * judged:
+        every = itertools.product(parts, question.pairs)
+        gaps = (_compare(check, part.free, pair) for part, pair in every)
+        inner = (~(np.isnan(gap) | above | below) for gap, above, below in gaps)
+        supports["pass"] = min(float(one.mean()) for one in inner)
         if supports["pass"] >= needs["pass"]:
             status = "pass"
         else:
@@ -473,11 +478,12 @@ def judge(
     )
 
 
-def _compare(check: Check, one: Floats, two: Floats) -> tuple[Floats, Bools, Bools]:
+def _compare(check: Check, draws: Floats, pair: tuple[int, int]) -> tuple[Floats, Bools, Bools]:
     """Return the gap, NaN if undefined, and whether one, or two, is too far above the other.
 
     The gap is the difference one - two, or the ratio of the lower to the higher, in [0, 1].
     """
+    one, two = (draws[..., at] for at in pair)
     with np.errstate(invalid="ignore"):
         if check.relation == "difference":
             gap = one - two
