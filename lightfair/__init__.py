@@ -14,7 +14,8 @@ print(result) shows the report. The names by purpose; help(lightfair.assess) and
 
     assess, assess_estimator        rows, a table, or a fitted model and its X -> Assessment
     Assessment          the report; metric, difference, ratio, check, ... -> Estimate, Ratio, Gap,
-                        Pair, Simultaneous, Verdict, ThresholdCurve; posterior -> Posterior
+                        Pair, Simultaneous, Verdict, ThresholdCurve; posterior -> Posterior;
+                        its warnings are Python warnings, too -> FairnessWarning
     METRICS, Metric, cost           built-in metrics, user-defined ones, and costs of errors
     CRITERIA, parse_check           fairness criteria; a check as text, "tpr<=0.05"
     Prior, llo_prior, Trust         scales of the prior and of the discrepancy prior

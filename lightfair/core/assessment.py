@@ -130,6 +130,13 @@ class Assessment(OneLine):
         """Names of the groups, in the order of the last axis of all draws."""
         return self.table.groups
 
+    @property
+    def small_groups(self) -> tuple[str, ...]:
+        """Groups that the largest gap leaves out, with fewer than `min_rows` rows."""
+        rows = self.table.sums("rows").sum(axis=(1, 2))
+        small = np.flatnonzero(rows < self.settings.min_rows)
+        return tuple(self.groups[at] for at in small if len(rows) - len(small) > 1)
+
     def draws(self, metric: str) -> Floats:
         """Return draws of a metric, float64 (chain, draw, group); NaN where it is undefined.
 
@@ -315,6 +322,7 @@ class Assessment(OneLine):
         pooled = bool(self.settings.hierarchical)
         coarse, prob = in_cells(of, self.fine), self.settings.prob
         more: dict[str, Any] = {"bounds": of.bounds, "coarse": coarse, "prob": prob}
+        more["small"] = np.isin(self.groups, self.small_groups)
         lack = "scores" if of.of == "nodes" and not self.table.scored else of.lack
         return ByGroup(draws, self.groups, lack, known, of.label_free, pooled, **more)
 

@@ -61,6 +61,7 @@ def assess(
     target: str = "sample",
     prob: float = 0.95,
     epsilon: float = 0.05,
+    min_rows: int = 10,
     simultaneous: bool = False,
     checks: Any = (),
     clip: float | None = None,
@@ -109,6 +110,9 @@ def assess(
     epsilon : float
         Half width of the region of practical equivalence: a difference within it counts as small;
         in (0, 1).
+    min_rows : int
+        Groups with fewer rows are listed, and left out of the largest gap and of the standard
+        deviation between groups, unless fewer than two groups have as many.
     simultaneous : bool
         Whether to add simultaneous intervals of all differences.
     checks : str or sequence of str

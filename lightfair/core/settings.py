@@ -29,7 +29,12 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "hierarchical": (True, False, NESTED),
 }
 
-RUN = {"chains": (1, 10_000), "draws": (4, None), "warmup": (0, None)}  # least, and most
+COUNTS = {  # least, and most
+    "chains": (1, 10_000),
+    "draws": (4, None),
+    "warmup": (0, None),
+    "min_rows": (0, None),
+}
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,7 @@ class Settings:
     target: str = "sample"
     prob: float = 0.95
     epsilon: float = 0.05
+    min_rows: int = 10
     clip: float = 0.01
     log_odds_cap: float | None = None
     chains: int | None = None
@@ -111,7 +117,7 @@ class Settings:
             "simultaneous": bool(self.simultaneous),
             "checks": checks,
         }
-        for name, (least, most) in RUN.items():
+        for name, (least, most) in COUNTS.items():
             normal[name] = _checked_count(name, getattr(self, name), least, most)
         for name, value in normal.items():
             object.__setattr__(self, name, value)

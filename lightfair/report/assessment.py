@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ..core import __version__
 from ..core.assessment import Assessment
 from ..core.comparison.verdict import ALIKE, SUPPORT
-from ..core.data.messages import interval, number, probability
-from ..core.metrics.estimate import direction_level
-from ..core.metrics.labels_only import MOST, Effective
+from ..core.data.logit import Floats
+from ..core.data.messages import counted, interval, number, probability
+from ..core.metrics.estimate import NAN, direction_level
+from ..core.metrics.labels_only import MOST
 from ..core.values import (
     FOUR_FIFTHS,
+    compared_values,
     criterion_values,
     marginal_values,
     metric_values,
@@ -31,7 +31,7 @@ from .format import Columns, probability_cell, probability_columns, table_of, va
 from .provenance import provenance_sections
 from .thresholds import threshold_section
 
-SENTENCES = 6  # differences up to which each has a sentence
+NAMED = 4  # groups that a sentence names
 
 DISAGREEMENT = (
     "Disagreement between columns: if lightfair differs from the labels-only and the "
@@ -65,7 +65,7 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
         The command line that made the result, for the full form; None for a call from Python.
     """
     settings = result.settings
-    sections = [*_verdicts(result, full=full), shared.rows_section(result)]
+    sections = [_findings(result, full=full), shared.rows_section(result)]
     sections += [_metric(result, name, full=full) for name in settings.metrics]
     if settings.simultaneous:
         sections.append(_simultaneous(result))
@@ -74,25 +74,16 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
     if full and len(result.groups) > 1:
         sections += _criteria(result)
     sections += [shared.diagnostics_section(result), *shared.warnings_section(result.warnings)]
+    sections.append(_legend(result, full=full))
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
-    texts = (
-        f"Differences below {settings.epsilon:g} in absolute value count as small. Ratios are "
-        "medians; four-fifths rule: the smaller of two metrics is at least "
-        f"{FOUR_FIFTHS:g} of the larger.",
-        "The labels-only estimate has a Beta(1, 1) prior in each group. The "
-        "prediction-powered estimate assumes no model; its intervals are asymptotic and can exceed "
-        "the bounds of a metric if labels are few.",
-    )
-    sections += provenance_sections(
-        settings, result.table, command, texts=texts, limits=[DISAGREEMENT]
-    )
+    sections += provenance_sections(settings, result.table, command, limits=[DISAGREEMENT])
     title = f"Fairness by {' and '.join(result.table.attributes)}"
     return Document(title, shared.capitalized(sections, settings.metrics))
 
 
-def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
-    """The verdicts on checks. Without checks, the full form has the main findings instead."""
+def _findings(result: Assessment, *, full: bool) -> Section:
+    """Verdicts on checks, the largest gaps, what is sure, and warnings."""
     checks, settings = result.checks, result.settings
     blocks: shared.Blocks = [
         Paragraph(f"{one.check.text}: {one.basis}.", "verdict", one.status) for one in checks
@@ -107,47 +98,163 @@ def _verdicts(result: Assessment, *, full: bool) -> list[Section]:
         )
         blocks.append(Paragraph(rule))
     elif full:
-        found = [_headline(result, name) for name in settings.metrics if len(result.groups) > 1]
-        text = "No limit was set, so there is no verdict." + " Main findings:" * bool(found)
-        blocks = [Paragraph(text), *found]
+        blocks.append(Paragraph("No limit was set, so there is no verdict."))
+    if len(result.groups) > 2:
+        blocks += gap_table(result)
+    if len(result.groups) > 1:
+        blocks += directions(result)
+    warned = shared.warning_summary(result.warnings)
+    blocks += warned if full else warned[-1:]
+    return Section("verdict", "findings", tuple(blocks))
+
+
+def gap_table(result: Assessment) -> shared.Blocks:
+    """Return the largest gap of each metric, between whom, and the groups it leaves out."""
+    settings, small = result.settings, set(result.small_groups)
+    entries, undefined = {}, dict[tuple[str, ...], list[str]]()
+    for name in settings.metrics:
+        gap, spread = result.largest_gap(name), result.between_group_sd(name)
+        entries[name] = compared_values(gap, settings) | {"sd": spread.median}
+        others = tuple(group for group in gap.left_out if group not in small)
+        undefined.setdefault(others, []).append(name)
+    columns: Columns = {
+        "largest gap": value_cell,
+        "likeliest pair": _pair,
+        f"P(gap < {settings.epsilon:g})": lambda entry: probability_cell(
+            entry["prob_within"], entry
+        ),
+        "group SD": lambda entry: Cell(number(entry["sd"])),
+    }
+    notes = [
+        f"undefined in {'; '.join(groups)}: {', '.join(names)}"
+        for groups, names in undefined.items()
+        if groups
+    ]
+    if small:
+        fewer = f"groups of fewer than {settings.min_rows} rows"
+        notes.append(f"{fewer}, left out of largest gaps: {'; '.join(sorted(small))}")
+    return [table_of("metric", columns, entries), *map(Paragraph, notes)]
+
+
+def _pair(entry: dict[str, Any]) -> Cell:
+    """The groups that most probably have the largest gap."""
+    if not entry.get("which"):
+        return Cell("-")
+    pair, sure = " minus ".join(entry["which"]), entry["exact"]
+    return Cell(pair if sure else f"{pair} ({probability(entry['prob_which'])})")
+
+
+def directions(result: Assessment) -> list[Paragraph]:
+    """Return what is sure about the differences from the reference, and where nothing is."""
+    reference, unclear = str(result.settings.reference), []
+    left_out = {reference, *result.small_groups}
+    blocks = []
+    for name in result.settings.metrics:
+        found: dict[tuple[str, bool], list[str]] = {}
+        without = result.without_model(name)
+        for group in result.groups:
+            if group not in left_out and (sure := direction(result, name, group, without)):
+                found.setdefault(sure, []).append(group)
+        for (word, supported), groups in sorted(found.items(), key=lambda one: not one[0][1]):
+            deltas = [result.difference(name, group) for group in groups]
+            than = f"{'as' if word == 'the same' else 'than'} for {reference}"
+            named = [
+                f"{group} ({str(delta).replace(' (exact)', ', exact')})"
+                for group, delta in zip(groups[:NAMED], deltas, strict=False)
+            ]
+            rest = [counted(len(groups) - NAMED, "other group")] * (len(groups) > NAMED)
+            text = f"{name} is {word} for {'; '.join(named + rest)} {than}"
+            if len(groups) == 1:
+                text = f"{name} is {word} for {groups[0]} {than}: {deltas[0]}"
+            if not supported:
+                text += ", by the model alone: labels without it do not support this"
+            blocks.append(Paragraph(f"{text}.", "finding"))
+        unclear += [name] * (not found)
+    if unclear:
+        text = f"No clear difference from {reference}: {', '.join(unclear)}."
+        blocks.append(Paragraph(text, "finding"))
+    return blocks
+
+
+def direction(
+    result: Assessment, metric: str, group: str, without: Floats
+) -> tuple[str, bool] | None:
+    """Return the direction of a difference from the reference, and whether labels support it.
+
+    It is clear if the central interval lies on one side of 0 (`direction_level`), else None. As for
+    a verdict (`core.comparison.verdict`), draws without the model must support it: `without`,
+    float64 (draw, group).
+    """
+    estimate, prob = result.difference(metric, group), result.settings.prob
+    chances = {
+        "higher": estimate.prob_greater(0.0),
+        "lower": float((estimate.defined < 0.0).mean()) if estimate.reason is None else NAN,
+        "the same": estimate.prob_equal(),
+    }
+    word = max(chances, key=chances.__getitem__)
+    same = word == "the same"
+    if not chances[word] >= (prob if same else direction_level(prob)):
+        return None
+    at = [result.groups.index(name) for name in (group, str(result.settings.reference))]
+    one, two = without[:, at].T
+    support = float((one > two if word == "higher" else one < two).mean())
+    return word, same or support >= SUPPORT["fail"]
+
+
+def _legend(result: Assessment, *, full: bool) -> Section:
+    """What the columns mean."""
+    level = f"{100 * result.settings.prob:g} % credible interval"
+    texts = [
+        f"0.1 [0.0, 0.2]: mean, for gaps and ratios median; {level}",
+        "labels only: from the labels alone, with a Beta(1, 1) prior in each group",
+        "effective labels: those labels only needs to be as precise (actual ones)",
+    ]
     if full:
-        blocks += shared.warning_summary(result.warnings)
-    return [Section("verdict", "verdict", tuple(blocks))] if blocks else []
-
-
-def _headline(result: Assessment, name: str) -> Paragraph:
-    """The finding on two groups, or the largest gap between more."""
-    text = _findings(result, name)[-1].text
-    return Paragraph(text if text.startswith(name) else f"{name}: {text}", "finding")
+        texts += [
+            f"P(four fifths): the smaller of two metrics is at least {FOUR_FIFTHS:g} of the larger",
+            "prediction-powered: from labels and scores without a model; intervals are asymptotic "
+            "and can exceed the bounds of a metric if labels are few",
+        ]
+    return Section("legend", "legend", tuple(map(Paragraph, texts)))
 
 
 def _metric(result: Assessment, name: str, *, full: bool) -> Section:
-    """The groups, their differences from the reference, and findings."""
+    """The groups, and their differences from the reference."""
     values, settings = metric_values(result, name), result.settings
     groups, metric = values["groups"], settings.metric(name)
-    columns, powered = dict(METHODS), {POWERED: _powered}
+    columns: Columns = dict(METHODS) if name not in settings.label_free else {}
+    columns |= {POWERED: _powered} if full and columns else {}
+    columns = columns or {"lightfair": value_cell}
     truth = {"truth": _truth} if result.truth is not None else {}
     blocks: shared.Blocks = []
     by_group = {entry["name"]: entry for entry in groups}
-    blocks.append(table_of("group", columns | powered | truth, by_group))
+    own = result.effective_labels(name).own
+    for entry, actual in zip(groups, own, strict=True):
+        entry["effective"] = effective_cell(entry["effective_labels"], actual, entry)
+    some = any(entry["effective_labels"] is not None for entry in groups)
+    effective: Columns = {"effective labels": lambda entry: entry["effective"]} if some else {}
+    blocks.append(table_of("group", columns | effective | truth, by_group))
     if metric.of != "counts" and any(entry["exact"] for entry in groups) and result.table.clipped:
         low, high = result.settings.clip, 1.0 - result.settings.clip
         blocks.append(Paragraph(f"exact for scores clipped to [{low:g}, {high:g}]"))
-    if line := labels_line(result.effective_labels(name), result.groups):
-        blocks.append(Paragraph(line))
     if values["differences"]:
-        columns |= (powered if full else {}) | probability_columns(settings.epsilon) | truth
+        columns |= probability_columns(settings.epsilon) | truth
         by_group = {entry["group"]: entry for entry in values["differences"]}
         if full and metric.bounds[0] >= 0.0:
             for group, entry in by_group.items():
-                ratio = result.ratio(name, group, settings.reference)
-                entry["ratio"] = ratio_values(ratio, settings.prob)
+                entry["ratio"] = ratio_values(result.ratio(name, group), settings.prob)
             columns |= RATIOS
         blocks.append(table_of(f"minus {settings.reference}", columns, by_group))
-        blocks += _findings(result, name)
     if len(result.table.attributes) > 1:
         blocks.append(_marginal(result, name))
     return Section(name, name, tuple(blocks))
+
+
+def effective_cell(labels: float | None, actual: float, entry: dict[str, Any]) -> Cell:
+    """Return the cell of effective labels, with the actual number."""
+    if labels is None:
+        return Cell("-", entry["effective_reason"])
+    return Cell(f"{f'{labels:,.0f}' if labels < MOST else f'>{MOST:,.0f}'} ({actual:,.0f})")
 
 
 def _powered(entry: dict[str, Any]) -> Cell:
@@ -159,85 +266,6 @@ def _powered(entry: dict[str, Any]) -> Cell:
 
 def _truth(entry: dict[str, Any]) -> Cell:
     return Cell(number(entry["truth"]), entry.get("truth_reason"))
-
-
-def labels_line(found: Effective, groups: tuple[str, ...]) -> str | None:
-    """Return effective and actual numbers of labels in one line; None if all are undefined."""
-    at = np.flatnonzero(~np.isnan(found.labels))
-    texts = [f"{n:,.0f}" if n < MOST else f"more than {MOST:,.0f}" for n in found.labels[at]]
-    effective = ", ".join(f"{text} ({groups[i]})" for text, i in zip(texts, at, strict=True))
-    actual = ", ".join(f"{n:,.0f}" for n in found.own[at])
-    return f"effective labels: {effective}; actual labels: {actual}" if at.size else None
-
-
-def _findings(result: Assessment, name: str) -> list[Paragraph]:
-    """Sentences on the differences from the reference, unless many, and on the largest gap."""
-    reference = result.settings.reference
-    others = [group for group in result.groups if reference not in (None, group)]
-    shown = others if len(others) <= SENTENCES else []
-    texts = [sentence(result, name, group, str(reference)) for group in shown]
-    if len(others) > 1:
-        texts.append(gap_line(result, name))
-    return [Paragraph(text, "finding") for text in texts]
-
-
-def sentence(result: Assessment, metric: str, group: str, reference: str) -> str:
-    """Return the direction of a difference, its probability and the size of the difference.
-
-    A direction is clear if the central interval lies on one side of 0 (`direction_level`), and
-    labels without the model support it, too, as they must a verdict (`core.comparison.verdict`).
-    """
-    estimate, prob = result.difference(metric, group, reference), result.settings.prob
-    pair = f"{metric} for {group} against {reference}"
-    if estimate.reason is not None:
-        return f"{pair}: undefined, {estimate.reason}."
-    chances = {
-        "higher": estimate.prob_greater(0.0),
-        "lower": float((estimate.defined < 0.0).mean()),
-        "the same": estimate.prob_equal(),
-    }
-    word = max(chances, key=chances.__getitem__)
-    same = word == "the same"
-    between = f"for {group} and {reference}" if same else f"for {group} than for {reference}"
-    if estimate.exact:
-        free = metric in result.settings.label_free
-        why = "this needs no labels" if free else "all rows of both are labeled"
-        by = "" if same else f" by {number(abs(estimate.mean))}"
-        return f"{metric} is {word} {between}{by}; {why}."
-    sure = chances[word] >= (prob if same else direction_level(prob))
-    one, two = result.without_model(metric)[:, list(map(result.groups.index, (group, reference)))].T
-    support = float((one > two if word == "higher" else one < two).mean())
-    clear = sure and (same or support >= SUPPORT["fail"])
-    text = f"{pair}: no clear direction, P(higher) {probability(chances['higher'])}"
-    if sure and not clear:
-        text += " by the model, which labels do not support without it"
-    if clear:
-        text = f"{metric} is {word} {between} with probability {probability(chances[word])}"
-    if not (clear and same) and chances["the same"] >= 0.001:
-        text += f", the same with probability {probability(chances['the same'])}"
-    return f"{text}: {number(estimate.middle(prob))} {interval(*estimate.interval(prob))}."
-
-
-def gap_line(result: Assessment, name: str) -> str:
-    """Return how far apart the groups are in a metric, in one line."""
-    prob, epsilon = result.settings.prob, result.settings.epsilon
-    gap, spread = result.largest_gap(name), result.between_group_sd(name)
-    pair = " minus ".join(gap.which)
-    if gap.reason is not None:
-        return f"largest gap: undefined, {gap.reason}"
-    if gap.exact:
-        size = number(gap.median)
-        return f"largest gap {size}, {pair}; sd between groups {number(spread.median)} (exact)"
-    parts = [
-        f"largest gap {number(gap.median)} {interval(*gap.interval(prob))}, "
-        f"P(<{epsilon:g}) {probability(gap.prob_within(epsilon))}",
-        f"likeliest {pair} ({probability(gap.prob_which)})",
-        f"sd between groups {number(spread.median)}, {100 * prob:g} % below "
-        f"{number(spread.upper(prob))}",
-    ]
-    if gap.left_out:
-        parts.append(f"without {', '.join(gap.left_out)}, undefined")
-    return "; ".join(parts)
 
 
 def _marginal(result: Assessment, name: str) -> Table:

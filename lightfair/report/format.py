@@ -54,7 +54,7 @@ def probability_columns(epsilon: float) -> Columns:
     """Return the columns of the probabilities that a difference is positive, and small."""
     return {
         "P(>0)": lambda entry: probability_cell(entry["prob_positive"], entry),
-        f"P(|.|<{epsilon:g})": lambda entry: probability_cell(entry["prob_within"], entry),
+        f"P(|diff| < {epsilon:g})": lambda entry: probability_cell(entry["prob_within"], entry),
     }
 
 

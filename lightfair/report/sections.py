@@ -81,13 +81,13 @@ def rows_section(result: Assessment) -> Section:
     if settings.nested:
         prior = "nested prior with effects of attributes and interactions"
     trust = "without" if settings.trust is None else "with"
-    model = f"{settings.family} calibration, {prior}, {trust} deviations from the curve; "
+    model = f"{settings.family} calibration, {prior}, {trust} deviations from the curve"
     if result.curves is None:
-        model = "no model, as every metric is known from the rows; "
+        model = "no model, as every metric is known from the rows"
     blocks: Blocks = [
         Paragraph(str(result.table)),
         Paragraph(target_line(settings.target)),
-        Paragraph(f"{model}{100 * settings.prob:g} % credible intervals"),
+        Paragraph(model),
         rows_table("group", dict(zip(result.groups, counts_of(result), strict=True))),
     ]
     if (clusters := cluster_values(result.table, settings.target)) is not None:

@@ -1,20 +1,24 @@
-"""Render a document as text of at most 80 columns.
+"""Render a document as text, as wide as the terminal: 80 columns if unknown, 200 at most.
 
-Nothing is truncated. Sentences are wrapped. If a table is too wide, its column titles are wrapped,
-then names longer than the first column move to a line above their numbers, then its columns are
-divided between several tables. Reasons for undefined numbers follow the table. The width does not
-depend on the terminal, so that the same result gives the same text everywhere.
+Sentences are wrapped, at 100 columns at most. A table is one table, with a line for each name: if
+it is too wide, its column titles are wrapped, then its names are shortened in the middle. Only if
+the numbers themselves do not fit, columns are divided between several tables. Reasons for
+undefined numbers follow the table.
 """
 
 from __future__ import annotations
 
 import re
-from itertools import zip_longest
+import shutil
+from collections.abc import Sequence
+from itertools import count, zip_longest
 
 from ..core.data.messages import one_line
 from .document import Document, Paragraph, Section, Table
 
-WIDTH = 80
+LEAST, MOST = 40, 200  # columns
+
+PROSE = 100  # columns of a sentence
 
 INDENT = 2  # of section content and of continuation lines
 
@@ -22,33 +26,39 @@ GAP = 2  # between columns
 
 FIRST = 12  # preferred width of the first column
 
-WIDEST = 30  # column of numbers
+PASSES = (  # whether titles are wrapped; least width of names, most of columns, and of text in them
+    (False, MOST, MOST, MOST),
+    (True, MOST, 30, 30),
+    (True, 8, 30, 20),
+)
 
 Column = list[str]  # a title, and a text per row
 
 _NUMBER = re.compile(r"(-|[<>]?-?\d[\d,]*(?:\.\d+)?%?)( .*)?")
 
-# units that are kept on one line, with the blanks that follow: words, 95 %, [0.1, 0.2], P(|.|
-_WORD = re.compile(r"(?:\[-?[\d.]+, -?[\d.]+\]|\d[\d.]* %|[^ |]|\|(?!<))+\|? *|\| *| +")
+# units that are kept on one line, with the blanks that follow: words, 95 %, [0.1, 0.2], < 0.05
+_WORD = re.compile(r"(?:\[-?[\d.]+, -?[\d.]+\]|\d[\d.]* %|< \d|[^ ])+ *| +")
 
 
-def render(document: Document) -> str:
-    """Return a document as text without a final newline."""
-    parts = [_wrap(one_line(document.title))] if document.title else []
-    parts += [_section(section) for section in document.sections]
+def render(document: Document, width: int | None = None) -> str:
+    """Return a document as text without a final newline; `width`: columns, default as above."""
+    width = shutil.get_terminal_size((80, 24)).columns if width is None else width
+    width = min(max(width, LEAST), MOST)
+    parts = [_wrap(one_line(document.title), width)] if document.title else []
+    parts += [_section(section, width) for section in document.sections]
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def _section(section: Section) -> list[str]:
+def _section(section: Section, width: int) -> list[str]:
     indent = INDENT if section.title else 0
     marks = [len(b.mark) for b in section.blocks if isinstance(b, Paragraph)]
     lines: list[str] = []
     for block in section.blocks:
         if isinstance(block, Table):
-            lines += _table(block, WIDTH - indent)
+            lines += _table(block, width - indent)
         else:
-            lines += _paragraph(block, WIDTH - indent, max(marks))
-    head = _wrap(one_line(section.title)) if section.title else []
+            lines += _paragraph(block, width - indent, max(marks))
+    head = _wrap(one_line(section.title), width) if section.title else []
     return [*head, *(" " * indent + line if line else line for line in lines)]
 
 
@@ -90,42 +100,59 @@ def _aligned(texts: list[str]) -> list[str]:
 
 def _arranged(names: Column, numbers: list[Column], room: int) -> list[str]:
     """Lines of a table in the first arrangement that fits: a column of numbers always does."""
-    longest = max(map(len, names[1:]), default=0)
-    for wrapped, least in ((False, longest), (True, longest), (True, 1)):
+    longest = max(map(len, names))
+    for wrapped, least, widest, most in PASSES:
         sizes = []
         for title, *cells in numbers:
             words = [w.rstrip(" ") for w in _WORD.findall(title)] if wrapped else [title]
-            sizes.append(min(max(map(len, [*words, *cells]), default=0), WIDEST))
+            texts = [c if _NUMBER.fullmatch(c.strip(" ")) else c[:most] for c in cells]
+            sizes.append(min(max(map(len, [*words, *texts]), default=0), widest))
         first = room - sum(sizes) - GAP * len(sizes)
-        if first >= least:
-            first = min(first, max(longest, FIRST))
-            rows = zip(names, *numbers, strict=True)
-            return [line for row in rows for line in _row(*row, sizes=[first, *sizes], room=room)]
+        if first >= min(least, longest) or (wrapped and len(numbers) < 2):
+            sizes = [min(first, max(longest, FIRST)), *sizes]
+            rows = zip(shortened(names, sizes[0]), *numbers, strict=True)
+            return [line for row in rows for line in _row(row, sizes)]
     half = (len(numbers) + 1) // 2
     parts = numbers[:half], numbers[half:]
     return [line for part in parts for line in _arranged(names, part, room)]
 
 
-def _row(name: str, *numbers: str, sizes: list[int], room: int) -> list[str]:
-    """Lines of a row; a name without room moves above its numbers."""
+def shortened(names: Sequence[str], most: int) -> list[str]:
+    """Return names of at most so many characters: longer ones lose their middle, and differ.
+
+    Examples
+    --------
+    >>> shortened(["African-American", "Asian"], 9)
+    ['Afri…ican', 'Asian']
+    """
+    found: list[str] = []
+    for name in names:
+        short, number = name, count()
+        middle = "…"
+        while len(short) > most or (short in found and short != name):
+            kept = most - len(middle)
+            short = name[: (kept + 1) // 2] + middle + name[len(name) - kept // 2 :]
+            middle = f"…{next(number)}…"
+        found.append(short)
+    return found
+
+
+def _row(texts: Sequence[str], sizes: list[int]) -> list[str]:
+    """Lines of a row: a name, and numbers."""
     cells = [
         [text] if len(text) <= size else _wrap(text.strip(" "), size, 0)
-        for text, size in zip(numbers, sizes[1:], strict=True)
+        for text, size in zip(texts[1:], sizes[1:], strict=True)
     ]
     lines = []
-    for texts in zip_longest([""], *cells, fillvalue=""):
-        line = [text.rjust(size) for text, size in zip(texts, sizes, strict=True)]
-        lines.append((" " * GAP).join(line))
-    blank = len(lines[0]) - len(lines[0].lstrip(" "))
-    above = [] if len(name) + GAP <= blank else _wrap(name, room)
-    if not above:
-        lines[0] = name + lines[0][len(name) :]
-    return [*above, *(line.rstrip(" ") for line in lines)]
+    for line in zip_longest([texts[0].ljust(sizes[0])], *cells, fillvalue=""):
+        row = [text.rjust(size) for text, size in zip(line, sizes, strict=True)]
+        lines.append((" " * GAP).join(row).rstrip(" "))
+    return lines
 
 
-def _wrap(text: str, columns: int = WIDTH, hang: int = INDENT) -> list[str]:
+def _wrap(text: str, columns: int, hang: int = INDENT) -> list[str]:
     """Lines of a text, all but the first indented; words are broken only if too long."""
-    lines, line = [], ""
+    columns, lines, line = min(columns, PROSE), [], ""
     for word in _WORD.findall(text):
         if line.strip(" ") and len(line) + len(word.rstrip(" ")) > columns:
             lines.append(line.rstrip(" "))

@@ -67,7 +67,7 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
     settings, notes = found.assessment.settings, found.assessment.warnings
     goal = f"that of {found.reference}" if found.target is None else f"{found.target:g}"
     title = f"thresholds at which {found.metric} is {goal}"
-    near = f"P(|gap|<{settings.epsilon:g})"
+    near = f"P(|gap| < {settings.epsilon:g})"
     columns: cells.Columns = {
         "recommended": _recommended,
         "gap there": cells.value_cell,

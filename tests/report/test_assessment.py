@@ -10,10 +10,9 @@ import pytest
 from results import QUICKEST, ask_quickly, flat
 
 import lightfair as lf
-from lightfair.core.data.messages import number, probability
+from lightfair.core.data.messages import counted, number, probability
 from lightfair.core.mcmc.convergence import Gate
-from lightfair.core.metrics.labels_only import Effective
-from lightfair.report.assessment import document, labels_line, sentence
+from lightfair.report.assessment import directions, document, effective_cell
 from lightfair.report.document import Table
 from lightfair.report.sections import diagnostics_line
 from lightfair.report.text import render
@@ -28,7 +27,7 @@ def table(section, title):
 def test_rows_and_settings_are_listed_once(rows, result):
     text = flat(result)
     assert "400 rows, 60 labeled, 340 unlabeled; 2 groups by group; threshold 0.5" in text
-    assert "95 % credible intervals" in text
+    assert "median; 95 % credible interval" in text
     labels = rows.y_true[rows.group == "B"]
     counts = [str(n) for n in (labels.size, (labels >= 0).sum(), (labels == 1).sum())]
     section = next(one for one in document(result).sections if one.key == "rows")
@@ -39,10 +38,9 @@ def test_undefined_and_infinite_numbers_have_no_digits(nine):
     for text in (str(nine), render(document(nine, full=True))):
         assert not re.search(r"\b(nan|none|inf)\b", text, re.IGNORECASE)
         assert not re.search(r"-0\.0+(?!\d)", text)
-    assert re.search(r"\n  g8 +- \[2\]", str(nine))
-    assert "[2] there are no rows predicted positive" in flat(nine)
-    text = "ppv for g8 against g0: undefined, there are no rows predicted positive."
-    assert sentence(nine, "ppv", "g8", "g0") == text
+    assert re.search(r"\n  g8 +- \[1\]", str(nine))
+    assert "[1] there are no rows predicted positive" in flat(nine)
+    assert "undefined in g8: ppv" in flat(nine)
 
 
 @pytest.fixture(scope="module")
@@ -55,30 +53,32 @@ def test_without_labels_there_is_no_direction(rows):
     score = np.where(rows.group == "B", 0.5 + 0.5 * rows.y_score, 0.5 * rows.y_score)
     blank = ask_quickly(rows, y_true=np.full(400, np.nan), y_score=score, metrics=["fpr"])
     assert blank.difference("fpr", "B", "A").prob_greater(0) > 0.95
-    text = sentence(blank, "fpr", "B", "A")
-    assert text.startswith("fpr for B against A: no clear direction, P(higher) ")
-    assert "by the model, which labels do not support without it" in text
+    (text,) = (block.text for block in directions(blank))
+    assert text.startswith("fpr is higher for B than for A: ")
+    assert text.endswith(", by the model alone: labels without it do not support this.")
 
 
-def test_a_sentence_has_direction_probability_and_size(rows, many):
-    result = many
-    delta = result.difference("tpr", "B", "A")
-    chance = max(delta.prob_greater(0), (delta.draws < 0).mean())
+def test_a_sentence_has_direction_size_and_probability(rows, many):
+    delta = many.difference("tpr", "B", "A")
+    narrow = replace(many, settings=replace(many.settings, prob=0.8))
+    text, exact = (block.text for block in directions(narrow))
     word = "higher" if delta.prob_greater(0) >= 0.5 else "lower"
-    size = f"{number(delta.mean)} [{', '.join(map(number, delta.interval(0.8)))}]."
-    narrow = replace(result, settings=replace(result.settings, prob=0.8))
-    text = sentence(narrow, "tpr", "B", "A")
-    assert text.startswith(f"tpr is {word} for B than for A with probability {probability(chance)}")
-    assert text.endswith(size)
-    rate = result.difference("selection_rate", "B", "A")
-    assert sentence(result, "selection_rate", "B", "A") == (
-        f"selection_rate is {'higher' if rate.mean > 0 else 'lower'} for B than for A by "
-        f"{abs(rate.mean):.3f}; this needs no labels."
-    )
+    assert text == f"tpr is {word} for B than for A: {narrow.difference('tpr')}."
+    rate = many.difference("selection_rate", "B", "A")
+    word = "higher" if rate.mean > 0 else "lower"
+    assert exact == f"selection_rate is {word} for B than for A: {rate}."
     both = {"group": ["A", "B"] * 200, "y_score": np.repeat([0.2, 0.8], 200)}
     same = ask_quickly(rows, **both, metrics="selection_rate")
-    text = "selection_rate is the same for B and A; this needs no labels."
-    assert sentence(same, "selection_rate", "B", "A") == text
+    text = "selection_rate is the same for B as for A: 0.000 (exact)."
+    assert [block.text for block in directions(same)] == [text]
+
+
+def test_a_sentence_names_four_groups(nine):
+    (text,) = (b.text for b in directions(nine) if "selection_rate is higher" in b.text)
+    deltas = nine.difference("selection_rate").values()
+    higher = sum(delta.mean > 0 for delta in deltas)
+    assert text.count(", exact)") == 4 < higher
+    assert f"; {counted(higher - 4, 'other group')} than for g0." in text
 
 
 def test_an_interval_holds_its_mean_in_every_form(many):
@@ -94,19 +94,42 @@ def test_an_interval_holds_its_mean_in_every_form(many):
     assert "median" not in result.to_dict()["metrics"]["tpr"]["groups"][0]
 
 
-def test_many_differences_have_no_sentences(nine):
-    text = flat(nine)
-    assert text.count("largest gap ") == 3 and "without g8, undefined" in text
-    assert not re.search("(higher|lower) for|no clear direction", text)
+def test_the_largest_gaps_come_first(nine):
+    gaps = table(document(nine).sections[0], "metric")
+    gap = nine.largest_gap("tpr")
+    one, two = gap.which
+    pair = f"{one} minus {two} ({probability(gap.prob_which)})"
+    assert gaps["tpr"][0].startswith(f"{number(gap.median)} [") and gaps["tpr"][1] == pair
+    spread = number(nine.between_group_sd("tpr").median)
+    assert gaps["tpr"][2:] == [probability(gap.prob_within(0.05)), spread]
+    assert gaps["selection_rate"][0].endswith(" (exact)")
 
 
-def test_effective_and_actual_labels():
-    labels = Effective(np.array([2e6, np.nan, 12.4]), np.array([5.0, 7.0, 6.0]), np.ones(3))
-    assert labels_line(labels, ("a", "b", "c")) == (
-        "effective labels: more than 1,000,000 (a), 12 (c); actual labels: 5, 6"
-    )
-    none = Effective(np.full(2, np.nan), np.zeros(2), np.zeros(2))
-    assert labels_line(none, ("a", "b")) is None
+def test_small_groups_are_listed_and_never_the_headline(rows):
+    group = np.array([*"abc"])[np.arange(400) % 3].astype(object)
+    group[:4], group[4:13] = "four", "nine"
+    options = {"group": group, "metrics": ["tpr", "selection_rate"]}
+    result = ask_quickly(rows, **options)
+    for name in ("tpr", "selection_rate"):
+        gap, entry = result.largest_gap(name), result.to_dict()["metrics"][name]["largest_gap"]
+        assert not {"four", "nine"} & {*gap.which, *entry["which"]}
+        assert {"four", "nine"} <= {*entry["left_out"]}
+        assert {"four", "nine"} <= {one.group for one in result.pairs(name)} | {"a"}
+    text = flat(result)
+    assert "groups of fewer than 10 rows, left out of largest gaps: four; nine" in text
+    found = " ".join(block.text for block in directions(result))
+    assert "four" not in found and "nine" not in found
+    assert "four" in table(document(result).sections[2], "group")
+    every = ask_quickly(rows, **options, min_rows=1)
+    assert every.small_groups == () and "groups of fewer" not in flat(every)
+    tiny = {"group": ["x"] * 5 + ["y"] * 395, "metrics": "selection_rate"}
+    assert ask_quickly(rows, **tiny).largest_gap("selection_rate").which  # there is no other pair
+
+
+@pytest.mark.parametrize("labels, text", [(2e6, ">1,000,000 (5)"), (12.4, "12 (5)"), (None, "-")])
+def test_effective_and_actual_labels(labels, text):
+    cell = effective_cell(labels, 5.0, {"effective_reason": "why"})
+    assert cell == (text, "why" if labels is None else None)
 
 
 def test_the_full_form_has_all_columns(result):
@@ -126,21 +149,22 @@ def test_verdicts_come_first(result):
     blocks = document(result, full=True).sections[0].blocks
     assert [block.mark for block in blocks[:2]] == ["insufficient", "fail"]
     assert blocks[2].text.startswith("A check passes if all gaps are within its limit")
-    assert "not_converged" in [block.mark for block in blocks[3:]]
+    assert blocks[3].role == "finding" and "not_converged" in [b.mark for b in blocks[4:]]
     assert re.fullmatch(r"\d+ warnings? below: .*not_converged.*\.", blocks[-1].text)
 
 
 def test_without_checks_the_findings_stand_in(nine):
-    texts = [block.text for block in document(nine, full=True).sections[0].blocks]
-    assert texts[0] == "No limit was set, so there is no verdict. Main findings:"
-    assert texts[1].startswith("tpr: largest gap ")
+    texts = [getattr(b, "text", b) for b in document(nine, full=True).sections[0].blocks]
+    assert isinstance(texts[1], Table)
+    assert texts[0] == "No limit was set, so there is no verdict."
 
 
-def test_warnings_close_the_short_form(result):
-    text = str(result)
-    assert "\n\ndiagnostics\n  NOT CONVERGED; 4 chains of 80 draws" in text
-    last = text.split("\n\n")[-1].splitlines()
-    assert last[0] == "warnings" and any(line.startswith("  not_converged: ") for line in last)
+def test_warnings_are_counted_first_and_listed_last(result):
+    first, *_, last, legend = str(result).split("\n\n")[1:]
+    assert re.search(r" \d+ warnings? below: .*not_converged", " ".join(first.split()))
+    assert "\n\ndiagnostics\n  NOT CONVERGED; 4 chains of 80 draws" in str(result)
+    assert last.startswith("warnings\n") and "\n  not_converged: " in last
+    assert legend.startswith("legend\n  0.1 [0.0, 0.2]: mean, for gaps and ratios median; 95 % ")
 
 
 def test_parameters_that_lag_are_one_line_where_the_metrics_have_converged():
@@ -156,7 +180,7 @@ def test_the_target_and_deviations_from_the_curve(rows, result):
     plain = str(ask_quickly(rows, trust=False, metrics="selection_rate", target="population"))
     assert "trust:" not in plain and "without deviations from the curve" in plain
     assert "target population: the " in plain and "(exact)" not in plain
-    assert "target sample: the " in str(result) and str(result).count("(exact)") == 9
+    assert "target sample: the " in str(result) and str(result).count("(exact)") == 10
     assert "\n  trust: " in str(result) and "with deviations from the curve" in flat(result)
 
 
@@ -196,22 +220,24 @@ def test_truth_criteria_marginals_and_simultaneous_intervals(rows):
 @pytest.mark.parametrize(
     "share, start",
     [
-        (0.56, "tpr for B against A: no clear direction, P(higher) 0.560: "),
-        (0.97, "tpr for B against A: no clear direction, P(higher) 0.970: "),
-        (0.98, "tpr is higher for B than for A with probability 0.980: "),
-        (0.03, "tpr for B against A: no clear direction, P(higher) 0.030: "),
-        (0.02, "tpr for B against A: no clear direction, P(higher) 0.020 by the model, which "),
+        (0.56, "No clear difference from A: tpr."),
+        (0.97, "No clear difference from A: tpr."),
+        (0.98, "tpr is higher for B than for A: 0.100 "),
+        (0.03, "No clear difference from A: tpr."),
+        (0.02, "tpr is lower for B than for A: "),
     ],
 )
 def test_a_direction_is_clear_if_the_interval_excludes_0(many, share, start):
     """F34, F17; labels without the model say that B is higher, and support nothing else."""
-    result = many
     draws = np.full((1, 100, 2), 0.5)
     draws[0, :, 1] = np.where(np.arange(100) < round(100 * share), 0.6, 0.4)
-    assert sentence(replace(result, theta={"tpr": draws}), "tpr", "B", "A").startswith(start)
+    settings = replace(many.settings, metrics=("tpr",))
+    (block,) = directions(replace(many, theta={"tpr": draws}, settings=settings))
+    assert block.text.startswith(start)
+    assert (share == 0.02) == ("by the model alone" in block.text)
 
 
 def test_a_report_of_known_metrics_names_no_model(rows):
     text = flat(ask_quickly(rows, metrics="selection_rate"))
-    assert "no model, as every metric is known from the rows; 95 % credible" in text
+    assert "no model, as every metric is known from the rows" in text
     assert "nothing was estimated" in text and "beta calibration" not in text

@@ -1,4 +1,4 @@
-"""Text: at most 80 columns, and nothing is lost, whatever a document holds."""
+"""Text: as wide as the terminal, and nothing is lost but the middle of long names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import lightfair as lf
 from lightfair.core.data.messages import number, one_line
 from lightfair.report.assessment import document
 from lightfair.report.document import Cell, Document, Paragraph, Section, Table
-from lightfair.report.text import WIDTH, render
+from lightfair.report.text import render, shortened
 
 NAMES = {
     "longer": [f"{i:02d} a group with a rather long name" + "x" * 120 for i in range(8)],
@@ -26,12 +26,12 @@ def squeezed(text):
     return re.sub(r"\s", "", text)
 
 
-def fits(text):
-    return all(len(line) <= WIDTH and line == line.rstrip(" ") for line in text.split("\n"))
+def fits(text, width=80):
+    return all(len(line) <= width and line == line.rstrip(" ") for line in text.split("\n"))
 
 
-def shown(*blocks, title=""):
-    return render(Document("", (Section("x", title, blocks),)))
+def shown(*blocks, title="", width=80):
+    return render(Document("", (Section("x", title, blocks),)), width)
 
 
 def random_text(source, most):
@@ -60,11 +60,13 @@ def test_any_table_fits_and_is_complete(seed):
         (Cell(random_text(source, most)), *(random_cell(source) for _ in range(size)))
         for _ in range(source.randint(0, 6))
     )
-    text = shown(Table(head, rows), title=source.choice(["", "tpr"]))
-    assert fits(text)
+    width = source.choice([40, 80, 120, 200])
+    text = shown(Table(head, rows), title=source.choice(["", "tpr"]), width=width)
+    assert fits(text, width)
     whole = squeezed(text)
     for part in (head[0], *(row[0].text for row in rows)):
-        assert squeezed(one_line(part)) in whole
+        name = squeezed(one_line(part))
+        assert name in whole or (name[:1] in whole and "…" in whole)
     for cell in (cell for row in rows for cell in row):
         assert cell.why is None or squeezed(one_line(cell.why)) in whole
     numbers = re.compile(r"(?<![\d.])-?\d\.\d{3}(?!\d)")
@@ -78,8 +80,10 @@ def test_any_paragraph_fits_and_is_complete(seed):
     source = random.Random(seed)
     words = " ".join(random_text(source, source.choice([8, 100])) for _ in range(30))
     for role, mark in (("plain", ""), ("finding", ""), ("verdict", "fail"), ("warning", "misfit")):
-        text = render(Document(words, (Section("x", "about", (Paragraph(words, role, mark),)),)))
-        assert fits(text)
+        section = Section("x", "about", (Paragraph(words, role, mark),))
+        width = source.choice([40, 80, 200])
+        text = render(Document(words, (section,)), width)
+        assert fits(text, min(width, 102))
         assert squeezed(text).count(squeezed(one_line(words))) == 2
 
 
@@ -89,6 +93,29 @@ def test_lines_break_between_words_but_not_within_intervals():
     assert len(lines) > 5 and "\n".join(lines).count("95 %") == 9
     assert "\n".join(lines).count("[0.25, 0.75]") == 9
     assert shown(Paragraph("a" * 100)) == "a" * 80 + "\n  " + "a" * 20
+
+
+@pytest.mark.parametrize("columns, width", [("", 80), ("60", 60), ("7", 40), ("999", 200)])
+def test_the_text_is_as_wide_as_the_terminal(columns, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", columns)
+    cells = tuple(Cell(f"0.{at:03d} [0.000, 1.000]") for at in range(9))
+    text = render(Document("", (Section("x", "", (Table(("",) * 10, ((Cell("a"), *cells),)),)),)))
+    assert width - 31 < max(map(len, text.split("\n"))) <= width
+    prose = render(Document("", (Section("x", "", (Paragraph("word " * 99),)),)))
+    assert min(width, 100) - 5 < max(map(len, prose.split("\n"))) <= min(width, 100)
+
+
+def test_a_name_stays_on_its_line_and_loses_its_middle():
+    names = ["African-American, Female", "African-American, Male", "Asian"]
+    cell = Cell("-0.100 [-0.200, -0.001]")
+    rows = tuple((Cell(name), cell, cell, Cell("0.5")) for name in names)
+    lines = shown(Table(("minus White, Male", "a", "b", "P(|diff| < 0.05)"), rows)).split("\n")
+    assert [line[:20].rstrip(" ") for line in lines] == [
+        *("minus White, Male", "", "African-Am…n, Female", "African-Am…can, Male", "Asian")
+    ]
+    alike = [f"one name of {i} very long ones" for i in range(30)]
+    short = shortened([*alike, "x", "x"], 9)
+    assert len({*short}) == 31 and max(map(len, short)) == 9 and short[0] == "one …ones"
 
 
 def test_numbers_and_names_are_aligned():
@@ -120,9 +147,11 @@ def test_reports_fit_and_show_all_numbers(rows, groups, kind):
         options |= {"checks": ["tpr<=0.1", "selection_rate ratio>=0.8"], "simultaneous": True}
     result = ask_quickly(rows, group=names[np.arange(400) % groups], **options)
     text = str(result)
-    assert fits(text) and fits(render(document(result, full=True)))
-    assert all(squeezed(one_line(name)) in squeezed(text) for name in result.groups)
-    assert all(value in text for value in numbers_of(result.to_dict()))
+    for width in (80, 120, 160):
+        assert fits(render(document(result, full=True), width), width)
+    assert fits(text) and all(value in text for value in numbers_of(result.to_dict()))
+    names = {*shortened([one_line(name) for name in result.groups], 55)}
+    assert kind != "odd" or all(name in text for name in names)
     if groups == 3:
         assert fits(str(lf.plan_labels(result, "tpr", 0.1, extra=[20])))
     assert fits(str(lf.find_threshold(result, "ppv", target=0.5)))

@@ -20,7 +20,7 @@ def test_few_groups_have_a_column_each(result):
     section = threshold_section(result)
     groups, gaps = [block for block in section.blocks if isinstance(block, Table)][:2]
     assert groups.head == ("tpr from", "A", "B")
-    assert gaps.head == ("tpr from", "B minus A", "P(>0)", "P(|.|<0.05)")
+    assert gaps.head == ("tpr from", "B minus A", "P(>0)", "P(|diff| < 0.05)")
     curve = result.thresholds()
     at = curve.metric("tpr", "B")[0.3]
     assert groups.rows[0][0].text == "0.3"
@@ -54,7 +54,7 @@ def test_a_search_shows_what_is_recommended(found):
         == f"{goal}: {number(found.wanted.mean)} {interval(*low_high)}."
     )
     (table,) = [b for b in document(found).sections[0].blocks if isinstance(b, Table)]
-    assert table.head == ("group", "recommended", "gap there", "P(|gap|<0.05)")
+    assert table.head == ("group", "recommended", "gap there", "P(|gap| < 0.05)")
     gap = f"{number(one.gap.mean)} {interval(*one.gap.interval(0.95))}"
     chance = f"{one.gap.prob_within(0.05):.3f}"
     assert [cell.text for cell in table.rows[0]] == ["B", repr(one.recommended), gap, chance]

@@ -92,6 +92,8 @@ class ByGroup:
         Where its value is computed from cells of scores, and not exact; None: nowhere.
     prob : float
         Credible level of intervals.
+    small : bool array, shape (group,), or False
+        Groups that are left out of the largest gap and of the standard deviation.
     """
 
     draws: Floats
@@ -104,6 +106,7 @@ class ByGroup:
     bounds: tuple[float, float] = (0.0, 1.0)
     coarse: npt.NDArray[np.bool_] | None = None
     prob: float = 0.95
+    small: npt.NDArray[np.bool_] | bool = False
 
     @property
     def free(self) -> Floats:
@@ -117,8 +120,8 @@ class ByGroup:
 
     @property
     def usable(self) -> Ints:
-        """Indices of groups with at most 5 % undefined draws."""
-        return np.flatnonzero(self.undefined <= UNDEFINED_LIMIT)
+        """Indices of groups that are not small, with at most 5 % undefined draws."""
+        return np.flatnonzero((self.undefined <= UNDEFINED_LIMIT) & ~np.asarray(self.small))
 
     def estimate(self, at: int) -> Estimate:
         """Return the estimate of a group, by index."""

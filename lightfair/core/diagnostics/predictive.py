@@ -297,7 +297,7 @@ def worth_sentence(
     )
     about = "" if middle.startswith("more") else "about "
     ends = f" ({100 * prob:g} %: {low} to {high})"
-    return f"in each region of the scores the curve is worth {about}{middle} labels{ends}"
+    return f"in each region of the scores the curve counts as {about}{middle} labels{ends}"
 
 
 def _check_group(

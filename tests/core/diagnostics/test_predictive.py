@@ -357,7 +357,7 @@ def worths(*labels):
 )
 def test_the_worth_of_the_curve_rounded(labels, words):
     sentence = worth_sentence(*[worths(*labels)] * 2, STANDARD)
-    assert sentence == f"in each region of the scores the curve is worth {words}"
+    assert sentence == f"in each region of the scores the curve counts as {words}"
 
 
 def test_the_typical_rate_has_the_variance_of_labeled_rows():
