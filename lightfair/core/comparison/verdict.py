@@ -377,7 +377,7 @@ def judge(
     can_judge = False
     pairs: list[PairWithin] = []
     directions: list[tuple[Beyond, ByGroup, tuple[int, int]]] = []
-    blind: list[Bools] = [np.isnan(p.free).reshape(-1, len(p.groups)).all(0) for p in parts]
+    blind = [np.asarray(np.isnan(p.free).reshape(-1, len(p.groups)).all(axis=0)) for p in parts]
     for pair in question.pairs:
         one, two = (parts[0].groups[at] for at in pair)
         outside = unknown = np.zeros((), dtype=bool)
