@@ -100,7 +100,7 @@ REFUSED = {
     ),
     "scores of mixed type": (
         ROWS.replace("0.7", "high").encode(),
-        "numbers, such as 0.25; got 'high' at row 3",
+        "such as 0.25; got 'high' at row 3",
     ),
     "a score that says NA": (
         ROWS.replace("0.7", "NA").encode(),
@@ -144,7 +144,7 @@ def test_what_is_refused(content, message):
 def test_a_weight_may_not_have_a_decimal_comma():
     """1,000 may be 1 and may be 1000."""
     content = b"y;s;g;w\n1;0,9;A;1,000\n0;0,2;A;2\n"
-    with pytest.raises(ValueError, match="column w must hold numbers, .*; got '1,000' at row 0"):
+    with pytest.raises(ValueError, match="sample_weight must .*; got '1,000' at row 0"):
         summary(content, sample_weight="w")
 
 

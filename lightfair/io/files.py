@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.data.columns import factorize, frame_columns
-from ..core.data.logit import Floats
 from ..core.data.messages import hint, show, visible
 
 CHUNK_ROWS = 131_072
@@ -323,44 +322,19 @@ def _csv_chunks(
     chunk_rows: int,
     where: str,
 ) -> Iterator[dict[str, Any]]:
-    """Columns of numbers, or of trimmed text; `comma` permits decimal commas."""
-    first, places = 0, [place for place, name in enumerate(header) if name in names]
+    """Columns of trimmed text, "" for cells without a value; `comma` permits decimal commas."""
+    places = [place for place, name in enumerate(header) if name in names]
     pick, kept = itemgetter(*places), [header[place] for place in places]
     while chunk := [pick(cells) for cells in islice(rows, chunk_rows)]:
-        result: dict[str, Any] = {}
         texts = zip(kept, zip(*chunk, strict=True), strict=True)
-        for name, column in _agreeing(where, texts, names).items():
-            argument = names[name]
+        result: dict[str, Any] = _agreeing(where, texts, names)
+        for name, column in result.items():
             result[name] = text = [*map(str.strip, column)]
-            if argument in ("y_true", "y_pred"):
+            if names[name] not in ("sensitive_features", "cluster"):
                 result[name] = ["" if t.lower() in UNLABELED else t for t in text]
-            elif argument not in ("sensitive_features", "cluster"):
-                # weights have no decimal comma: 1,000 may be 1 or 1000
-                decimal = comma and argument != "sample_weight"
-                result[name] = _numbers(f"{argument}: column {name}", text, first, decimal)
-        first += len(chunk)
+            if comma and names[name] in ("y_score", "label_prob"):  # a weight 1,000 may be 1000
+                result[name] = [t if "." in t else t.replace(",", ".") for t in result[name]]
         yield result
-
-
-def _numbers(where: str, column: Sequence[str], first: int, comma: bool) -> Floats:
-    """Parse text as float64; cells without a value, such as NA, become NaN."""
-    try:
-        if "_" not in "".join(column):  # Python reads 0_1 as 1
-            return np.fromiter(map(float, column), np.float64, len(column))
-    except ValueError:
-        pass
-    values = np.full(len(column), np.nan)
-    for row, text in enumerate(column):
-        number = text.replace("_", "?")
-        if comma and "." not in number:
-            number = number.replace(",", ".")
-        try:
-            if number.lower() not in UNLABELED:
-                values[row] = float(number)
-        except ValueError:
-            got = f"{show(text)} at row {first + row}"
-            raise ValueError(f"{where} must hold numbers, such as 0.25; got {got}") from None
-    return values
 
 
 def _arrow(

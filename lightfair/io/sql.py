@@ -37,16 +37,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..core.data import nodes
 from ..core.data.groups import check_bins
 from ..core.data.messages import show
-from ..core.data.nodes import (
-    CELL_WIDTH,
-    EXACT_LIMIT,
-    NARROW,
-    NARROW_LIMIT,
-    UNSCORED_CLIP,
-    check_clip,
-)
 from ..core.data.rows import BOUNDS, WEIGHTS, RowReader
 from .files import Columns
 
@@ -165,8 +158,8 @@ def sql_query(
     if y_score is None:
         if y_pred is None:
             raise ValueError("y_score or y_pred must name a column; got neither")
-        clip = UNSCORED_CLIP
-    check_clip(clip)
+        clip = nodes.UNSCORED_CLIP
+    nodes.check_clip(clip)
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)
     Columns(y_true, y_score, features, y_pred, sample_weight).names  # noqa: B018, checks them
@@ -178,7 +171,7 @@ def sql_query(
     if not path:
         raise ValueError("table must be the name of a table; got none")
     names = [_name(sql, name) for name in features]
-    score = _number(UNSCORED_CLIP) if y_score is None else _name(sql, y_score)
+    score = _number(nodes.UNSCORED_CLIP) if y_score is None else _name(sql, y_score)
     levels = [f"level_{j}" for j, _ in enumerate(features, 1)]
     columns = [f"{name} AS {level}" for name, level in zip(names, levels, strict=True)]
     columns += [f"{_name(sql, y_true)} AS label", f"CAST({score} AS {sql.double}) AS score"]
@@ -202,11 +195,12 @@ def _statement(
         read = json.dumps(terms._asdict(), ensure_ascii=False, default=lambda value: value.item())
     except AttributeError as error:
         raise ValueError("positive_label and unlabeled must be numbers, text or bools") from error
-    low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(CELL_WIDTH)
+    low, high, width = _number(terms.clip), _number(1.0 - terms.clip), _number(nodes.CELL_WIDTH)
     least, most = map(_number, WEIGHTS)
     lowest, highest = map(_number, BOUNDS["y_score"])
     apart = "LN(highest) - LN(1 - highest) - LN(lowest) + LN(1 - lowest)"
-    kept = f"scores <= {EXACT_LIMIT} OR scores <= {NARROW_LIMIT} AND {apart} < {_number(NARROW)}"
+    kept = f"{apart} < {_number(nodes.NARROW)} AND scores <= {nodes.NARROW_LIMIT}"
+    kept = f"scores <= {nodes.EXACT_LIMIT} OR {kept}"
     decision = "CASE WHEN score >= cut THEN 1 ELSE 0 END" if terms.threshold else "decision"
     selected = ",\n    ".join(columns)
     strata = ", ".join(["predicted", "label", *levels])

@@ -165,7 +165,8 @@ def numeric(
     if bad.any():
         row = int(np.argmax(bad))
         more = f" (and in {bad.sum() - 1} more)" if bad.sum() > 1 else ""
-        got = f"{show(array[row])} at row {first + row}{more}"
+        value = result[row] if np.isfinite(result[row]) else array[row]
+        got = f"{show(value)} at row {first + row}{more}"
         rule, remedy = rule.split("; ", 1)
         if name == "y_score" and np.isfinite(result).all():
             remedy = _scale_of(result) or remedy
@@ -177,15 +178,19 @@ def _scale_of(score: Floats) -> str:
     """Return the remedy for scores that look like another scale, else ""."""
     if score.min() < 0.0:
         return "they look like log odds or margins; pass 1 / (1 + exp(-y_score))"
-    if np.median(score) <= 1.0 or score.max() > 100.0:
-        return ""
-    if score.min() >= 1.0 and score.max() <= 10.0 and (score == np.rint(score)).all():
+    if set(score) <= set(range(1, 11)):
         return "they look like deciles; pass (y_score - 0.5) / 10"
-    return "they look like percentages; pass y_score / 100"
+    percent = np.median(score) > 1.0 and 2.0 < score.max() <= 100.0
+    return "they look like percentages; pass y_score / 100" if percent else ""
 
 
 def _real(item: Any) -> float:
-    """Return a real number as float, NaN if it is missing, and infinity for anything else."""
+    """Return a number, or text that reads as one, NaN if it is missing, and else infinity."""
+    if isinstance(item, str):
+        try:
+            return float(item or "nan") if "_" not in item else math.inf  # Python reads 0_1 as 1
+        except ValueError:
+            return math.inf
     if isinstance(item, (numbers.Real, Decimal)) and not isinstance(item, bool):
         return float(item)
     return math.nan if is_missing(item) else math.inf

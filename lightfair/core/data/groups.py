@@ -48,13 +48,12 @@ def check_bins(bins: Any) -> dict[str, Any]:
     """Return edges, rising, or a number of quantiles, by attribute; ValueError if they are not."""
     checked: dict[str, Any] = {}
     for name, given in dict(bins or {}).items():
-        count = isinstance(given, (int, np.integer))
-        edges = np.ravel(np.asarray(given, dtype=np.float64))
-        valid = 2 <= given <= MOST_BINS if count else (np.diff(edges) > 0.0).all()
-        if not valid or not len(edges) or not np.isfinite(edges).all():
+        edges = np.asarray(given, dtype=np.float64)
+        whole = edges.ndim == 0 and edges in range(2, MOST_BINS + 1)
+        if not whole and not (edges.ndim and edges.size and (np.diff(edges) > 0.0).all()):
             rule = f"rising numbers, or a number of quantiles from 2 to {MOST_BINS}"
             raise ValueError(f"bins of {name} must be {rule}; got {show(given)}")
-        checked[str(name)] = int(given) if count else tuple(edges.tolist())
+        checked[str(name)] = int(edges) if whole else tuple(edges.tolist())
     return checked
 
 
@@ -105,8 +104,8 @@ def cross(
     for level in levels:
         width = len(level.names)
         wide = np.asarray(codes, np.int64) * width + level.codes  # may exceed 32 bits
-        codes, used = _compact(wide, len(parts) * width)
-        parts = [(*parts[code // width], level.names[code % width]) for code in used]
+        used, codes = np.unique(wide, return_inverse=True)
+        parts = [(*parts[code // width], level.names[code % width]) for code in used.tolist()]
     names = group_names(parts)
     order = sorted(range(len(names)), key=names.__getitem__)
     rank = np.empty(len(order), dtype=np.int32)
@@ -119,16 +118,12 @@ def check_size(attributes: tuple[str, ...], parts: Parts) -> None:
     for attribute, column in zip(attributes, zip(*parts, strict=True), strict=True):
         levels = {*column} - {MISSING_LEVEL}
         if len(levels) > MOST_NUMBERS and all(number_of(level) is not None for level in levels):
-            raise ValueError(
-                f"sensitive_features makes {len(levels):,} groups of the numbers in {attribute}; "
-                f"cut them by bins, {attribute}=25,45,65 ({{{attribute!r}: [25, 45, 65]}}) or "
-                f"quartiles, {attribute}=4; write codes as text"
-            )
-    if len(parts) > MOST_GROUPS:
-        raise ValueError(
-            f"sensitive_features makes {len(parts):,} groups, and at most {MOST_GROUPS:,} are "
-            "compared; cross fewer attributes, merge levels, or cut numbers by bins"
-        )
+            rule = f"at most {MOST_NUMBERS} numbers; got {len(levels):,} in {attribute}"
+            way = f"bins, {attribute}=25,45,65 or, for quartiles, {attribute}=4"
+            raise ValueError(f"sensitive_features must be {rule}; use {way}; write codes as text")
+    if (count := len(parts)) > MOST_GROUPS:
+        rule = f"at most {MOST_GROUPS:,} groups; got {count:,}"
+        raise ValueError(f"sensitive_features must make {rule}; merge levels, or use bins")
 
 
 def group_names(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -206,14 +201,3 @@ def _level_notes(attribute: str, rows: Counter[str]) -> list[Note]:
     if blank:
         notes.append(note("blank_levels", attribute, list_values(blank)))
     return notes
-
-
-def _compact(codes: NDArray[np.int64], size: int) -> tuple[Ints, list[int]]:
-    """Renumber codes in range(size) without gaps, and return the old codes in use."""
-    if size > 4 * codes.size + 1000:
-        used, inverse = np.unique(codes, return_inverse=True)
-        return inverse, used.tolist()
-    used = np.flatnonzero(np.bincount(codes, minlength=size))
-    rank = np.zeros(size, dtype=np.intp)
-    rank[used] = np.arange(used.size)
-    return rank[codes], used.tolist()

@@ -20,17 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import columns
+from . import groups as grouping
 from .columns import Labels
-from .groups import (
-    Parts,
-    check_bins,
-    cross,
-    data_notes,
-    empty_groups,
-    group_names,
-    levels_of,
-    quantiles,
-)
 from .logit import Floats, Ints
 from .messages import (
     Counts,
@@ -56,8 +47,7 @@ MOST_CUTS = 256  # thresholds: strata are multiplied by them
 BOUNDS = {"y_score": (-1e-6, 1.0 + 1e-6), "sample_weight": WEIGHTS, "label_prob": (1e-40, 1.0)}
 
 RULES = {
-    "y_score": "lie in [0, 1]; transform them to probabilities; convert text to float; pass "
-    "decisions as y_pred=",
+    "y_score": "lie in [0, 1], such as 0.25; pass probabilities, or decisions as y_pred",
     "sample_weight": "be 0 or lie in [1e-100, 1e+100]; drop or repair these rows, or multiply all "
     "weights by one factor",
     "label_prob": "be probabilities in [1e-40, 1], or 0 for rows that are never labeled; give the "
@@ -266,7 +256,7 @@ class RowReader:
         self.several: tuple[float, ...] = check_cuts(threshold) if is_several(threshold) else ()
         one = self.several[0] if self.several else threshold
         self.cuts = None if decided else _thresholds(one)
-        self.missing, self.bins = missing, check_bins(bins)
+        self.missing, self.bins = missing, grouping.check_bins(bins)
         self.labels = Labels(positive_label, unlabeled)
         self.rejected: set[Any] = set()  # values of y_pred other than the positive class
         self.counts = Counts()
@@ -317,8 +307,8 @@ class RowReader:
         levels = []
         for name, _, values in features:
             if isinstance(edges := self.bins.get(name, ()), int):
-                self.bins[name] = edges = quantiles(values, edges)
-            levels.append(levels_of(name, values, self.missing, first, edges))
+                self.bins[name] = edges = grouping.quantiles(values, edges)
+            levels.append(grouping.levels_of(name, values, self.missing, first, edges))
         codes = [level.codes for level in levels]
         columns.check_lengths({**rows, **dict(zip(attributes, codes, strict=True))})
 
@@ -337,8 +327,8 @@ class RowReader:
         self.counts += Counts(dropped=int(dropped), missing_as_group=int(kept))
         levels = [level._replace(codes=level.codes[keep]) for level in levels]
         rows = {name: values[keep] for name, values in rows.items()}
-        group, parts = cross(levels)
-        groups = group_names(parts)
+        group, parts = grouping.cross(levels)
+        groups = grouping.group_names(parts)
         predicted, band = rows.get("y_pred"), None
         if predicted is None:
             predicted, band = self._decided(rows["y_score"], group, groups, given["y_score"].dtype)
@@ -359,7 +349,7 @@ class RowReader:
         return Chunk(data, first + np.flatnonzero(keep))
 
     def finish(
-        self, parts: Parts, weight: Floats | None = None
+        self, parts: grouping.Parts, weight: Floats | None = None
     ) -> tuple[float | dict[str, float] | None, Counts]:
         """Check the rules on all rows, and return their threshold and counts.
 
@@ -373,13 +363,13 @@ class RowReader:
         self.labels.check()
         if not parts:
             raise ValueError('sensitive_features is missing in every row; pass missing="group"')
-        groups = group_names(parts)
+        groups = grouping.group_names(parts)
         if weight is not None and (weight == 0.0).any():
             names = list_values([groups[g] for g in np.flatnonzero(weight == 0.0)])
             raise ValueError(f"sample_weight must not be 0 in all rows of {names}; drop its rows")
         cuts = self.cuts
         if isinstance(cuts, dict):
-            cuts = _of_groups(cuts, groups, empty_groups(parts))
+            cuts = _of_groups(cuts, groups, grouping.empty_groups(parts))
         return cuts, self.counts
 
     def complete(self, data: ScoreData) -> ScoreData:
@@ -389,8 +379,9 @@ class RowReader:
         if data.weight is not None:
             weight = np.bincount(data.group, data.weight, len(rows))
         threshold, counts = self.finish(data.parts, weight)
-        notes = data_notes(counts, data.attributes, data.parts, rows, data.label_prob is not None)
-        empty = empty_groups(data.parts)
+        design = data.label_prob is not None
+        notes = grouping.data_notes(counts, data.attributes, data.parts, rows, design)
+        empty = grouping.empty_groups(data.parts)
         return replace(data, empty_groups=empty, threshold=threshold, counts=counts, notes=notes)
 
     def _numbered(self, cluster: Any, first: int) -> Ints:

@@ -64,7 +64,7 @@ def test_ties_are_those_of_the_precision_of_the_scores(dtype):
     "s, message",
     [
         ([0.1, None, 0.3, NAN], r"y_score has 2 missing values \(rows 1, 3\)"),
-        ([0.1, 0.2, 1.7, 0.3], r"y_score must lie in \[0, 1\]; got 1.7 at row 2; transform"),
+        ([0.1, 0.2, 1.7, 0.3], r"y_score must lie in \[0, 1\], .*; got 1.7 at row 2; pass prob"),
         ([0.1, -2, 1.7, 0.3], r"got -2 at row 1 \(and in 1 more\); .* log odds .*1 / \(1 \+ exp"),
         (
             [1, 5, 10, 7],
@@ -72,8 +72,8 @@ def test_ties_are_those_of_the_precision_of_the_scores(dtype):
         ),
         ([0.4, 99.0, 12.5, 50], "they look like percentages; pass y_score / 100"),
         ([0.1, 0.2, 0.3, np.inf], "got inf at row 3"),
-        (["0.1"] * 4, "got '0.1' at row 0"),
-        ([True] * 4, r"got True at row 0 \(and in 3 more\); .*pass decisions as y_pred="),
+        (["0.1", "0,1", "12%", "0_1"], r"got '0,1' at row 1 \(and in 2 more\); pass prob"),
+        ([True] * 4, r"got True at row 0 \(and in 3 more\); .* decisions as y_pred"),
         (np.zeros(4, "M8[D]"), "got 1970-01-01 at row 0"),
         (np.ones((4, 2)), r"y_score\[:, 1\]"),
         (None, "array or column in row order; got NoneType"),
@@ -202,6 +202,11 @@ def test_bins(age, edges, names):
 def test_bad_bins(bins, message):
     with pytest.raises(ValueError, match=message):
         read(g={"age": [1, 2, 3, 4], "sex": SEX}, bins=bins)
+
+
+def test_text_of_numbers_is_numbers():
+    data = read(s=["0.9", " .2", "5e-1", 0.4], sample_weight=["1", "2", "0.5", "4"])
+    assert (data.score.tolist(), data.weight.tolist()) == (S, [1, 2, 0.5, 4])
 
 
 def test_rounding_at_the_ends_is_no_error():
