@@ -133,12 +133,14 @@ def _metric(result: Assessment, name: str) -> list[Picture]:
     marks = f"lines: {_intervals(result)}, marks: means"
     if name in settings.label_free:
         marks = "marks: exact values"
-    height, minus = plot.figure_size(len(groups))[1], f"{name} minus that of {settings.reference}"
+    height, minus = (
+        plot.figure_size(len(groups) + 1)[1],
+        f"{name} minus that of {settings.reference}",
+    )
     pictures = [_picture(f"{name} by group; {marks}.", height, plot.groups, result, name)]
     if settings.reference is None:
         return pictures
     deltas = [result.difference(name, group, settings.reference) for group in groups]
-    height = plot.figure_size(len(groups) - 1)[1]
     caption = f"{minus}; {marks}; on the right, the probability of a positive difference."
     pictures.insert(0, _picture(caption, height, plot.differences, result, name))
     if any(not delta.exact and delta.reason is None and np.any(delta.draws) for delta in deltas):

@@ -46,9 +46,8 @@ font-variant-numeric:tabular-nums;overflow-wrap:break-word}
 .lightfair h1{font-size:1.7em;line-height:1.2}
 .lightfair h2,.lightfair .heading{font-size:1.25em;font-weight:600}
 .lightfair details,.lightfair .heading{border-top:1px solid #bbb}
-.lightfair summary{cursor:pointer;padding:.5em 0}
-.lightfair h2{display:inline}
-.lightfair p,.lightfair li{max-width:75em}
+.lightfair summary{cursor:pointer;padding:.5em 0}.lightfair h2{display:inline}
+.lightfair p,.lightfair li{max-width:85em}
 .lightfair pre{background:#f3f3f3;white-space:pre-wrap;overflow-wrap:anywhere}
 .lightfair .verdict,.lightfair .warning{--ink:#5c4600;background:#f7f3e6;
 border:1px solid var(--ink);border-left-width:.5em;padding:.5em .8em}
@@ -57,8 +56,7 @@ border:1px solid var(--ink);border-left-width:.5em;padding:.5em .8em}
 .lightfair .verdict strong{color:var(--ink);border:2px solid;padding:0 .5em;margin-right:.4em}
 .lightfair .fail strong{color:#fff;background:var(--ink);border-color:var(--ink)}
 .lightfair .tables{display:flex;flex-wrap:wrap;align-items:flex-start;gap:1em 2em;margin:1em 0}
-.lightfair figure{margin:0;flex:1 1 20rem;max-width:32rem}
-.lightfair img{width:100%}
+.lightfair figure{margin:0;flex:1 1 20rem;max-width:32rem}.lightfair img{width:100%}
 .lightfair figcaption,.lightfair caption,.lightfair .notes{font-size:.9em;color:#444}
 .lightfair caption{text-align:left;font-weight:600}
 .lightfair .scroll{overflow-x:auto;flex:1 1 auto}
@@ -73,17 +71,16 @@ position:sticky;left:0;background:#fff}
 .lightfair table{font-size:8pt}
 .lightfair tr,.lightfair figure,.lightfair p,.lightfair li{break-inside:avoid}
 .lightfair summary,.lightfair caption{break-after:avoid}
-.lightfair figure{flex:0 1 48%}}
+.lightfair figure{flex:0 1 46%}}
 """
 
 # Contents: above and kept in view; at the side where it is wide. Print unfolds what is closed.
 PAGE = """
-body{margin:0}
-main{max-width:118rem;margin:0 auto;padding:0 1rem 3rem}
+body{margin:0}main{max-width:118rem;margin:0 auto;padding:0 1rem 3rem}
 nav{position:sticky;top:0;z-index:1;background:#fff;border-bottom:1px solid #bbb}
 nav ul{display:flex;gap:.1em 1em;overflow:auto;max-height:5.5em;list-style:none;margin:0;
 padding:.5em 0;white-space:nowrap}
-details>div{scroll-margin-top:8em}
+details>div{scroll-margin-top:9.5em}
 @media screen and (min-width:40em){nav ul{flex-wrap:wrap}}
 @media screen and (min-width:70em){td{white-space:nowrap}}
 @media screen and (min-width:100em){main{display:flex;gap:2rem}
@@ -92,8 +89,7 @@ nav{align-self:flex-start;border:0;padding-top:1em}
 nav ul{flex-direction:column;flex-wrap:nowrap;max-height:94vh}}
 @media screen and (prefers-color-scheme:dark){html{background:#191919}
 body{background:#fff;min-height:100vh;filter:invert(.9) hue-rotate(180deg)}}
-@media print{nav{display:none}
-summary{list-style:none}
+@media print{nav{display:none}summary{list-style:none}
 details::details-content{content-visibility:visible;height:auto}}
 @page{size:A4;margin:15mm}
 """
