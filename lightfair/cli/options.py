@@ -90,7 +90,6 @@ def bins(text: str) -> tuple[str, Any]:
 
 KINDS = {"N": whole, "X": float, "NUMBER": threshold, "COL=EDGES": bins}
 TABLES = "assess plan threshold summarize"  # their FILE may be a table
-CLUSTERS = "assess threshold summarize"
 READS = f"{TABLES} sql"
 FILES = f"{TABLES} compare"
 ROWS = f"{FILES} sql"
@@ -141,7 +140,7 @@ OPTIONS = {  # by their headings in the help
         Option("weight", "COL", ROWS, "row weights", "sample_weight"),
         Option("label-prob", "COL", FILES, "probability that a row was chosen for labeling"),
         Option(
-            "cluster", "COL", CLUSTERS, "what rows belong to, such as a person with several rows"
+            "cluster", "COL", "assess threshold summarize", "what rows belong to: a person, ..."
         ),
         Option("positive-label", "VALUE", ROWS, "label of the positive class"),
         Option("unlabeled", "VALUE", ROWS, "label that means unlabeled"),

@@ -92,8 +92,8 @@ def rows_section(result: Assessment) -> Section:
     ]
     if (clusters := cluster_values(result.table, settings.target)) is not None:
         text = (
-            "{number:,} clusters, {labeled:,} with labels, which are worth {effective_labels:,.0f} "
-            "labels of independent rows of the same scores ({share:.0%})"
+            "{number:,} clusters, {labeled:,} with labels; given the scores, labels are worth "
+            "{effective_labels:,.0f} of independent rows ({share:.0%})"
         )
         blocks.insert(1, Paragraph(text.format(**clusters)))
     if len(result.table.attributes) > 1:

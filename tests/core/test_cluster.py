@@ -78,6 +78,13 @@ def test_labels_spread_over_clusters_cost_less_for_these_rows():
         np.testing.assert_allclose(row_effects(whole, target), 6.0, rtol=0.02)
 
 
+def test_labels_of_one_cluster_are_worth_at_most_one():
+    label, score, group, cluster = rows(40, each=30, labeled=1.0)
+    label = np.where(cluster == cluster[label == 0][0], label, -1)
+    table = table_of(label, score, group, cluster)
+    assert row_effects(table, "sample").max() > 29.9 < cell_effects(None, table).max()
+
+
 def test_a_discounted_table_keeps_weights():
     table = table_of(*rows(each=5))
     less, effect = discounted(table, "sample"), row_effects(table, "sample")

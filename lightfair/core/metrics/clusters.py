@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ..data.clusters import ALL, CELLS, LABELED, OPEN
+from ..data.clusters import ALL, LABELED, OPEN
 from ..data.logit import Floats, over, sigmoid
 from ..data.nodes import UNLABELED, Part
 from ..data.table import ScoreTable
@@ -51,13 +51,16 @@ def design_effect(
     finite
         Whether the estimate is of these very rows.
     """
-    single, sizes = table.labeled_sums()[1].reshape(-1, 4) @ own, _squares(table, own)
-    clusters = over((_totals(table)[:, CELLS] @ own) ** 2, sizes, 0.0)
+    (weight, weight_sq), sizes = table.labeled_sums(), _squares(table, own)
+    single = weight_sq.reshape(-1, 4) @ own
+    clusters = over((weight.reshape(-1, 4) @ own) ** 2, sizes, 0.0)  # their effective number
     df = float(np.maximum(clusters - 1.0, 0.0).sum())
     several = over(sizes, single, 1.0) - 1.0
     alone = float((squares * several).sum())
-    more = float(_squares(table, slope).sum() * clusters.sum() / max(df, 1e-9) - squares.sum())
-    r = min(max(more / alone, 0.0), 1.0) if df > 0.0 and alone > 0.0 else float(df == 0.0)
+    r = 1.0 if df < 0.01 else 0.0  # one cluster says nothing; rows that stand alone do not care
+    if r == 0.0 and alone > 0.0:
+        more = float(_squares(table, slope).sum() * clusters.sum() / df - squares.sum())
+        r = min(max(more / alone, 0.0), 1.0)
     t = df / (df - 2.0) if df > 3.0 else 3.0
     effect = (1.0 + r * several) * (1.0 + (t - 1.0) * several / (1.0 + several))
     return np.asarray(1.0 + (effect - 1.0) * (_spread(table) if finite else 1.0))
@@ -72,20 +75,14 @@ def _squares(table: ScoreTable, slope: Floats) -> Floats:
     return np.asarray(form)
 
 
-def _totals(table: ScoreTable) -> Floats:
-    """Sums of v over the clusters of each group, float64 (group, 10)."""
-    assert table.clusters is not None
-    return table.clusters[:, ALL]
-
-
 def _spread(table: ScoreTable) -> Floats:
     """Part of the effect of clusters that is left in an estimate of these very rows: (group,)."""
     if table.design is not None:
         return np.ones(len(table.groups))
-    total, squares = _totals(table), table.sums("weight_sq").sum(axis=1)
-    known, single = np.eye(5)[:4].sum(axis=0), squares[:, :UNLABELED].sum(axis=1)
-    labeled = total[:, CELLS].sum(axis=1)
-    share = known * over(1.0, labeled, 0.0)[:, None] - 1.0 / (labeled + total[:, OPEN])[:, None]
+    weight, squares = (table.sums(column).sum(axis=1) for column in ("weight", "weight_sq"))
+    known, single = np.eye(5)[:OPEN].sum(axis=0), squares[:, :UNLABELED].sum(axis=1)
+    labeled = weight[:, :UNLABELED].sum(axis=1)
+    share = known * over(1.0, labeled, 0.0)[:, None] - 1.0 / weight.sum(axis=1)[:, None]
     alone = single * share[:, 0] ** 2 + squares[:, UNLABELED] * share[:, OPEN] ** 2
     several = over(_squares(table, known), single, 1.0) - 1.0
     left = over(over(_squares(table, share), alone, 1.0) - 1.0, several, 1.0)
@@ -115,17 +112,21 @@ def discounted(table: ScoreTable, target: str) -> ScoreTable:
     """Return a table for the fit and the imputation, in which clusters have their design effect.
 
     A labeled row counts 1 / effect in the likelihood, and sums of squared weights are multiplied by
-    the effect, so that unlabeled rows are as many fewer, and heavier.
+    the effect, so that unlabeled rows are as many fewer, and heavier. For a population rows are a
+    sample, too, and have the largest effect of the cells.
     """
     if table.clusters is None:
         return table
-    effects = row_effects(table.without_cuts(), target)
+    plain = table.without_cuts()
+    effects = heavier = row_effects(plain, target)
+    if target == "population":
+        heavier = np.maximum(effects, cell_effects(None, plain)[:, 0, 0])
 
     def scaled(part: Part) -> Part:
-        effect = effects[part.stratum // 6 % len(effects)]
-        less = np.where(part.stratum % 3 == UNLABELED, 1.0, 1.0 / effect)
+        group = part.stratum // 6 % len(effects)
+        less = np.where(part.stratum % 3 == UNLABELED, 1.0, 1.0 / effects[group])
         powers = {name: getattr(part, name) * less for name in ("rows", *part._fields[5:])}
-        return part._replace(weight_sq=part.weight_sq * effect, **powers)
+        return part._replace(weight_sq=part.weight_sq * heavier[group], **powers)
 
     return replace(table, points=scaled(table.points), cells=scaled(table.cells))
 
@@ -137,7 +138,7 @@ def cluster_values(table: ScoreTable, target: str) -> dict[str, Any] | None:
     number, labeled = (int(table.clusters[:, at, at].sum()) for at in (ALL, LABELED))
     rows = table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
     worth = float((rows / row_effects(table, target)).sum())
-    share = worth / max(rows.sum(), 1.0)
+    share = worth / max(float(rows.sum()), 1.0)
     return {"number": number, "labeled": labeled, "effective_labels": worth, "share": share}
 
 
@@ -154,17 +155,19 @@ def score_moments(table: ScoreTable) -> Floats:
     return sums
 
 
-def cell_effects(metric: Metric, table: ScoreTable) -> Floats:
+def cell_effects(metric: Metric | None, table: ScoreTable) -> Floats:
     """Return the design effect of labels in each cell, float64 (group, predicted, label).
 
     1 without clusters. That of a share is the same in all cells, that of a mean of two shares its
-    own in the cells of each, any other metric has the largest of the four cells.
+    own in the cells of each, any other metric, or None, has the largest of the four cells.
     """
     weight, squares = (sums.reshape(-1, 4) for sums in table.labeled_sums())
     effects = np.ones_like(squares)
     if table.clusters is not None:
         cells = [np.stack([one, ~one]) for one in np.eye(4, dtype=bool)]
-        for success, failure in [part.sides for part in shares(metric)] or cells:
+        for success, failure in [
+            part.sides for part in (shares(metric) if metric else ())
+        ] or cells:
             own = success | failure
             rate = over(weight @ success, weight @ own, 0.0)[:, None]
             slope = np.where(own, success - rate, 0.0)

@@ -233,7 +233,7 @@ def _bootstrap(
     draws = {metric.name: np.full((BOOTSTRAP_DRAWS, len(slots)), np.nan) for metric in metrics}
     reasons: dict[str, list[str | None]] = {metric.name: [] for metric in metrics}
     rows = table.sums("rows")[..., :UNLABELED].sum(axis=1)
-    effects = cell_effects(as_metric("brier"), table)[:, 0, 0]  # the largest of all cells
+    effects = cell_effects(None, table)[:, 0, 0]  # the largest of all cells
     alike = equal_chances(table)  # a table does not hold unequal probabilities by score
     for group, bins in enumerate(slots if metrics else ()):
         obstacle = None if alike[group] else "labels were chosen with unequal probabilities"
