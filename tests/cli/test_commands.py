@@ -111,7 +111,7 @@ def test_exit_codes_of_checks(checks, code, run):
     found, out, err = run(*given)
     assert (found, err) == (code, "")
     top = out.split("\n\n")[1]
-    assert top.startswith("verdict\n") and all(f"{check}: " in top for check in checks)
+    assert top.startswith("findings\n") and all(f"{check}: " in top for check in checks)
     assert {0: "pass", 1: "fail", 3: "insufficient"}[code] in top
 
 
