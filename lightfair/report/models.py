@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ..core import __version__
@@ -29,7 +30,10 @@ def document(
     """Return the report; `full` and `command` as in `report.assessment`."""
     names = result.settings.metrics
     line = Paragraph(shared.diagnostics_line(result.cells.gate, result.cells.shape))
+    findings = _findings(result)
+    warned = shared.warning_summary(result.warnings)
     sections = [
+        Section("verdict", "findings", (*findings, *(warned if full else warned[-1:]))),
         _rows(result),
         *(_metric(result, name) for name in names),
         Section("diagnostics", "diagnostics", (line,)),
@@ -37,9 +41,6 @@ def document(
     ]
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
-    results = [finding for name in names for finding in _findings(result, name)]
-    results += shared.warning_summary(result.warnings)
-    sections = [Section("verdict", "verdict", tuple(results)), *sections]
     sections += provenance_sections(
         result.settings,
         result.cells.table,
@@ -51,24 +52,26 @@ def document(
     return Document(f"Fairness of {_listed(result.models)}", shared.capitalized(sections, names))
 
 
-def sentence(result: ModelComparison, metric: str, first: str, second: str) -> str:
-    """Return which model probably has the smaller gap, the largest of all groups."""
-    *_, group = _gaps(result)
-    gain = result.fairer(metric, second, first, group)
-    what = f"the largest gap in {metric} is smaller"
-    if group is not None:
-        what = f"{metric} of {group} minus {result.settings.reference} is closer to 0"
-    chance, same = gain.prob_greater(0.0), gain.prob_equal()
-    if 2.0 * chance + same < 1.0:
-        first, second, chance = second, first, 1.0 - chance - same
-    text = f"{what} for {second} than for {first}"
-    lack = gain.reason
-    if lack is None and not gain.exact and not result.cells.table.labeled:
-        lack = "no row is labeled"
-    if lack is not None:
-        return f"{text}: undefined, {lack}."
-    shown = [probability(value, exact=gain.exact) for value in (chance, same)]
-    return f"{text} with probability {shown[0]}, the same with probability {shown[1]}."
+def _findings(result: ModelComparison) -> list[Paragraph]:
+    """Which of two models surely has the smaller gap, the largest of all groups."""
+    unclear, texts = [], []
+    for name in result.settings.metrics if len(result.groups) > 1 else ():
+        *_, group = _gaps(result)
+        what = f"the largest gap in {name} is smaller"
+        if group is not None:
+            what = f"{name} of {group} minus {result.settings.reference} is closer to 0"
+        found = []
+        for model, than in itertools.permutations(result.models, 2):
+            gain = result.fairer(name, model, than, group)
+            known = gain.exact or result.cells.table.labeled > 0
+            if known and (chance := gain.prob_greater()) >= result.settings.prob:
+                sure = probability(chance, exact=gain.exact)
+                found.append(f"{what} for {model} than for {than}, with probability {sure}.")
+        texts += found
+        unclear += [name] * (not found)
+    if unclear:
+        texts.append(f"No model clearly has the smaller gap in {', '.join(unclear)}.")
+    return [Paragraph(text, "finding") for text in texts]
 
 
 def _rows(result: ModelComparison) -> Section:
@@ -104,10 +107,24 @@ def _metric(result: ModelComparison, name: str) -> Section:
         result, name, "group", groups, result.metric, result.metric_difference
     )
     if gaps := _gaps(result):
-        groups = {"largest gap" if group is None else group: group for group in gaps}
+        groups = {"largest" if group is None else group: group for group in gaps}
         head = f"minus {result.settings.reference}"
+        columns: Columns = {
+            f"P({model} fairer than {than})": partial(_fairer, result, name, model, than)
+            for than, model in itertools.combinations(result.models, 2)
+        }
         blocks += _tables(result, name, head, groups, result.gap, result.gap_difference)
-    return Section(name, name, (*blocks, *_findings(result, name)))
+        blocks.append(table_of("smaller gap", columns, groups))
+    return Section(name, name, tuple(blocks))
+
+
+def _fairer(result: ModelComparison, name: str, model: str, than: str, group: Any) -> Cell:
+    """The probability of a smaller gap, and that of an equal one."""
+    gain = result.fairer(name, model, than, group)
+    chance, equal = (
+        probability(value, exact=gain.exact) for value in (gain.prob_greater(), gain.prob_equal())
+    )
+    return Cell(chance if gain.prob_equal() < 0.001 else f"{chance} (equal {equal})", gain.reason)
 
 
 def _tables(
@@ -130,12 +147,6 @@ def _tables(
     }
     parts = [models | pairs] if len(pairs) == 1 else [models, pairs]
     return [table_of(head, columns, groups) for columns in parts]
-
-
-def _findings(result: ModelComparison, name: str) -> list[Paragraph]:
-    """Which of two models has the smaller gap."""
-    pairs = itertools.combinations(result.models, 2) if _gaps(result) else ()
-    return [Paragraph(sentence(result, name, *pair), "finding") for pair in pairs]
 
 
 def _gaps(result: ModelComparison) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Containers of pandas, polars and Arrow: the same rows give the same result in each."""
+"""Containers of pandas, polars, Arrow and DuckDB: the same rows give the same result in each."""
 
 from __future__ import annotations
 
@@ -50,6 +50,9 @@ MAKERS = {
     "polars": of("polars", lambda polars, values: polars.Series(values)),
     "polars categorical": of("polars", categorical),
     "polars frame": of("polars", lambda polars, values: polars.Series(values).to_frame()),
+    "polars lazy": of("polars", lambda polars, values: polars.LazyFrame({"x": values})),
+    "duckdb": of("duckdb", lambda duckdb, v: duckdb.sql("select unnest($1) as x", params=[v])),
+    "arrow table": of("pyarrow", lambda arrow, values: arrow.table({"x": values})),
     "arrow": of("pyarrow", lambda arrow, values: arrow.array(values)),
     "arrow chunked": of("pyarrow", lambda arrow, v: arrow.chunked_array([v[:1], v[1:]])),
     "arrow dictionary": of("pyarrow", lambda arrow, v: arrow.array(v).dictionary_encode()),

@@ -51,9 +51,16 @@ def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
 
 
 def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
-    """Return names and columns of a frame of pandas, polars or Arrow; None for anything else."""
+    """Return names and columns of a frame, or None for anything else.
+
+    Frames are of pandas, polars, lazy or not, Arrow and DuckDB.
+    """
     if hasattr(values, "num_columns") and hasattr(values, "schema"):
         return [(str(name), values.column(j)) for j, name in enumerate(values.schema.names)]
+    if hasattr(values, "fetchnumpy"):  # a relation of DuckDB
+        return [(str(name), column) for name, column in values.fetchnumpy().items()]
+    if hasattr(values, "collect_schema") and hasattr(values, "collect"):  # lazy, of polars
+        values = values.collect()
     if isinstance(values, np.ndarray) or len(getattr(values, "shape", ())) != 2:
         return None
     if hasattr(values, "iloc"):
@@ -199,7 +206,8 @@ def _real(item: Any) -> float:
 def column(name: str, values: Any) -> NDArray[Any]:
     """Return one column as a 1-D array; missing values are kept."""
     values = _single(values)
-    array = np.empty(values.shape) if frame_columns(values) else _array(name, values)
+    frame = frame_columns(values)
+    array = np.empty((0, len(frame))) if frame else _array(name, values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
