@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from ..core.assessment import Assessment
-from ..core.data.logit import Floats, Ints
+from ..core.data.logit import Floats, Ints, over
 from ..core.data.messages import Note, lies_in
 from ..core.data.nodes import UNLABELED
 from ..core.metrics.estimate import check_prob
@@ -275,14 +275,10 @@ class Forecast:
         return forecast_width(now, self.before, self.sd(split), prob)
 
     def sd(self, split: Floats) -> Floats:
-        """Expected standard deviations, float64 (E,)."""
-        return expected_sd(self.ahead, self.by_bin(split), self.contrasts.matrix)
-
-    def by_bin(self, split: Floats) -> Floats:
-        """Labels in each bin, those of a group in proportion to its rows."""
-        bins = self.ahead.bins
-        share = np.divide(split, self.rows, out=np.zeros_like(split), where=self.rows > 0.0)
-        return np.asarray(np.minimum(share[bins.group], 1.0) * bins.rows)
+        """Expected standard deviations, float64 (E,); rows of a group are labeled alike."""
+        share = np.minimum(over(split, self.rows, 0.0), 1.0)
+        labels = share[self.ahead.bins.group] * self.ahead.bins.rows
+        return expected_sd(self.ahead, labels, self.contrasts.matrix)
 
 
 def _numbers(extra: Any, sought: int | None, total: int, labeled: int) -> list[int]:

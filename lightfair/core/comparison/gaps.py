@@ -63,7 +63,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..data.logit import Floats, Ints
+from ..data.logit import Floats, Ints, over
 from ..data.messages import OneLine, counted, probability
 from ..metrics.estimate import NAN, UNDEFINED_LIMIT, Estimate, Gap, Ratio, check_prob, minus, ratio
 
@@ -507,7 +507,7 @@ def simultaneous(
         for side in (away > 0.0, away < 0.0)
     )
     scale = np.where(away > 0.0, up, down)
-    distance = np.divide(np.abs(away), scale, out=np.zeros_like(away), where=scale > 0.0)
+    distance = over(np.abs(away), scale, 0.0)
     factor = float(np.quantile(distance.max(axis=1), prob))
     unbounded = (-np.inf, np.inf)
     least, most = np.array([(bounds or {}).get(cell.metric, unbounded) for cell in used]).T
