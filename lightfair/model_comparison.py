@@ -57,7 +57,7 @@ import numpy.typing as npt
 
 from .core import __version__
 from .core.assessment import Assessment
-from .core.data.columns import check_indexes, frame_columns
+from .core.data.columns import attribute_columns, check_indexes, column, factorize, frame_columns
 from .core.data.groups import Levels, cross, group_names
 from .core.data.logit import Floats, Ints, logit_of, sigmoid
 from .core.data.messages import Note, index_of, level_name, note, show
@@ -296,6 +296,8 @@ def compare_models(
     unlabeled: Any = None,
     missing: str = "raise",
     bins: Any = None,
+    model: Any = None,
+    row_id: Any = None,
     family: str = "beta",
     hierarchical: bool | str = "nested",
     prior: Prior | None = None,
@@ -319,6 +321,9 @@ def compare_models(
         Two to four models and their scores of the rows, each a column of shape (n,) in [0, 1].
     y_true, sensitive_features, sample_weight, label_prob, positive_label, unlabeled, missing, bins
         The rows; see `score_data`.
+    model, row_id : column, shape (n,), optional
+        Where the rows of all models are stacked: the model of each row, and what pairs them. Then
+        `scores` is one column. All but the scores is that of the rows of the first model.
     metrics : str, Metric or sequence of them
         Metrics of decisions, that is of counts. Accuracy is always compared.
     threshold : float, or mapping of model to float
@@ -365,6 +370,27 @@ progress
     options = {name: arguments[name] for name in names}
     settings = Settings(**options)
     check_compared(settings)
+    rows = {name: arguments[name] for name in ROWS}
+    checked = check_rows(scores, y_true, threshold, rows, model, row_id)
+    return compare_data(checked, settings, rng, progress)
+
+
+def check_rows(
+    scores: Any, y_true: Any, threshold: Any, rows: dict[str, Any], model: Any, row_id: Any
+) -> dict[str, ScoreData]:
+    """Return the checked rows of each model; arguments as in `compare_models`."""
+    if model is not None:
+        at = unstacked(model, row_id)
+        first = next(iter(at.values()))
+        scores = {name: column("scores", scores)[own] for name, own in at.items()}
+        y_true = column("y_true", y_true)[first]
+        features = attribute_columns(rows["sensitive_features"])
+        rows = rows | {
+            name: column(name, rows[name])[first]
+            for name in ("sample_weight", "label_prob")
+            if rows.get(name) is not None
+        }
+        rows["sensitive_features"] = {name: column(w, v)[first] for name, w, v in features}
     pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
     if pairs is None:
         got = type(scores).__name__
@@ -374,15 +400,27 @@ progress
     check_models([level_name(name) for name, _ in pairs])
     columns = {level_name(name): column for name, column in pairs}
     cuts = check_thresholds(threshold, [*columns])
-    rows = {name: arguments[name] for name in ROWS}
     checked = {}
-    for model, column in columns.items():
+    for name, score in columns.items():
         try:
-            checked[model] = score_data(y_true, column, threshold=cuts[model], **rows)
+            checked[name] = score_data(y_true, score, threshold=cuts[name], **rows)
         except ValueError as error:
-            raise ValueError(str(error).replace("y_score", f"scores[{model!r}]")) from None
-    check_indexes([(f"scores[{model!r}]", column) for model, column in columns.items()])
-    return compare_data(checked, settings, rng, progress)
+            raise ValueError(str(error).replace("y_score", f"scores[{name!r}]")) from None
+    check_indexes([(f"scores[{name!r}]", score) for name, score in columns.items()])
+    return checked
+
+
+def unstacked(model: Any, row_id: Any) -> dict[str, Ints]:
+    """Return the rows of each model, in the order of their ids; each id comes once in a model."""
+    codes, names = factorize("model", model)
+    ids, values = factorize("row_id", row_id)
+    found = {}
+    for code, name in enumerate(names):
+        at = np.flatnonzero(codes == code)
+        found[level_name(name)] = at = at[np.argsort(ids[at], kind="stable")]
+        if not np.array_equal(ids[at], np.arange(len(values))) or (codes < 0).any():
+            raise ValueError(f"row_id must pair rows: each once in each model; not so in {name}")
+    return found
 
 
 def check_compared(settings: Settings) -> None:

@@ -77,11 +77,13 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
     if absent:
         file = (getattr(arguments, "file", None) or [None])[0]
         raise ValueError(f"rows need {' and '.join(absent)}, too{columns_in(file)}")
-    groups = ",".join(names["sensitive_features"]).split(",")
-    return Columns(**{**names, "sensitive_features": tuple(groups)})
+    names["sensitive_features"] = tuple(",".join(names["sensitive_features"]).split(","))
+    if isinstance(names["y_score"], list):
+        names["y_score"] = tuple(names["y_score"])
+    return Columns(**names)
 
 
-def _reading(arguments: argparse.Namespace) -> dict[str, Any]:
+def reading_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what reading needs: files, columns, checks of rows, and progress."""
     from ..core.data.rows import RowReader
     from ..io.files import repeated_id
@@ -117,7 +119,7 @@ def table_of(arguments: argparse.Namespace) -> ScoreTable:
     from ..io.summarize import gather_tables
     from ..thresholds.curve import for_table
 
-    reading = _reading(arguments)
+    reading = reading_of(arguments)
     table = gather_tables(**reading, clip=arguments.clip)
     if not reading["reader"].rows:
         given = {f"--{option.name}": vars(arguments).get(option.dest) for option in ROWS}
@@ -132,7 +134,7 @@ def rows_of(arguments: argparse.Namespace, clip: float) -> ScoreData:
     """Read all rows into memory, for work on single rows."""
     from ..io.summarize import read_rows
 
-    reading = _reading(arguments)
+    reading = reading_of(arguments)
     if reading["columns"] is None:
         raise ValueError("single rows are needed: give --label, --score and --group")
     return read_rows(**reading, clip=clip)

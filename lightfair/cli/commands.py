@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import os
-import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -117,9 +115,9 @@ def compare(arguments: argparse.Namespace) -> Answer:
     usage: lightfair compare FILE ... --label COL --score COL --score COL
                              --group COL [options]
 
-    Each model is a column of scores. The report shows which model has the
-    smaller gaps between groups, which is more accurate, and how certain that
-    is. Each FILE is read once for each model; all rows are held in memory.
+    Each model is a column of scores, or their rows are stacked. The report
+    shows which model has the smaller gaps between groups, which is more
+    accurate, and how certain that is. All rows are held in memory.
 
     examples:
       lightfair compare scores.csv --label label --score old --score new \
@@ -127,25 +125,38 @@ def compare(arguments: argparse.Namespace) -> Answer:
       lightfair compare scores.csv --label label --score old --score new \
           --group race --threshold old=0.5 --threshold new=0.4 --metric tpr \
           --reference White --html report.html
+      lightfair compare stacked.csv --label label --score score \
+          --model-column model --row-id id --group race
     """
     from ..api import ModelComparison, shown
-    from ..model_comparison import check_compared, check_models, check_thresholds, compare_data
+    from ..io.summarize import read_arrays
+    from ..model_comparison import ROWS, check_compared, check_models, check_rows, compare_data
+    from .arguments import reading_of
 
     check_outputs(arguments)
-    columns_of(arguments)
-    if any(path == "-" or stat.S_ISFIFO(os.stat(path).st_mode) for path in arguments.file):
-        raise ValueError("compare reads each FILE once for each model; a pipe is read only once")
-    models = arguments.y_score
-    check_models(models)
+    columns, models = columns_of(arguments), arguments.y_score
+    stacked = columns is not None and columns.model_column is not None
+    if columns is None or stacked != (columns.row_id is not None) or len(models) > stacked == 1:
+        raise ValueError("stacked models need --model-column, --row-id and one --score")
+    if not stacked:
+        check_models(models)
     if arguments.hierarchical is None:
         arguments.hierarchical = "nested"
     settings = settings_of(arguments)
     check_compared(settings)
-    cuts = check_thresholds(one_threshold(arguments), models)
-    checked = {}
-    for model in models:
-        one = {**vars(arguments), "y_score": model, "threshold": [cuts[model]]}
-        checked[model] = rows_of(argparse.Namespace(**one), settings.clip)
+    threshold, reading = one_threshold(arguments), reading_of(arguments)
+    arrays = read_arrays(reading["source"], columns, reading["progress"])
+    given = vars(arguments) | {role: arrays[name] for name, role in columns.names.items()}
+    given["sensitive_features"] = {name: arrays[name] for name in columns.sensitive_features}
+    scores = given["y_score"] if stacked else {name: arrays[name] for name in models}
+    checked = check_rows(
+        scores,
+        given["y_true"],
+        0.5 if threshold is None else threshold,
+        {name: given[name] for name in ROWS if given[name] is not None},
+        given["model_column"],
+        given["row_id"],
+    )
     result = compare_data(checked, settings, arguments.rng, progress_line())
     return deliver(arguments, shown(result, ModelComparison))
 

@@ -128,6 +128,8 @@ OPTIONS = {  # by their headings in the help
         Option("label", "COL", ROWS, "column of labels; empty, NA or NULL: no label", "y_true"),
         Option("score", "COL", READS, "column of scores in [0, 1]", "y_score"),
         Option("score", "COL ...", "compare", "column of scores, one per model", "y_score"),
+        Option("model-column", "COL", "compare", "models, where their rows are stacked"),
+        Option("row-id", "COL", "compare", "what pairs stacked rows"),
         Option(
             "group", "COL ...", ROWS, "attribute; repeat it to cross several", "sensitive_features"
         ),

@@ -51,12 +51,14 @@ class Columns(NamedTuple):
     """Column names of a file, by argument of `score_data`."""
 
     y_true: str
-    y_score: str | None
+    y_score: str | tuple[str, ...] | None
     sensitive_features: tuple[str, ...]
     y_pred: str | None = None
     sample_weight: str | None = None
     label_prob: str | None = None
     cluster: str | None = None
+    model_column: str | None = None
+    row_id: str | None = None
 
     @property
     def names(self) -> dict[str, str]:
@@ -330,7 +332,7 @@ def _csv_chunks(
         result: dict[str, Any] = _agreeing(where, texts, names)
         for name, column in result.items():
             result[name] = text = [*map(str.strip, column)]
-            if names[name] not in ("sensitive_features", "cluster"):
+            if names[name] not in ("sensitive_features", "cluster", "model_column", "row_id"):
                 result[name] = ["" if t.lower() in UNLABELED else t for t in text]
             if comma and names[name] in ("y_score", "label_prob"):  # a weight 1,000 may be 1000
                 result[name] = [t if "." in t else t.replace(",", ".") for t in result[name]]

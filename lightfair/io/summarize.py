@@ -39,6 +39,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.data import table as core
 from ..core.data.clusters import cluster_moments
@@ -199,6 +200,14 @@ def read_rows(
     progress: Progress | None = None,
 ) -> ScoreData:
     """Read all rows into memory, checked, for options that hide labels row by row."""
+    arrays = read_arrays(source, columns, progress)
+    return reader.complete(_checked(reader, columns, arrays, 0, clip))
+
+
+def read_arrays(
+    source: Any, columns: Columns, progress: Progress | None = None
+) -> dict[str, NDArray[Any]]:
+    """Read the columns of all rows into memory, by their names."""
     parts: list[Any] = []
     for piece in pieces(source, columns, tables=False):
         parts.append(piece.content)
@@ -207,8 +216,7 @@ def read_rows(
     if not parts:
         raise ValueError("source must hold at least one row; got none")
     names = columns.names
-    arrays = {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in names}
-    return reader.complete(_checked(reader, columns, arrays, 0, clip))
+    return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in names}
 
 
 def _checked(

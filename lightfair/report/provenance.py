@@ -77,6 +77,8 @@ def provenance_sections(
     """
     labels = RANDOM_LABELS if table.design is None else KNOWN_SELECTION
     model = f"{subject} ({settings.family}) of {score}: {_model(settings)}"
+    if not table.scored:
+        model = "Without scores, each decision has a rate of positives in each group."
     estimand = f"The estimand is {TARGET_WORDS[settings.target]} (target {settings.target})."
     intervals = f"Intervals are central {100 * settings.prob:g} % credible intervals."
     lines = (labels, estimand, model, intervals, *texts)

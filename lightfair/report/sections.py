@@ -82,6 +82,8 @@ def rows_section(result: Assessment) -> Section:
         prior = "nested prior with effects of attributes and interactions"
     trust = "without" if settings.trust is None else "with"
     model = f"{settings.family} calibration, {prior}, {trust} deviations from the curve"
+    if not result.table.scored:
+        model = f"no scores: a rate of positives for each decision, {prior}"
     if result.curves is None:
         model = "no model, as every metric is known from the rows"
     blocks: Blocks = [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -206,10 +205,27 @@ def test_compare(options, wanted, ask, rows, models):
     assert agrees(ask, want, options, *given)
 
 
-def test_compare_does_not_wait_for_a_pipe(fail, folder):
-    os.mkfifo(folder / "pipe")  # nobody writes to it
-    for file in ("-", "pipe"):
-        assert "a pipe is read only once" in fail("compare", file, *COLUMNS, "--score", "t")
+def test_compare_stacked_models(ask, fail, folder, rows):
+    """Rows of several models below each other, in any order, are those side by side."""
+    _, *lines = (folder / "rows.csv").read_text().splitlines()
+    cells = [line.split(",") for line in lines]
+    stacked = [(y, s, g, "s", i) for i, (y, s, g, *_) in enumerate(cells)]
+    stacked += [(y, t, g, "t", i) for i, (y, _, g, *_, t) in enumerate(cells)][::-1]
+    text = "\n".join(",".join(map(str, row)) for row in [("y", "s", "g", "m", "id"), *stacked])
+    (folder / "stacked.csv").write_text(text)
+    options = ["--metric", "tpr", "--threshold", "s=0.5", "--threshold", "t=0.3", *QUICK, "--json"]
+    wide = ask("compare", "rows.csv", *COLUMNS, "--score", "t", *options)
+    given = ["compare", "stacked.csv", *COLUMNS, "--model-column", "m", *options]
+    assert ask(*given, "--row-id", "id") == wide
+    y, s, g, m, i = zip(*stacked, strict=True)
+    data = {"sensitive_features": {"g": g}, "threshold": {"s": 0.5, "t": 0.3}, "model": m}
+    found = lf.compare_models(s, y, metrics="tpr", row_id=i, **data, **SAME)
+    assert plain(found) == json.loads(wide)
+    for wrong in (g, i[:1] + i[:-1]):
+        with pytest.raises(ValueError, match="row_id must pair rows: each once in each model"):
+            lf.compare_models(s, y, row_id=wrong, **data)
+    for more in ([], ["--row-id", "id", "--score", "t"]):
+        assert "need --model-column, --row-id and one --score" in fail(*given, *more)
 
 
 @pytest.mark.parametrize(

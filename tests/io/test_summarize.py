@@ -258,6 +258,8 @@ def test_every_door_reads_the_same(names, positive, tmp_path):
     if "y_score" not in names:
         assert result.metric("auc", "1").reason == "there are no scores"
         assert "no_scores" in [note.code for note in result.warnings]
+        assert "no scores: a rate of positives for each decision" in str(result)
+        assert "each decision has a rate of positives" in result.to_markdown()
         assert result.metric("tpr", 1.0).reason is None
         with pytest.raises(ValueError, match="thresholds need scores"):
             result.thresholds("all")
