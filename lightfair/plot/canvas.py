@@ -240,10 +240,11 @@ def _fit(ax: Axes, part: tuple[Floats, Floats] | None) -> None:
 
 
 def write(ax: Axes, row: float, text: str) -> None:
-    """Write beside a row, on the right of the Axes."""
+    """Write beside a row, on the right of the Axes; or above all rows, at a negative one."""
     options: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": False}
+    options["va"] = "bottom" if row < 0.0 else "center"
     at = ("axes fraction", "data")
-    literal(ax.annotate(text, (1.0, row), (5, 0), at, va="center", fontsize="small", **options))
+    literal(ax.annotate(text, (1.0, row), (5, 0), at, fontsize="small", **options))
 
 
 def shade_near_zero(ax: Axes, epsilon: float) -> Patch:

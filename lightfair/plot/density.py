@@ -84,7 +84,7 @@ def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axe
             legend |= _draw_row(ax, row, estimate, (low, high), epsilon if base else 0.0)
         undefined.append((name, estimate.reason))
     if base is not None:
-        canvas.write(ax, -0.55, "P(smaller)")
+        canvas.write(ax, -0.55, f"P(|diff|\n< {epsilon:g})")
         legend[f"smaller than {epsilon:g}"] = canvas.shade_near_zero(ax, epsilon)
     canvas.finish(ax, title, x, legend=legend, undefined=undefined)
     return ax

@@ -179,7 +179,7 @@ def _table(table: Table, section: Section) -> str:
     reasons = table.reasons()
     title = _text(": ".join(filter(None, (section.title, table.head[0]))))
     head = "".join(f'<th scope="col">{_text(name)}</th>' for name in table.head)
-    widest = f"max-width:min(100%,{16 * len(table.head)}em)"
+    widest = f"max-width:min(100%,{20 * len(table.head)}em)"
     lines = [
         f'<div class="scroll" style="{widest}" role="group" tabindex="0" aria-label="{title}">',
         f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>",

@@ -33,7 +33,7 @@ def test_mass_is_reflected_at_a_bound():
 def test_it_is_the_density_and_the_probability_of_the_draws(two, ax):
     plot.posterior(two, "tpr", ax=ax)
     estimate = two.difference("tpr", "B", "A")
-    assert f"{estimate.prob_within(0.05):.3f}" in words(ax) and "P(smaller)" in words(ax)
+    assert f"{estimate.prob_within(0.05):.3f}" in words(ax) and "P(|diff| < 0.05)" in words(ax)
     x, y = marks(ax, "lightfair").T
     mass = y.max() - y
     assert (x * mass).sum() / mass.sum() == pytest.approx(estimate.mean, abs=0.01)
