@@ -351,7 +351,7 @@ def test_other_words_are_taken(rows):
         ([Metric("tpr", raising)], "must have a name of its own; got 'tpr'"),
         ([Metric("cost(fp=1,fn=5)", raising)], "must have a name of its own"),
         ([Metric("x", raising), Metric("x", changing)], "two metrics have the name 'x'"),
-        (["tpr", "recal"], r"unknown metric 'recal' .*'tpr'.*; known: accuracy, .*cost\(fp"),
+        (["tpr", "recal"], r"unknown metric 'recal' .*'recall'.*; known: accuracy, .*cost\(fp"),
         ([], "at least one metric; known: accuracy"),
         (3, "unknown metric 3; known"),
         ("cost(fp=x,fn=1)", r"unknown metric .*cost\(fp=NUMBER,fn=NUMBER\)"),
