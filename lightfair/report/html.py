@@ -69,7 +69,7 @@ position:sticky;left:0;background:#fff}
 @media print{.lightfair{font-size:10pt}
 .lightfair .scroll{overflow:visible}
 .lightfair table{font-size:8pt}
-.lightfair tr,.lightfair figure,.lightfair p,.lightfair li{break-inside:avoid}
+.lightfair .scroll,.lightfair tr,.lightfair figure,.lightfair p,.lightfair li{break-inside:avoid}
 .lightfair summary,.lightfair caption{break-after:avoid}
 .lightfair figure{flex:0 1 46%}}
 """
