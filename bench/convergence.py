@@ -1,6 +1,7 @@
 """How many default runs meet the check of convergence, at every size.
 
-    python bench/convergence.py [--seeds N] [--part NAME ...] [--labels N ...] [--out FOLDER]
+    python bench/convergence.py [--seeds N] [--part NAME ...] [--labels N ...]
+                                [--groups N ...] [--out FOLDER]
 
 Six kinds of simulated scores, from 10 labels to a million:
 
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -81,6 +83,7 @@ def main() -> int:
     parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
     parser.add_argument("--labels", type=int, nargs="+")
+    parser.add_argument("--groups", type=int, nargs="+", help="only parts with so many groups")
     parser.add_argument("--out", type=Path, help="folder for CONVERGENCE.md")
     arguments = parser.parse_args()
     os.environ.setdefault("LIGHTFAIR_JIT", "1")
@@ -93,6 +96,8 @@ def main() -> int:
     totals = np.zeros(4, dtype=int)
     for part in arguments.part:
         for case in PARTS[part]:
+            if arguments.groups and case["groups"] not in arguments.groups:
+                continue
             options = {name: value for name, value in case.items() if name != "groups"}
             for kind in arguments.scores:
                 for labels in arguments.labels or (LABELS if case["groups"] == 2 else SOME):
@@ -124,10 +129,12 @@ def main() -> int:
     if arguments.out is not None:
         options = " ".join(sys.argv[1:]).partition(" --out")[0]
         text = __doc__.partition("    python")[0] + __doc__.partition("]\n\n")[2]
+        log = ["git", "-C", HERE, "log", "-1", "--format=%h"]
+        commit = subprocess.run(log, capture_output=True, text=True, check=True).stdout.strip()
         (arguments.out / "CONVERGENCE.md").write_text(
-            f"# Convergence\n\n`python bench/convergence.py {options}`\n\n{text}\n"
-            + "\n".join(lines)
-            + "\n"
+            f"# Convergence\n\n`python bench/convergence.py {options}`\n\nCommit {commit}, "
+            f"{time.strftime('%Y-%m-%d')}, {arguments.seeds} seeds; other cases were not run.\n\n"
+            f"{text}\n" + "\n".join(lines) + "\n"
         )
     return 0
 

@@ -610,8 +610,7 @@ class Assessment(OneLine):
         """Return the assessment as plain values, ready for JSON; this is what `--json` prints.
 
         An undefined number is null with a `reason` (`effective_reason` for effective labels),
-        never 0 or -1. A mean outside its interval has a `median`, too, which reports show. The
-        keys:
+        never 0 or -1. The keys:
 
         version, settings
             The version and all options, defaults included.

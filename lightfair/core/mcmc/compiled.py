@@ -11,7 +11,7 @@ from ..data.logit import Floats
 from ..model.likelihood import LabeledData, runs
 from . import kernels
 from .hierarchy import Hierarchy
-from .moves import Noise, State, beyond, log_weight, pack, unpack
+from .moves import Noise, State, log_weight, pack, unpack
 from .surrogate import Surrogate, group_place, place_of, propose_hyper, sigma_of
 
 
@@ -41,7 +41,7 @@ def reweigh(packed: Floats, data: LabeledData, surrogate: Surrogate, prior: Hier
     now = unpack(packed, data.groups, prior)
     state = State(*(np.ascontiguousarray(part) for part in now))
     _weigh(state, None, data, surrogate, prior)
-    now.excess[...] = np.where(beyond(state.psi), np.inf, state.excess)
+    now.excess[...] = state.excess
     now.weight[...] = state.weight
 
 

@@ -2,13 +2,13 @@
 
 A sweep is
 
-1. Two to eight whole new states, drawn from the surrogate of the posterior (`surrogate`) and
+1. Two to four whole new states, drawn from the surrogate of the posterior (`surrogate`) and
    accepted with the ratio of the posterior to the proposal. They do not depend on the state, so
    those of many sweeps are proposed at once. About half are accepted, at any number of labels.
-2. Before every 20th sweep, or every fifth where fewer are accepted, since a chain would get stuck
-   in tails where the surrogate has little mass: a random walk of each group's psi given the rest,
-   shaped by the surrogate; exact conditional draws of which groups are apart, and of eta given psi
-   and sigma; a random walk of each log sigma given both.
+2. Before every 20th sweep, or every second where fewer are accepted, since a chain would get stuck
+   in tails where the surrogate has little mass: whether a group is apart, and its psi, from the
+   surrogate given eta and sigma, accepted group by group, about all of them at any number of
+   groups; an exact draw of eta given psi and sigma; a random walk of each log sigma given both.
 
 This is the readable form. `kernels` is its compiled counterpart: same moves, same noise, same
 draws. Noise is an argument of both.
@@ -35,8 +35,11 @@ from .surrogate import (
     FREEDOM,
     LARGEST,
     WIDEST,
+    Local,
     Surrogate,
     draw,
+    draw_given,
+    given_eta,
     group_place,
     hyper_of,
     integrated,
@@ -76,9 +79,10 @@ class Noise(NamedTuple):
     In rounds: normal (data set, chain, round, V + P D + G D), spread (data set, chain, round, V),
     chi-squared over its degrees of freedom; joint (data set, chain, round); and apart (.., G),
     uniform. In sweeps with move 2: walk (data set, chain, sweep, G D + P D + S), of psi, eta and
-    log sigma, accept (data set, chain, sweep, G + S), and flip (.., G), logistic. joint and accept
-    are Exp(1): a move with log ratio r is accepted where r + noise > 0. rounds: in a sweep; every:
-    sweeps from one move 2 to the next.
+    log sigma, accept (data set, chain, sweep, G + S), flip (.., G), logistic, and keep (.., G), by
+    how much the noise of psi stays what it was: 0 in half of the cases, else uniform. joint and
+    accept are Exp(1): a move with log ratio r is accepted where r + noise > 0. rounds: in a sweep;
+    every: sweeps from one move 2 to the next.
     """
 
     normal: Floats
@@ -88,6 +92,7 @@ class Noise(NamedTuple):
     walk: Floats
     accept: Floats
     flip: Floats
+    keep: Floats
     rounds: int
     every: int
 
@@ -146,6 +151,7 @@ def make_noise(
         rng.standard_normal((*walks, (groups + rows) * size + count - 2)),
         rng.standard_exponential((*walks, groups + count - 2)),
         rng.logistic(size=(*walks, groups)),
+        np.maximum(rng.uniform(-1.0, 1.0, (*walks, groups)), 0.0),
         *effort,
     )
 
@@ -202,7 +208,7 @@ def _proposed(
 
 
 def beyond(psi: Floats) -> npt.NDArray[np.bool_]:
-    """Whether psi (..., D) is so far from 0 that it is never proposed, and left by walks only."""
+    """Whether psi (..., D) is so far from 0 that it is never accepted."""
     return np.asarray(
         (np.abs(psi[..., :2]) >= LARGEST).any(axis=-1)
         | (np.abs(psi[..., 2:]) >= WIDEST).any(axis=-1)
@@ -227,8 +233,7 @@ def reweigh(packed: Floats, data: LabeledData, surrogate: Surrogate, prior: Hier
     eta = now.eta.transpose(2, 3, 0, 1).copy()
     eta[-1, :2] = 0.0
     surrogate_height = log_surrogate(eta, far, at, surrogate, prior)
-    excess = now.loglik - surrogate_height.transpose(0, 2, 1)
-    now.excess[...] = np.where(beyond(now.psi), np.inf, excess)
+    now.excess[...] = now.loglik - surrogate_height.transpose(0, 2, 1)
     now.weight[...] = log_weight(now.hyper, now.apart, at.value, surrogate, prior)
 
 
@@ -241,12 +246,12 @@ def sweeps(
     prior: Hierarchy,
     reweigh: Callable[..., None] = reweigh,
 ) -> tuple[Floats, Floats]:
-    """Make all sweeps of the noise, `walk` being shaped.
+    """Make all sweeps of the noise, the walks being scaled.
 
     Returns
     -------
     The state after each, (data set, chain, sweep, state); and numbers of acceptances, (data set, 1
-    + G + S): of move 1 and of the walks.
+    + G + S): of move 1, of psi and of the walks.
     """
     sets, chains, count, width = candidates.shape
     rounds = noise.rounds
@@ -258,9 +263,7 @@ def sweeps(
     for step, first in enumerate(range(0, kept.shape[2], noise.every)):
         part = kept[:, :, first : first + noise.every]
         now = unpack(packed, data.groups, prior)
-        walk, accept = noise.walk[:, :, step], noise.accept[:, :, step]
-        flip = noise.flip[:, :, step]
-        accepted[:, 1:] += _local(now, walk, accept, flip, data, prior).sum(axis=1)
+        accepted[:, 1:] += _local(now, noise, step, data, surrogate, prior).sum(axis=1)
         reweigh(packed, data, surrogate, prior)
         weight = now.weight[..., 0] + now.excess.sum(-1)
         latest = np.full((sets, chains), -1)
@@ -279,36 +282,17 @@ def sweeps(
 
 
 def _local(
-    now: State,
-    walk: Floats,
-    accept: Floats,
-    flip: Floats,
-    data: LabeledData,
-    prior: Hierarchy,
+    now: State, noise: Noise, step: int, data: LabeledData, surrogate: Surrogate, prior: Hierarchy
 ) -> Floats:
     """Move 2, in place; returns what was accepted: of psi (.., group), of sigma (.., S)."""
     groups, size = now.psi.shape[2:]
+    walk, accept, flip, keep = (part[:, :, step] for part in noise[4:8])
     for_psi, for_eta, by = np.split(
         walk, [groups * size, walk.shape[-1] - len(prior.scales.sd)], -1
     )
     sigma = sigma_of(now.hyper, prior)
-    # a random walk of each group
     for_psi = for_psi.reshape(now.psi.shape)
-    psi = now.psi + for_psi
-    height = loglik(psi, data)
-    spread = prior.scales.spread(sigma, now.apart)
-    pull = for_psi * (psi + now.psi - 2.0 * prior.middle(now.eta, now.apart)) / (spread * spread)
-    moved = height - now.loglik - 0.5 * pull.sum(-1) + accept[..., :groups] > 0.0
-    now.psi[moved] = psi[moved]
-    now.loglik[moved] = height[moved]
-    # which groups are apart, given psi, eta and sigma
-    if prior.scales.apart > 0.0:
-        odds = math.log(prior.scales.apart / (1.0 - prior.scales.apart))
-        usual = prior.scales.spread(sigma)[:, :, None]
-        far = now.psi - prior.middle(now.eta)
-        wide = (far - prior.scales.shift) / prior.scales.wide
-        rise = np.log(usual / prior.scales.wide) + 0.5 * (np.square(far / usual) - wide * wide)
-        now.apart[...] = odds + rise.sum(axis=-1) + flip > 0.0
+    moved = _groups(now, sigma, for_psi, accept[..., :groups], flip, keep, data, surrogate, prior)
     # eta given psi and sigma, then each sigma given both
     now.eta[...] = prior.eta_given(now.psi, sigma, now.apart, for_eta.reshape(now.eta.shape))
     new = sigma * np.exp(by)
@@ -318,6 +302,62 @@ def _local(
     sigma = np.where(rescaled, new, sigma)
     now.hyper[...] = hyper_of(sigma, now.eta[:, :, -1, :2], prior)
     return np.concatenate([moved, rescaled], axis=-1).astype(float)
+
+
+def _groups(
+    now: State,
+    sigma: Floats,
+    normal: Floats,
+    accept: Floats,
+    flip: Floats,
+    keep: Floats,
+    data: LabeledData,
+    surrogate: Surrogate,
+    prior: Hierarchy,
+) -> npt.NDArray[np.bool_]:
+    """Draw which groups are apart, and their psi, given eta and sigma, in place; which moved.
+
+    Groups are independent there, so each is accepted by its own likelihood, beside the surrogate's.
+    Where part of the noise behind psi is kept, a group comes back in small steps from tails where
+    the surrogate has little mass.
+    """
+    (sets, n, groups), chance = now.apart.shape, prior.scales.apart
+    ways = 2 if chance > 0.0 else 1  # with the usual prior, and apart
+    apart = np.repeat(np.arange(ways) > 0, n)[:, None] * np.ones((sets, 1, groups))
+    place = now.eta[:, :, -1, :2]
+    eta = now.eta.transpose(2, 3, 0, 1).copy()
+    eta[-1, :2] = 0.0
+    again = np.tile(eta, ways)
+    scale, spot = (np.tile(x, (1, ways, 1)) for x in (sigma, place))
+    both = integrated(scale, spot, apart, surrogate, prior, again)
+    far = np.tile(now.psi.transpose(3, 0, 2, 1), ways)
+    far[:2] -= both.local.place
+    height, value, noise = given_eta(again, far, both, surrogate, prior)
+    prior_odds = math.log(chance / (1.0 - chance)) if chance > 0.0 else -math.inf
+    odds = prior_odds + value[..., -n:] - value[..., :n]
+    before, after = now.apart.transpose(0, 2, 1) > 0.0, odds + flip.transpose(0, 2, 1) > 0.0
+
+    def of(which: npt.NDArray[np.bool_], x: Floats) -> Floats:
+        return np.where(which, x[..., -n:], x[..., :n])
+
+    at = both._replace(
+        local=Local(*(of(after, x) for x in both.local)),
+        half=of(after, both.half),
+        spread=of(after, both.spread),
+    )
+    share, fresh = keep.transpose(0, 2, 1), normal.transpose(3, 0, 2, 1)
+    noise = share * of(before, noise) + np.sqrt(1.0 - share * share) * fresh
+    far = draw_given(eta, at, prior, noise)
+    fall = (of(before, height) - given_eta(eta, far, at, surrogate, prior)[0]).transpose(0, 2, 1)
+    far[:2] += at.local.place
+    psi = np.ascontiguousarray(far.transpose(1, 3, 2, 0))
+    wild = beyond(psi)
+    psi[wild] = 0.0
+    heights = loglik(psi, data)
+    moved = ~wild & (heights - now.loglik + fall + accept > 0.0)
+    now.psi[moved], now.loglik[moved] = psi[moved], heights[moved]
+    now.apart[moved] = after.transpose(0, 2, 1)[moved]
+    return np.asarray(moved)
 
 
 def sigma_target(sigma: Floats, squares: Floats, normals: Floats, scale: Floats) -> Floats:

@@ -1,8 +1,8 @@
 """The sampler of the hierarchical calibration model: whole new states, and local moves.
 
-Chains have overdispersed starts, warm up and are then drawn from. Warm-up adapts the step of the
-walk and the surrogate; draws adapt nothing. A kept draw is the state after a sweep. Moves are those
-of `moves` in NumPy or their compiled counterparts (`compiled`), both with the same draws.
+Chains have overdispersed starts, warm up and are then drawn from. Warm-up adapts the steps of walks
+and the surrogate; draws adapt nothing. A kept draw is the state after a sweep. Moves are those of
+`moves` in NumPy or their compiled counterparts (`compiled`), both with the same draws.
 
 Proposals of fits that would take NumPy a few seconds are compiled with numba (`jit`). The choice
 depends on the size of the work alone, so the same seed gives the same draws everywhere.
@@ -25,7 +25,7 @@ from . import moves
 from .hierarchy import Hierarchy, nested, plain
 from .jit import compiles
 from .moves import make_noise, unpack
-from .surrogate import Surrogate, expand, refit, sigma_of, walk_shape
+from .surrogate import Surrogate, expand, refit, sigma_of
 
 BLOCK = 1_000_000  # numbers in the largest array of noise or proposals made at once
 
@@ -41,7 +41,9 @@ EFFORT = 3, 10  # of warm-up: proposals in a sweep, and sweeps from one walk to 
 
 STAYING = 0.15  # chance that a sweep of draws keeps its state, which sets the number of proposals
 
-FEWEST, MOST = 2, 8  # proposals in a sweep
+FEWEST = 2  # proposals in a sweep
+
+EVERY = {FEWEST: 20, 3: 10, 4: 2}  # sweeps from one move 2 to the next, by proposals in a sweep
 
 LEAST = 40  # effective states of a refit
 
@@ -73,8 +75,8 @@ class Draws(NamedTuple):
 class Chains(NamedTuple):
     """Current states of the chains, and everything needed to continue.
 
-    packed: float64 (data set, chain, state), see `moves.unpack`; step: (data set, G + S), of the
-    walks; accepted: (data set, 1 + G + S), rates of whole states and of the walks; effort: see
+    packed: float64 (data set, chain, state), see `moves.unpack`; step: (data set, S), of the walks;
+    accepted: (data set, 1 + G + S), rates of whole states, of psi and of the walks; effort: see
     `moves.Noise`, rounds and every.
     """
 
@@ -98,7 +100,8 @@ class Chains(NamedTuple):
         """Choose the effort of the draws by the acceptance at the end of warm-up."""
         rate = min(max(float(self.accepted[:, 0].min()), 0.01), 0.99)
         rounds = math.ceil(math.log(STAYING) / math.log1p(-rate))
-        return self._replace(effort=(min(max(rounds, FEWEST), MOST), 20 if rounds <= 3 else 5))
+        rounds = min(max(rounds, FEWEST), max(EVERY))
+        return self._replace(effort=(rounds, EVERY[rounds]))
 
     def run(self, sweeps: int) -> tuple[Chains, Floats, Floats]:
         """Run sweeps.
@@ -109,13 +112,9 @@ class Chains(NamedTuple):
         set, chain, round, state).
         """
         sets, count, _ = self.packed.shape
-        groups, prior = self.data.groups, self.prior
+        prior = self.prior
         noise = make_noise(self.rng, (sets, count), sweeps, self.effort, prior)
-        shape = self.step[:, :groups, None, None] * walk_shape(self.surrogate, prior)
-        cut = groups * shape.shape[-1]
-        walk = noise.walk[..., :cut].reshape(sets, count, -1, groups, shape.shape[-1], 1)
-        noise.walk[..., :cut] = (shape[:, None, None] @ walk).reshape(*walk.shape[:3], cut)
-        noise.walk[..., -len(prior.scales.sd) :] *= self.step[:, None, None, groups:]
+        noise.walk[..., -len(prior.scales.sd) :] *= self.step[:, None, None]
         form = self.form()
         arguments = (noise, self.data, self.surrogate, prior)
         proposed = form.propose(*arguments)
@@ -217,8 +216,8 @@ def start_chains(
     surrogate = expand(data, prior)
     sets = len(surrogate.linear)
     seconds = numpy_seconds(prior, sets, data.groups, len(data.base))
-    walks = data.groups + len(prior.scales.sd)
-    step, none = np.ones((sets, walks)), np.zeros((sets, 1 + walks))
+    walks = len(prior.scales.sd)
+    step, none = np.ones((sets, walks)), np.zeros((sets, 1 + data.groups + walks))
     noise = make_noise(rng, (sets, chains), 1, EFFORT, prior)
     packed = moves.propose(noise, data, surrogate, prior)[:, :, 0]
     now = Chains(packed, data, prior, surrogate, step, none, rng, compiles(seconds))
@@ -232,7 +231,7 @@ def start_chains(
         for first in range(done, mark, size):
             now, _, proposed = now.run(min(size, mark - first))
             history.append(proposed.reshape(sets, -1, proposed.shape[-1]))
-        change = np.exp(np.clip(2.0 * (now.accepted[:, 1:] - TARGET), -0.7, 0.7))
+        change = np.exp(np.clip(2.0 * (now.accepted[:, -walks:] - TARGET), -0.7, 0.7))
         now = now._replace(step=now.step * change)
         if mark != warmup:
             now = now.refitted(history, again=mark > warmup)

@@ -32,15 +32,13 @@ from .linalg import back_solve, diagonal, eliminate, gram, log_diagonal
 
 ENOUGH = 1.5  # states that a refit needs, in units of its coefficients
 
-FREEDOM = 12.0  # degrees of freedom of the proposal of hyper
-
-WIDER = 1.1  # its scale, in units of that of the draws
+FREEDOM = 5.0  # degrees of freedom of the proposal of hyper
 
 PASSES = 2  # linearizations: at the usual psi, then at the most probable one given hyper
 
 FIRST = 0.2  # chance that a group is apart in the first proposals
 
-MANY = 20.0  # effective states of a refit that count as much as that chance
+MANY = 5.0  # effective states of a refit that count as much as that chance
 
 FARTHEST = 1.0  # of log a and log b below the usual ones, in the second linearization
 
@@ -125,9 +123,16 @@ def hyper_of(sigma: Floats, place: Floats, prior: Hierarchy) -> Floats:
 
 
 def integrated(
-    sigma: Floats, place: Floats, apart: Floats, surrogate: Surrogate, prior: Hierarchy
+    sigma: Floats,
+    place: Floats,
+    apart: Floats,
+    surrogate: Surrogate,
+    prior: Hierarchy,
+    eta: Floats | None = None,
 ) -> Integrated:
     """Linearize the surrogate given hyper and integrate eta and psi out of it.
+
+    Given eta, too, (P, D, data set, n), as from `draw`, what is of eta alone is left out.
 
     Parameters
     ----------
@@ -138,9 +143,9 @@ def integrated(
     start = np.moveaxis(surrogate.level, -1, 0)[..., None]
     for step in range(PASSES):
         local = linearized(at, start)
-        system = _integrated(local, sigma, apart, surrogate, prior, fixed=True)
+        system = _integrated(local, sigma, apart, surrogate, prior, True, eta is None)
         if step < PASSES - 1:
-            _, far = draw(system, prior)
+            far = draw(system, prior)[1] if eta is None else draw_given(eta, system, prior)
             move = at + far[:2] - start
             # where a and b are those of the mode, if they are larger: the data are most of it then
             start = start + np.log1p(np.maximum(move, 0.0)) + np.clip(move, -FARTHEST, 0.0)
@@ -160,8 +165,12 @@ def _integrated(
     surrogate: Surrogate,
     prior: Hierarchy,
     fixed: bool,
+    whole: bool = True,
 ) -> Integrated:
-    """Integrate; fixed: whether mu_a and mu_b are those of `local`, else they have their prior."""
+    """Integrate; fixed: whether mu_a and mu_b are those of `local`, else they have their prior.
+
+    whole: whether eta is integrated out, too.
+    """
     shift, factor = local.shift, local.factor
     size = len(prior.scales.own)
     sets, n, _ = sigma.shape
@@ -181,6 +190,8 @@ def _integrated(
     flat = half.reshape(size, 2 * size + 1, -1)
     diagonal(flat)[...] += 1.0
     eliminate(flat)
+    if not whole:
+        return Integrated(local, constant, half, constant, constant, spread)
     own = flat[:, 2 * size]
     value = 0.5 * (own * own).sum(axis=0) - log_diagonal(flat)
     bend -= gram(flat[:, size : 2 * size], flat[:, size:]).reshape(bend.shape)
@@ -238,15 +249,23 @@ def draw(
     back_solve(at.top, eta)
     eta = eta.reshape(at.sds.shape) * at.sds
     eta = eta.reshape(rows, size, *at.sds.shape[1:])
+    return eta, draw_given(eta, at, prior, for_psi)
+
+
+def draw_given(
+    eta: Floats, at: Integrated, prior: Hierarchy, for_psi: Floats | None = None
+) -> Floats:
+    """Draw psi - place given eta, as `draw` does."""
     centre, pull = _conditional(eta, at, prior)
     if for_psi is not None:
         pull += for_psi
+    size = len(pull)
     xi, bent = np.empty_like(pull), np.empty_like(pull)
     for k in range(size - 1, -1, -1):
         xi[k] = pull[k] - (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
         xi[k] /= at.half[k, k]
         bent[k] = xi[k] if for_psi is None else _bent(xi[k], size - 1 - k, centre, at)
-    return eta, centre + at.spread * xi[::-1]
+    return np.asarray(centre + at.spread * xi[::-1])
 
 
 def _conditional(eta: Floats, at: Integrated, prior: Hierarchy) -> tuple[Floats, Floats]:
@@ -282,20 +301,31 @@ def log_surrogate(
     eta, far
         As from `draw`, far = psi - place.
     """
+    return given_eta(eta, far, at, surrogate, prior)[0]
+
+
+def given_eta(
+    eta: Floats, far: Floats, at: Integrated, surrogate: Surrogate, prior: Hierarchy
+) -> tuple[Floats, Floats, Floats]:
+    """Return `log_surrogate`, the log of its integral over psi, and the noise that draws psi.
+
+    Integral and draws are given eta: (data set, group, n) twice, and (D, data set, group, n).
+    """
     size = len(far)
     centre, pull = _conditional(eta, at, prior)
     xi = ((far - centre) / at.spread)[::-1]
     bent = xi.copy()
     for k in (size - 1, size - 2):
         bent[k] = _bent(xi[k], size - 1 - k, centre, at)
-    squares = (pull * pull + xi * xi).sum(axis=0)
+    noise = np.empty_like(pull)
     for k in range(size):
-        noise = at.half[k, k] * xi[k] - pull[k]
-        noise += (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
-        squares -= noise * noise
+        noise[k] = at.half[k, k] * xi[k] - pull[k]
+        noise[k] += (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
     theta = np.array(np.broadcast_to(centre, far.shape))
     theta[:2] = at.local.shift + at.local.factor * theta[:2]
-    return np.asarray(0.5 * squares + quadratic(theta, surrogate))
+    peak = 0.5 * (pull * pull).sum(axis=0) + quadratic(theta, surrogate)
+    height = peak + 0.5 * (xi * xi - noise * noise).sum(axis=0)
+    return height, peak - log_diagonal(at.half), noise
 
 
 def quadratic(theta: Floats, surrogate: Surrogate) -> Floats:
@@ -355,21 +385,6 @@ def _focus(
     level = surrogate.level[:, None] - group_place(prior.scales.centre[:2], apart, prior)
     mean = (precision * level).sum(axis=2) / total
     return mean / sd / (1.0 + variance), np.sqrt(variance / (1.0 + variance))
-
-
-def walk_shape(surrogate: Surrogate, prior: Hierarchy) -> Floats:
-    """Shape of the random walk of psi, (data set, group, D, D), at the centre of hyper.
-
-    A root of the inverse precision of psi given eta.
-    """
-    apart = (surrogate.apart > 0.5).astype(np.float64)
-    spread = prior.scales.spread(sigma_of(surrogate.centre, prior), apart)
-    factor = np.ones(surrogate.linear.shape)
-    factor[..., :2] = np.exp(surrogate.level)
-    rise = spread * factor
-    scaled = rise[..., :, None] * surrogate.curvature * rise[..., None, :]
-    root = np.linalg.cholesky(scaled + np.eye(spread.shape[-1]))
-    return np.asarray(spread[..., :, None] * np.swapaxes(np.linalg.inv(root), -1, -2))
 
 
 def most_probable(squares: Floats, prior: Hierarchy) -> Floats:
@@ -479,13 +494,14 @@ def refit(
     if prior.scales.apart > 0.0:
         known = (count / (count + MANY))[:, None]
         mean = known * (share * apart).sum(axis=1) + (1.0 - known) * surrogate.apart
-        surrogate = surrogate._replace(apart=np.clip(mean, 0.5 * prior.scales.apart, 0.95))
+        least = min(prior.scales.apart, 1.0 - prior.scales.apart) / apart.shape[-1]
+        surrogate = surrogate._replace(apart=np.clip(mean, least, 1.0 - least))
     focused, _ = _focused(hyper, apart, surrogate, prior)
     centre = (share * focused).sum(axis=1)
     far = focused - centre[:, None]
     trust = trust[:, None, None]
     before = surrogate.root @ np.swapaxes(surrogate.root, 1, 2)
-    covariance = WIDER**2 * np.swapaxes(share * far, 1, 2) @ far
+    covariance = np.swapaxes(share * far, 1, 2) @ far
     covariance = trust * covariance + (1.0 - trust) * before
     surrogate = surrogate._replace(centre=centre, root=np.linalg.cholesky(covariance))
     theta = natural(psi)

@@ -80,7 +80,7 @@ def from_prior(rng, sets, prior):
 def kernel(state, rows, gaussian, prior, sweeps, jit):
     """Make sweeps from the state, with a surrogate that does not depend on it."""
     packed = moves.pack(state._replace(loglik=loglik(state.psi, rows)))
-    step = np.ones((len(packed), rows.groups + len(prior.scales.sd)))
+    step = np.ones((len(packed), len(prior.scales.sd)))
     chains = Chains(packed, rows, prior, gaussian, step, step, np.random.default_rng(7), jit)
     return moves.unpack(chains.run(sweeps)[0].packed, rows.groups, prior)
 
@@ -282,11 +282,14 @@ def test_rejects_another_prior(name, within, away, expected):
 # wrong moves: module, function, the wrong form given the right one, and what reveals it
 
 
-def half_pull(right, now, walk, accept, flip, data, prior):
-    """The walk of psi with a spread of root 2 times that of the prior."""
-    scales = prior.scales._replace(own=math.sqrt(2.0) * prior.scales.own)
-    rest = {name: getattr(prior, name) for name in ("middle", "eta_given", "squares", "counts")}
-    return right(now, walk, accept, flip, data, SimpleNamespace(scales=scales, **rest))
+def half_pull(right, now, sigma, *rest):
+    """psi given eta with a spread of root 2 times that of the prior."""
+    return right(now, math.sqrt(2.0) * sigma, *rest)
+
+
+def times(part, factor):
+    """`given_eta` with another height, integral or noise."""
+    return lambda right, *a: tuple(x * factor ** (i == part) for i, x in enumerate(right(*a)))
 
 
 def wide(right, *a):
@@ -314,7 +317,9 @@ WHOLE = {
 }
 LOCAL = {
     "no Jacobian": (moves, "sigma_target", lambda right, s, *a: right(s, *a) - np.log(s), "sigma"),
-    "half pull": (moves, "_local", half_pull, "sigma"),
+    "half pull": (moves, "_groups", half_pull, "sigma"),
+    "psi without surrogate": (moves, "given_eta", times(0, 0.0), "log likelihood"),
+    "psi without its noise": (moves, "given_eta", times(2, 2.0), "squares"),
     "half mu": (moves, "hyper_of", lambda right, s, mu, prior: right(s, 0.5 * mu, prior), "row"),
     "wide eta": (Hierarchy, "eta_given", wide, "row"),
 }
@@ -346,17 +351,18 @@ def all_alike(right, prior, *a):
     return right(prior, *a[:-1], 0.0 * a[-1])
 
 
-def steeper(right, now, walk, accept, flip, data, prior):
+def steeper(right, *a):
     """Groups apart as if their slopes were steeper than those of the others."""
-    scales = prior.scales._replace(shift=-prior.scales.shift)
-    return right(now, walk, accept, flip, data, prior._replace(scales=scales))
+    scales = a[-1].scales._replace(shift=-a[-1].scales.shift)
+    return right(*a[:-1], a[-1]._replace(scales=scales))
 
 
 APART = {
     "log_apart of nobody": (moves, "log_apart", lambda right, *a: 0.0 * right(*a), "apart"),
     "counts of all groups": (Hierarchy, "counts", all_alike, "sigma"),
     "squares of all groups": (Hierarchy, "squares", all_alike, "sigma"),
-    "shift to steep slopes": (moves, "_local", steeper, "apart"),
+    "shift to steep slopes": (moves, "_groups", steeper, "apart"),
+    "odds of the prior": (moves, "given_eta", times(1, 0.0), "apart"),
 }
 
 
