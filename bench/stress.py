@@ -39,6 +39,8 @@ from lightfair.core.assessment import Assessment  # noqa: E402
 from lightfair.core.data.logit import Floats, logit_of, over, sigmoid  # noqa: E402
 from lightfair.core.data.rows import score_data  # noqa: E402
 from lightfair.core.data.table import score_table  # noqa: E402
+from lightfair.core.diagnostics.predictive import MAYBE_APART  # noqa: E402
+from lightfair.core.diagnostics.warnings import ALONE  # noqa: E402
 from lightfair.core.metrics.definitions import as_metric  # noqa: E402
 from lightfair.core.metrics.prediction_powered import powered_difference  # noqa: E402
 from lightfair.core.pipeline import assess, frequencies  # noqa: E402
@@ -99,7 +101,7 @@ SETS = {
     "rare": Stress(beta=((0.3, 29.7), (0.3, 29.7)), threshold=0.05, fits=True),
     "covariate": Stress(beta=((1.2, 1.3), (0.8, 2.5)), fits=True),
     "ten": Stress(strange=(STRANGE["useless"], STRANGE["reversed"]), groups=10),
-    "saturated": Stress(sharp=27.0),
+    "saturated": Stress(sharp=27.0, fits=True),
     "clusters": Stress(strange=(flatter,) * 3, groups=10),
     "persons_20": Stress(each=20, labels=(200, 600), fits=True),
     "persons_5": Stress(each=5, labels=(200, 600), fits=True),
@@ -110,12 +112,14 @@ class Run(NamedTuple):
     """One run.
 
     values: float64 (method, metric, quantity, 5), as in `answers`: the truth, and mean, low, high
-    and sd of the estimate; labels: of each group; warned: codes of warnings.
+    and sd of the estimate; labels: of each group; warned: codes of warnings; apart: the largest
+    chance of a group to be apart from the others.
     """
 
     values: Floats
     labels: Floats
     warned: frozenset[str]
+    apart: float
 
 
 def simulated(name: str, labels: int, seed: int, number: int) -> tuple[np.ndarray, ...]:
@@ -162,7 +166,9 @@ def run(task: tuple[str, int, int], *, seed: int, draws: int | None) -> Run:
     truth = np.broadcast_to(truth, columns.shape[:3])
     values = np.concatenate([truth[..., None], columns], axis=3)
     in_group = np.array([np.isfinite(shown[group == each]).sum() for each in result.groups])
-    return Run(values, in_group, frozenset(note.code for note in result.warnings))
+    apart = result.posterior.apart
+    chance = 0.0 if apart is None else float(apart.mean(axis=(0, 1)).max())
+    return Run(values, in_group, frozenset(note.code for note in result.warnings), chance)
 
 
 def answers(result: Assessment, metric: str) -> Floats:
@@ -250,6 +256,52 @@ def short_cells(found: dict[tuple[str, int], list[Run]]) -> list[tuple[float, st
     return sorted(lines)
 
 
+def alarms(found: dict[tuple[str, int], list[Run]]) -> list[str]:
+    """Return the lines of the table of warnings, and of what they need."""
+    head = "| set | labels | in B | least coverage | misfit or disagreement | chance alone |"
+    lines = [head, "|---" * (head.count("|") - 1) + "|"]
+    for (name, labels), runs in found.items():
+        values, here = np.stack([one.values for one in runs]), quantities(name)
+        cover = [
+            figures(values[:, :, [at], place])["coverage"][0]
+            for what, place in here.items()
+            for at in range(len(METRICS))
+            if what != "sd"
+        ]
+        in_b, loud = np.mean([one.labels[here["B"]] for one in runs]), warned(runs)
+        alone = float(np.mean([one.apart >= MAYBE_APART for one in runs]))
+        cells = [name, f"{labels:,}", f"{in_b:.0f}", *map(_percent, (min(cover), loud, alone))]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def widened(found: dict[tuple[str, int], list[Run]]) -> list[str]:
+    """Return the lines of the table of groups with few labels.
+
+    An interval is widened about its mean by as much as the warning says: the largest ratio of all
+    metrics of a labels-only interval to it.
+    """
+    head = "| set | labels | in B | wider by | coverage, B | widened | labels only |"
+    lines = [head, "|---" * (head.count("|") - 1) + "|"]
+    for (name, labels), runs in found.items():
+        place = quantities(name)["B"]
+        few = np.array([one.labels[place].max() < ALONE for one in runs])
+        if not few.all():
+            continue
+        values = np.stack([one.values[..., place, :] for one in runs])
+        truth, mean, low, high, _ = np.moveaxis(values, -1, 0)
+        width = high - low
+        ratio = (width[:, 1] / width[:, 0]).max(axis=1)[:, None]
+        off = (truth - mean)[:, 0]
+        wide = (off <= ratio * (high - mean)[:, 0]) & (off >= ratio * (low - mean)[:, 0])
+        cover = figures(values)["coverage"]
+        in_b = np.mean([one.labels[place] for one in runs])
+        cells = [name, f"{labels:,}", f"{in_b:.0f}", f"{np.median(ratio):.1f}"]
+        cells += map(_percent, (cover[0], float(wide.mean()), cover[1]))
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
 def summary(found: dict[tuple[str, int], list[Run]]) -> list[str]:
     """Return the lines of the table of all cells."""
     columns = ("coverage %", "width", "interval score", "MAE")
@@ -278,6 +330,7 @@ def report(found: dict[tuple[str, int], list[Run]], command: str, seconds: float
     more = f"; the worst {WORST} of {len(short)}" if len(short) > WORST else ""
     goals = ", ".join(f"{_percent(goal)} from {n} labels in B on" for n, goal in GOALS.items())
     listed, table = "\n".join(line for _, line in short[:WORST]), "\n".join(summary(found))
+    warning, wide = "\n".join(alarms(found)), "\n".join(widened(found))
     fit = ", ".join(name for name in SETS if SETS[name].fits)
     return f"""# Stress sets: groups that do not follow the others
 
@@ -292,6 +345,20 @@ Measured is the coverage of accuracy, tpr and fpr.
 | set | labels | in B | what | measured | goal |
 |---|---|---|---|---|---|
 {listed}
+
+## Warnings
+
+Runs with a warning that labels do not follow the model, and for comparison those in which a group
+is apart with a chance of {MAYBE_APART:g} or more, whether or not that moves a metric.
+
+{warning}
+
+## Groups with fewer than {ALONE} labels
+
+The warning `assumed_alike` tells how many times as wide an interval would be if scores need not
+mean in a group what they mean in the others: as wide as that of labels alone.
+
+{wide}
 
 ## All cells
 

@@ -385,12 +385,9 @@ def check_rows(
         scores = {name: column("scores", scores)[own] for name, own in at.items()}
         y_true = column("y_true", y_true)[first]
         features = attribute_columns(rows["sensitive_features"])
-        rows = rows | {
-            name: column(name, rows[name])[first]
-            for name in ("sample_weight", "label_prob")
-            if rows.get(name) is not None
-        }
-        rows["sensitive_features"] = {name: column(w, v)[first] for name, w, v in features}
+        rows = rows | {"sensitive_features": {k: column(w, v)[first] for k, w, v in features}}
+        for name in {"sample_weight", "label_prob"} & {k for k, v in rows.items() if v is not None}:
+            rows[name] = column(name, rows[name])[first]
     pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
     if pairs is None:
         got = type(scores).__name__

@@ -149,14 +149,9 @@ def compare(arguments: argparse.Namespace) -> Answer:
     given = vars(arguments) | {role: arrays[name] for name, role in columns.names.items()}
     given["sensitive_features"] = {name: arrays[name] for name in columns.sensitive_features}
     scores = given["y_score"] if stacked else {name: arrays[name] for name in models}
-    checked = check_rows(
-        scores,
-        given["y_true"],
-        0.5 if threshold is None else threshold,
-        {name: given[name] for name in ROWS if given[name] is not None},
-        given["model_column"],
-        given["row_id"],
-    )
+    rows = {name: given[name] for name in ROWS if given[name] is not None}
+    pairing, cut = (given["model_column"], given["row_id"]), threshold or 0.5
+    checked = check_rows(scores, given["y_true"], cut, rows, *pairing)
     result = compare_data(checked, settings, arguments.rng, progress_line())
     return deliver(arguments, shown(result, ModelComparison))
 

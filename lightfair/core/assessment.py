@@ -610,7 +610,8 @@ class Assessment(OneLine):
         """Return the assessment as plain values, ready for JSON; this is what `--json` prints.
 
         An undefined number is null with a `reason` (`effective_reason` for effective labels),
-        never 0 or -1. The keys:
+        never 0 or -1. A mean outside its interval has a `median`, too, which reports show. The
+        keys:
 
         version, settings
             The version and all options, defaults included.

@@ -15,7 +15,7 @@ from ..core.assessment import Assessment
 from ..core.comparison.verdict import ALIKE, SUPPORT
 from ..core.data.logit import Floats
 from ..core.data.messages import counted, interval, number, probability
-from ..core.metrics.estimate import NAN, direction_level
+from ..core.metrics.estimate import direction_level
 from ..core.metrics.labels_only import MOST
 from ..core.values import (
     FOUR_FIFTHS,
@@ -138,10 +138,9 @@ def gap_table(result: Assessment) -> shared.Blocks:
 
 def _pair(entry: dict[str, Any]) -> Cell:
     """The groups that most probably have the largest gap."""
-    if not entry.get("which"):
-        return Cell("-")
-    pair, sure = " minus ".join(entry["which"]), entry["exact"]
-    return Cell(pair if sure else f"{pair} ({probability(entry['prob_which'])})")
+    pair = " minus ".join(entry.get("which", ())) or "-"
+    known = entry["exact"] or pair == "-"
+    return Cell(pair if known else f"{pair} ({probability(entry['prob_which'])})")
 
 
 def directions(result: Assessment) -> list[Paragraph]:
@@ -158,12 +157,11 @@ def directions(result: Assessment) -> list[Paragraph]:
         for (word, supported), groups in sorted(found.items(), key=lambda one: not one[0][1]):
             deltas = [result.difference(name, group) for group in groups]
             than = f"{'as' if word == 'the same' else 'than'} for {reference}"
-            named = [
-                f"{group} ({str(delta).replace(' (exact)', ', exact')})"
-                for group, delta in zip(groups[:NAMED], deltas, strict=False)
-            ]
-            rest = [counted(len(groups) - NAMED, "other group")] * (len(groups) > NAMED)
-            text = f"{name} is {word} for {'; '.join(named + rest)} {than}"
+            values = [str(delta).replace(" (exact)", ", exact") for delta in deltas]
+            named = [f"{group} ({value})" for group, value in zip(groups, values, strict=True)]
+            if len(groups) > NAMED:
+                named[NAMED:] = [counted(len(groups) - NAMED, "other group")]
+            text = f"{name} is {word} for {'; '.join(named)} {than}"
             if len(groups) == 1:
                 text = f"{name} is {word} for {groups[0]} {than}: {deltas[0]}"
             if not supported:
@@ -186,11 +184,8 @@ def direction(
     float64 (draw, group).
     """
     estimate, prob = result.difference(metric, group), result.settings.prob
-    chances = {
-        "higher": estimate.prob_greater(0.0),
-        "lower": float((estimate.defined < 0.0).mean()) if estimate.reason is None else NAN,
-        "the same": estimate.prob_equal(),
-    }
+    above, equal = estimate.prob_greater(), estimate.prob_equal()
+    chances = {"higher": above, "lower": 1.0 - above - equal, "the same": equal}
     word = max(chances, key=chances.__getitem__)
     same = word == "the same"
     if not chances[word] >= (prob if same else direction_level(prob)):
@@ -227,12 +222,10 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     columns = columns or {"lightfair": value_cell}
     truth = {"truth": _truth} if result.truth is not None else {}
     blocks: shared.Blocks = []
-    by_group = {entry["name"]: entry for entry in groups}
-    own = result.effective_labels(name).own
-    for entry, actual in zip(groups, own, strict=True):
-        entry["effective"] = effective_cell(entry["effective_labels"], actual, entry)
+    own = dict(zip(result.groups, result.effective_labels(name).own, strict=True))
+    by_group = {entry["name"]: entry | {"own": own[entry["name"]]} for entry in groups}
     some = any(entry["effective_labels"] is not None for entry in groups)
-    effective: Columns = {"effective labels": lambda entry: entry["effective"]} if some else {}
+    effective: Columns = {"effective labels": effective_cell} if some else {}
     blocks.append(table_of("group", columns | effective | truth, by_group))
     if metric.of != "counts" and any(entry["exact"] for entry in groups) and result.table.clipped:
         low, high = result.settings.clip, 1.0 - result.settings.clip
@@ -250,11 +243,12 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     return Section(name, name, tuple(blocks))
 
 
-def effective_cell(labels: float | None, actual: float, entry: dict[str, Any]) -> Cell:
-    """Return the cell of effective labels, with the actual number."""
+def effective_cell(entry: dict[str, Any]) -> Cell:
+    """Return the cell of effective labels, with the actual number, `own`."""
+    labels = entry["effective_labels"]
     if labels is None:
         return Cell("-", entry["effective_reason"])
-    return Cell(f"{f'{labels:,.0f}' if labels < MOST else f'>{MOST:,.0f}'} ({actual:,.0f})")
+    return Cell(f"{'>' * (labels >= MOST)}{labels:,.0f} ({entry['own']:,.0f})")
 
 
 def _powered(entry: dict[str, Any]) -> Cell:

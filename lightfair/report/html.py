@@ -64,12 +64,12 @@ border:1px solid var(--ink);border-left-width:.5em;padding:.5em .8em}
 .lightfair th,.lightfair td{padding:.25em .5em;text-align:right;vertical-align:top;
 font-weight:400;border-bottom:1px solid #ddd}
 .lightfair thead th{font-weight:600;vertical-align:bottom;border-bottom:2px solid #666}
-.lightfair th:first-child{text-align:left;min-width:6em;max-width:20em;overflow-wrap:anywhere;
+.lightfair th:first-child{text-align:left;min-width:8.5em;max-width:20em;overflow-wrap:anywhere;
 position:sticky;left:0;background:#fff}
 @media print{.lightfair{font-size:10pt}
 .lightfair .scroll{overflow:visible}
 .lightfair table{font-size:8pt}
-.lightfair tr,.lightfair figure,.lightfair p,.lightfair li{break-inside:avoid}
+.lightfair .scroll,.lightfair tr,.lightfair figure,.lightfair p,.lightfair li{break-inside:avoid}
 .lightfair summary,.lightfair caption{break-after:avoid}
 .lightfair figure{flex:0 1 46%}}
 """

@@ -28,7 +28,7 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         results.append(Paragraph(text))
     if not full:
         results += shared.critical_warnings(plan.assessment.warnings)
-        sections = Section("plan", "", _widths(plan)), Section("verdict", "", tuple(results))
+        sections = Section("verdict", "", tuple(results)), Section("plan", "", _widths(plan))
         return Document(title, sections)
     names = ("metric", "width", "prob")
     return shared.full_report(

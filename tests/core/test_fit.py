@@ -70,7 +70,7 @@ def test_parameters_do_not_decide_the_check(rows):
 
 def test_a_known_table_is_not_sampled_when_it_is_large():
     rng = np.random.default_rng(0)
-    score, group = rng.random(4000), rng.integers(100, size=4000)
+    score, group = rng.random(4000), np.char.add("g", rng.integers(100, size=4000).astype(str))
     label = (rng.random(4000) < score).astype(int)
     result = lf.assess(label, score, sensitive_features=group, metrics=["accuracy"])
     assert result.shape == (1, 1) and len(result.groups) == 100

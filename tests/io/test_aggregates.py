@@ -121,7 +121,7 @@ BAD_VALUES = [
     ("cell", 2.5, "cell", "cell must hold whole numbers in its range"),
     ("power2", math.nan, "cell", "power2 must hold numbers in its range"),
     ("power1", None, "cell", "power1 must hold .* got None; from_rows"),
-    ("predicted", 2, "point", r"y_score must lie in \[0, 1\]; got 2"),
+    ("predicted", 2, "point", r"y_score must lie in \[0, 1\], .*; got 2"),
     ("clipped", None, "point", "clipped must hold whole numbers in its range"),
     ("ties", 9999, "point", "ties must hold whole numbers in its range"),
     ("label", 5, "point", "y_true must hold two classes; got 3 values: 0, 1, 5"),

@@ -126,9 +126,9 @@ def test_small_groups_are_listed_and_never_the_headline(rows):
     assert ask_quickly(rows, **tiny).largest_gap("selection_rate").which  # there is no other pair
 
 
-@pytest.mark.parametrize("labels, text", [(2e6, ">1,000,000 (5)"), (12.4, "12 (5)"), (None, "-")])
+@pytest.mark.parametrize("labels, text", [(1e6, ">1,000,000 (5)"), (12.4, "12 (5)"), (None, "-")])
 def test_effective_and_actual_labels(labels, text):
-    cell = effective_cell(labels, 5.0, {"effective_reason": "why"})
+    cell = effective_cell({"effective_labels": labels, "own": 5.0, "effective_reason": "why"})
     assert cell == (text, "why" if labels is None else None)
 
 

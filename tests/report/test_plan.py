@@ -14,16 +14,16 @@ from lightfair.report.plan import document
 
 def verdict(plan, **changes):
     sections = document(replace(plan, **changes)).sections
-    return [block.text for block in sections[1].blocks if block.role != "warning"]
+    return [block.text for block in sections[0].blocks if block.role != "warning"]
 
 
 def test_a_plan_in_short(plan):
     text = flat(plan)
     assert text.startswith(
-        "Plan for tpr: 60 rows have labels, 340 rows are available for labeling expected width of "
-        "95 % intervals extra labels B - A 0 "
+        "Plan for tpr: 60 rows have labels, 340 rows are available for labeling A width of 0.2 "
     )
-    table = document(plan).sections[0].blocks[1]
+    assert "expected width of 95 % intervals extra labels B - A 0 " in text
+    table = document(plan).sections[1].blocks[1]
     assert table.head == ("extra labels", "B - A")
     width = plan.intervals[0].width
     assert [[cell.text for cell in row] for row in table.rows] == [
@@ -60,7 +60,7 @@ def test_where_to_label_next(plan):
 
 def test_the_widest_differences_are_listed(nine):
     plan = lf.plan_labels(nine, "ppv", 0.2, extra=[20])
-    blocks = document(plan).sections[0].blocks
+    blocks = document(plan).sections[1].blocks
     assert blocks == document(plan, full=True).sections[1].blocks
     widest = sorted(
         (one for one in plan.intervals if one.width[0] > 0), key=lambda one: -one.width[0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
 
@@ -185,11 +185,10 @@ def missing_rows(mask: NDArray[np.bool_], first: int = 0) -> str:
     return f"{rows.size} missing {'value' if rows.size == 1 else 'values'} ({row_list(rows)})"
 
 
-def hint(name: str, known: Iterable[str], also: Mapping[str, str] | None = None) -> str:
+def hint(name: str, known: Iterable[str]) -> str:
     """Return the suggestion " (did you mean 'label'?)", or "" if no known name is similar.
 
-    Case does not matter, nor whether words are joined by hyphens, underscores or blanks. `also`
-    maps other words to known names.
+    Case does not matter, nor whether words are joined by hyphens, underscores or blanks.
 
     Examples
     --------
@@ -200,8 +199,7 @@ def hint(name: str, known: Iterable[str], also: Mapping[str, str] | None = None)
     """
     from difflib import get_close_matches
 
-    names = {plain_name(word): known_name for word, known_name in (also or {}).items()}
-    names |= {plain_name(known_name): known_name for known_name in known}
+    names = {plain_name(known_name): known_name for known_name in known}
     close = get_close_matches(plain_name(name), names, 1, SIMILAR)
     return f" (did you mean {names[close[0]]!r}?)" if close else ""
 

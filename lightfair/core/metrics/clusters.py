@@ -4,11 +4,12 @@ An estimate is, to first order, a weighted mean of residuals e of labeled rows, 
 on it. Rows of a cluster have residuals of correlation r. With the sum z_c of the residuals of
 cluster c, their weight d_c, and sums over rows of weight w and over clusters,
 
-    r = (sum z_c^2 k / (k - 1) - sum w^2 e^2) / (mean e^2 (sum d_c^2 - sum w^2))
+    r = (K sum z_c^2 - sum w^2 e^2) / (mean e^2 (sum d_c^2 - sum w^2))
 
-where k = (sum d_c)^2 / sum d_c^2 is the effective number of clusters, and the first factor that of
-the sandwich variance (Liang and Zeger 1986). All groups share r, which is in [0, 1]: few clusters
-of one group say little. The design effect of n labels (Kish 1965) is
+where k = (sum d_c)^2 / sum d_c^2 is the effective number of clusters of a group, and K = sum k /
+sum (k - 1) the usual factor of the sandwich variance (Liang and Zeger 1986). All groups share r,
+which is in [0, 1]: few clusters of one group say little. The design effect of
+n labels (Kish 1965) is
 
     1 + r (sum d_c^2 / sum w^2 - 1)
 
@@ -17,6 +18,13 @@ as far as clusters have several rows: r is estimated (compare Korn and Graubard 
 these very rows are less affected if labels are spread over clusters: with the weight l_c of
 labeled and t_c of all rows, relative to that of all clusters, the variance that clusters add is
 that of sum (l_c - t_c)^2 instead of sum l_c^2. If whole clusters are labeled it is the same.
+
+Labels-only estimates divide their labels by the effect of the metric, prediction-powered ones
+multiply their variance by it. In the posterior a labeled row counts 1 / effect, the effect being
+that of labels given the scores, and sums of unlabeled labels vary as much more (`discounted`).
+Coverage of 95 % intervals of the difference in tpr in `persons_20` with 600 labels (`persons_5`
+with 200) of bench/stress.py, 100 runs, with clusters: lightfair 99 (100), labels only 97 (98),
+prediction-powered 92 (99) %; without 72, 65 and 70 % in `persons_20`.
 """
 
 from __future__ import annotations
@@ -155,7 +163,7 @@ def score_moments(table: ScoreTable) -> Floats:
     return sums
 
 
-def cell_effects(metric: Metric | None, table: ScoreTable) -> Floats:
+def cell_effects(metric: Metric | None, table: ScoreTable, target: str = "population") -> Floats:
     """Return the design effect of labels in each cell, float64 (group, predicted, label).
 
     1 without clusters. That of a share is the same in all cells, that of a mean of two shares its
@@ -172,6 +180,6 @@ def cell_effects(metric: Metric | None, table: ScoreTable) -> Floats:
             rate = over(weight @ success, weight @ own, 0.0)[:, None]
             slope = np.where(own, success - rate, 0.0)
             square = (slope * slope * squares).sum(axis=1)
-            effect = design_effect(table, slope, own.astype(np.float64), square)
+            effect = design_effect(table, slope, own * 1.0, square, finite=target == "sample")
             effects = np.where(own, np.maximum(effects, effect[:, None]), effects)
     return effects.reshape(-1, 2, 2)

@@ -406,7 +406,7 @@ def as_metric(metric: str | Metric) -> Metric:
         fp, fn = map(float, match.groups())
         return cost(fp=fp, fn=fn)
     known = f"{', '.join(METRICS)}, cost(fp=NUMBER,fn=NUMBER), or a Metric(name, function)"
-    similar = hint(str(metric), METRICS, OTHER_WORDS)
+    similar = hint(str(metric), (*METRICS, *OTHER_WORDS))
     raise ValueError(f"unknown metric {metric!r}{similar}; known: {known}")
 
 

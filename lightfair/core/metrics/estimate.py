@@ -108,7 +108,7 @@ class Estimate(_Draws):
     prob : float
         Credible level of the intervals, that of the assessment.
     left_out : tuple of str
-        Groups in which the metric is undefined, and which the number leaves out.
+        Groups that the number leaves out: their metric is undefined, or they have few rows.
     signed : bool
         Whether it is a difference, of which P(>0) is shown.
 
@@ -200,7 +200,7 @@ class Gap(_Draws):
     prob : float
         Credible level of the intervals, that of the assessment.
     left_out : tuple of str
-        Groups in which the metric is undefined, and which the number leaves out.
+        Groups that the number leaves out: their metric is undefined, or they have few rows.
     which : tuple of str
         The most probable origin of the gap: two groups, the first with the larger metric more often
         than not, or the name of a metric; empty if that has no meaning.
@@ -333,9 +333,10 @@ def undefined_reason(share: float, lack: str) -> str | None:
     """Return why a number is not reported that is undefined in a share of the draws, or None."""
     if share <= UNDEFINED_LIMIT:
         return None
-    if share == 1.0:
-        return f"there are no {lack}" if lack != "both labels" else "a label is missing"
-    return f"no {lack} in {share:.0%} of the draws"
+    where = "" if share == 1.0 else f" in {share:.0%} of the draws"
+    if lack == "both labels":
+        return f"a label is missing{where}"
+    return f"no {lack}{where}" if where else f"there are no {lack}"
 
 
 def tails(prob: float) -> list[float]:

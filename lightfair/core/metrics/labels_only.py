@@ -144,7 +144,7 @@ def labels_answers(
     (weight, squares), size = table.labeled_sums(), table.sums("weight").sum(axis=(1, 2))
     answers = {}
     for metric in (metric for metric in metrics if metric.of == "counts"):
-        clustered = squares * cell_effects(metric, table)
+        clustered = squares * cell_effects(metric, table, target)
         answers[metric.name] = labels_only(metric, weight, clustered, prob=prob, rng=rng, size=size)
     if target != "population":
         every = table.sums("weight")
@@ -317,7 +317,7 @@ def effective_labels(
     cells = denominators(metric)[0] if share else np.ones(4)
     weight, squares = table.labeled_sums()
     total, single = (sums.reshape(-1, 4) @ cells for sums in (weight, squares))
-    clustered = (squares * cell_effects(metric, table)).reshape(-1, 4) @ cells
+    clustered = (squares * cell_effects(metric, table, target)).reshape(-1, 4) @ cells
     own = total * over(total, clustered, 1.0)
     labels, ratio = np.full((2, len(own)), np.nan)
     if baseline is None or (metric.label_free and target != "population"):

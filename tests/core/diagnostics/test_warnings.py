@@ -83,7 +83,9 @@ def test_advice_is_what_can_be_done():
 def test_reversed_scores():
     label, score = labeled(0)
     score = np.where(label == 1, 0.5 * score, 0.5 + 0.5 * score)
-    assert "reversed_scores" in data_codes(label, score)
+    notes = {note.code: note.message for note in data_warnings(lf.score_table(build(label, score)))}
+    assert "higher scores go with fewer positive labels" in notes["reversed_scores"]
+    assert "check positive_label, or whether 1 - score was meant" in notes["reversed_scores"]
     assert "reversed_scores" not in data_codes(1 - label, score)
     assert "reversed_scores" not in data_codes(label[:4], score[:4])
 

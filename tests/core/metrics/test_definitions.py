@@ -277,7 +277,7 @@ def test_undefined_draws_of_a_user_defined_metric(rows):
     metric = Metric("own", lambda tp, fp, fn, tn: tp / (0.0 * tp), lack="sense")
     result = ask_quickly(rows, metrics=[metric])
     assert result.metric("own", "A").reason == "there are no sense"
-    assert result.labels["own"].reason[0] == "no sense in 100% of the draws"
+    assert result.labels["own"].reason[0] == "there are no sense"
     masked = Metric("own", lambda tp, fp, fn, tn: np.ma.masked_equal(tp.astype(int), 0))
     counts = [COUNTS, [[50.0, 10.0], [0.0, 0.0]]]
     np.testing.assert_array_equal(theta(masked, counts), [30.0, np.nan])
@@ -351,7 +351,7 @@ def test_other_words_are_taken(rows):
         ([Metric("tpr", raising)], "must have a name of its own; got 'tpr'"),
         ([Metric("cost(fp=1,fn=5)", raising)], "must have a name of its own"),
         ([Metric("x", raising), Metric("x", changing)], "two metrics have the name 'x'"),
-        (["tpr", "recal"], r"unknown metric 'recal' .*'tpr'.*; known: accuracy, .*cost\(fp"),
+        (["tpr", "recal"], r"unknown metric 'recal' .*'recall'.*; known: accuracy, .*cost\(fp"),
         ([], "at least one metric; known: accuracy"),
         (3, "unknown metric 3; known"),
         ("cost(fp=x,fn=1)", r"unknown metric .*cost\(fp=NUMBER,fn=NUMBER\)"),
