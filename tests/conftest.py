@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -14,7 +15,6 @@ if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
 import pytest  # noqa: E402
 
 import lightfair as lf  # noqa: E402
-from lightfair.core.mcmc.jit import available  # noqa: E402
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell script
     signal.signal(signal.SIGINT, signal.default_int_handler)  # children would ignore it, too
@@ -34,19 +34,25 @@ def rows():
     return lf.simulate(400, 60, rng=3)
 
 
-@pytest.fixture(scope="module")
-def compiled():
-    """Compile where that is possible, for modules that make many fits."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LIGHTFAIR_JIT", "1" if available() else "0")
-        yield
-
-
 @pytest.fixture
 def child_env():
     """Environment of a Python child that finds the package under test."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("LIGHTFAIR_", "PYTHON"))}
     return {**env, "PYTHONPATH": str(Path(lf.__file__).parents[1])}
+
+
+@pytest.fixture
+def python(child_env):
+    """Run code in a Python child that must succeed; return its standard output."""
+
+    def python(*arguments, **options):
+        pipes = {"capture_output": True, "text": True, "timeout": 120}
+        options = {"env": child_env, **pipes, **options}
+        done = subprocess.run([sys.executable, "-c", *arguments], **options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return python
 
 
 def pytest_terminal_summary(terminalreporter):

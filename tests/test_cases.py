@@ -14,8 +14,6 @@ test_packaging (S11), test_bad_days (S01), test_model_comparison (F33).
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,19 +28,6 @@ import lightfair as lf
 
 def message(result, code):
     return next(note.message for note in result.warnings if note.code == code)
-
-
-def child(code, env, **options):
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -113,14 +98,14 @@ def test_F36_nothing_is_said_of_metrics_that_nobody_asked_for(rows):
     assert "tpr" in message(ask(rows, y_true=label, metrics=["tpr"]), "few_labels")
 
 
-def test_F49_polars_needs_no_pandas(child_env):
+def test_F49_polars_needs_no_pandas(python):
     pytest.importorskip("polars")
     code = "import sys\nsys.modules['pandas'] = None  # old versions of polars look for it\n"
     code += "import polars as pl, lightfair as lf\n"
     code += "d = lf.score_data(pl.Series([1, 0, None]), pl.Series([.9, .1, .5]),"
     code += " sensitive_features=pl.Series(['a', 'b', 'a']))\n"
     code += "print(d.groups)"
-    assert child(code, child_env) == "('a', 'b')"
+    assert python(code) == "('a', 'b')\n"
 
 
 # scores
@@ -158,7 +143,7 @@ def test_S08_two_threads_give_the_numbers_of_one(rows):
     np.testing.assert_array_equal(together, [draws(0), draws(1)])
 
 
-def test_S08_eight_threads_may_be_the_first_to_ask(child_env):
+def test_S08_eight_threads_may_be_the_first_to_ask(python):
     code = """
 from concurrent.futures import ThreadPoolExecutor
 import lightfair as lf
@@ -169,7 +154,7 @@ def work(seed):
 with ThreadPoolExecutor(8) as pool:
     print(len([*pool.map(work, range(8))]))
 """
-    assert child(code, child_env) == "8"
+    assert python(code) == "8\n"
 
 
 CHILDREN = f"""
@@ -185,11 +170,9 @@ if __name__ == "__main__":
 """
 
 
-def test_S09_children_work_under_fork_and_spawn(child_env, tmp_path):
+def test_S09_children_work_under_fork_and_spawn(python, tmp_path):
     (tmp_path / "children.py").write_text(CHILDREN)
-    child(
-        "import runpy; runpy.run_path('children.py', run_name='__main__')", child_env, cwd=tmp_path
-    )
+    python("import runpy; runpy.run_path('children.py', run_name='__main__')", cwd=tmp_path)
 
 
 def test_S16_a_quantity_without_spread_passes_the_diagnostics(rows):

@@ -7,15 +7,12 @@ import importlib
 import inspect
 import re
 import shutil
-import subprocess
-import sys
 
 import pytest
 from results import PACKAGE
 
 import lightfair as lf
-from lightfair.cli.main import main
-from lightfair.core.mcmc.jit import available, compiles
+from lightfair.core.mcmc.jit import available
 
 needs_numba = pytest.mark.skipif(not available(), reason="numba is absent")
 
@@ -26,31 +23,18 @@ result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, dra
 """
 
 
-def run(code, env, *flags, **options):
-    done = subprocess.run(
-        [sys.executable, *flags, "-c", code],
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 # import
 
 
-def test_the_command_starts_without_anything_heavy(child_env):
+def test_the_command_starts_without_anything_heavy(python):
     code = "import sys, lightfair.cli.main; print(*sys.modules)"
     heavy = {"numpy", "numba", "scipy", "pandas", "matplotlib"}
-    assert not heavy & set(run(code, child_env).split())
+    assert not heavy & set(python(code).split())
 
 
-def test_a_small_assessment_compiles_and_plots_nothing(child_env):
+def test_a_small_assessment_compiles_and_plots_nothing(python):
     code = f"import sys, lightfair as lf\n{ASSESS}\nprint(result, file=sys.stderr)"
-    loaded = set(run(f"{code}\nprint(*sys.modules)", child_env).split())
+    loaded = set(python(f"{code}\nprint(*sys.modules)").split())
     assert "scipy.special" in loaded
     assert not {"numba", "scipy.stats", "matplotlib", "pandas"} & loaded
 
@@ -104,13 +88,14 @@ numba.core.caching.CacheImpl._locator_classes.clear()  # as where no folder can 
 
 
 @pytest.mark.parametrize("jit", ["0", pytest.param("1", marks=[needs_numba, pytest.mark.slow])])
-def test_a_copy_of_the_core_works_where_nothing_can_be_written(tmp_path, child_env, jit):
+def test_a_copy_of_the_core_works_where_nothing_can_be_written(tmp_path, child_env, python, jit):
     target = tmp_path / "host" / "fairness"
     shutil.copytree(PACKAGE / "core", target, ignore=shutil.ignore_patterns("__pycache__"))
     folders = [target, target.parent]
     for folder in folders:
         folder.chmod(0o555)
     env = {**child_env, "PYTHONPATH": str(tmp_path), "LIGHTFAIR_JIT": jit}
+    env["PYTHONDONTWRITEBYTECODE"] = "1"
     env.pop("HOME", None)
     code = COPY
     if jit == "1":
@@ -118,7 +103,7 @@ def test_a_copy_of_the_core_works_where_nothing_can_be_written(tmp_path, child_e
         code += "\nassert kernels.weigh.signatures, 'not compiled'"
         code += "\nassert not sum(kernels.weigh.stats.cache_hits.values())"
     try:
-        assert run(code, env, "-B", cwd=tmp_path).startswith("(4, ")
+        assert python(code, env=env, cwd=tmp_path).startswith("(4, ")
     finally:
         for folder in reversed(folders):
             folder.chmod(0o755)
@@ -141,27 +126,3 @@ def test_the_lowest_versions_are_those_of_setup_cfg():
     assert set(tested) - set(least) == {"pyparsing"}  # of matplotlib
     for name in set(tested) & set(least):
         assert re.fullmatch(rf"{re.escape(least[name])}(\.0)*", tested[name]), name
-
-
-# numba
-
-
-def test_without_numba_it_says_what_is_missing(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "numba", None)
-    assert not available()
-    assert not compiles(1e9)
-    monkeypatch.setenv("LIGHTFAIR_JIT", "1")
-    with pytest.raises(ImportError, match="LIGHTFAIR_JIT is 1 but numba is not installed; install"):
-        compiles(0.0)
-    assert main(["demo", "--rows", "50", "--labeled", "9"]) == 2
-    assert "numba is not installed" in capsys.readouterr().err
-
-
-@needs_numba
-def test_small_work_is_not_compiled(monkeypatch):
-    monkeypatch.delenv("LIGHTFAIR_JIT", raising=False)
-    assert not compiles(0.1) and compiles(100.0)
-    monkeypatch.setenv("LIGHTFAIR_JIT", "0")
-    assert not compiles(1e9)
-    monkeypatch.setenv("LIGHTFAIR_JIT", "1")
-    assert compiles(0.0)

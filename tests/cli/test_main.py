@@ -73,6 +73,9 @@ def test_bad_files(content, message, fail, folder):
 def test_a_wrong_environment_variable(fail, monkeypatch):
     monkeypatch.setenv("LIGHTFAIR_JIT", "yes")
     assert "LIGHTFAIR_JIT must be 0, 1 or unset; got 'yes'" in fail("assess", *ROWS.split())
+    monkeypatch.setenv("LIGHTFAIR_JIT", "1")
+    monkeypatch.setitem(sys.modules, "numba", None)
+    assert "numba is not installed" in fail("assess", *ROWS.split())
 
 
 def test_the_version_is_that_of_the_package(ask):

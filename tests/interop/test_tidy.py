@@ -5,8 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import math
-import subprocess
-import sys
 from collections import Counter
 
 import numpy as np
@@ -299,16 +297,13 @@ choice(pandas=None, polars=None)
 """
 
 
-def test_the_imported_library_is_used_else_the_installed_one(child_env, results):
+def test_the_imported_library_is_used_else_the_installed_one(python, results):
     pytest.importorskip("pandas"), pytest.importorskip("polars")
-    done = subprocess.run(
-        [sys.executable, "-c", CHOICES], env=child_env, capture_output=True, text=True
-    )
-    assert done.stdout.splitlines() == [
+    assert python(CHOICES).splitlines() == [
         "polars",
         "pandas",
         "polars",
         "a data frame needs pandas or polars; to_csv() works without",
-    ], done.stderr
+    ]
     with pytest.raises(ValueError, match="library must be one of pandas, polars; got 'arrow'"):
         results["plain"].to_dataframe("arrow")

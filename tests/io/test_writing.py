@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import subprocess
-import sys
 import tempfile
 import threading
 
@@ -15,11 +13,6 @@ from lightfair.io import writing
 from lightfair.io.writing import check_target, write_text
 
 pytest.importorskip("resource", reason="files are as those of POSIX systems")
-
-
-def python(code, *arguments, **options):
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
 
 
 @pytest.mark.parametrize("text", ["é\r\nb\n", "shorter", "", "x\udc80"])
@@ -84,9 +77,9 @@ def test_pipes_and_devices_are_written_to(tmp_path):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="/dev/stdout does not exist")
-def test_standard_output_that_is_a_pipe(child_env):
+def test_standard_output_that_is_a_pipe(python):
     code = "from lightfair.io.writing import write_text; write_text('/dev/stdout', 'text')"
-    assert python(code, env=child_env).stdout == "text"
+    assert python(code) == "text"
 
 
 @pytest.mark.parametrize("function", [check_target, lambda path: write_text(path, "x")])
@@ -106,7 +99,7 @@ def test_bad_targets(function, tmp_path):
     "name, reason",
     [("a", "it must not be written to"), ("folder/b", "its folder must not be written to")],
 )
-def test_permissions_are_checked_before_writing(name, reason, child_env):
+def test_permissions_are_checked_before_writing(name, reason, python):
     """Root may write anywhere, so a child gives that up."""
     code = """
 import os, sys
@@ -122,5 +115,4 @@ except PermissionError as error:
         os.chmod(top, 0o755)
         os.mkdir(f"{top}/folder", 0o555)
         os.close(os.open(f"{top}/a", os.O_CREAT, 0o444))
-        done = python(code, name, env=child_env, cwd=top)
-    assert done.stdout == f"{reason} {name}\n", done.stderr
+        assert python(code, name, cwd=top) == f"{reason} {name}\n"

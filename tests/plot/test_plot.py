@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from functools import cache
 
 import pytest
@@ -139,12 +137,13 @@ for draw in (lf.plot.groups, lf.plot.differences, lf.plot.posterior, lf.plot.thr
 lf.plot.calibration(result, ax=Figure().subplots())
 assert "matplotlib.pyplot" not in sys.modules
 sys.modules["matplotlib.pyplot"] = sys.modules["matplotlib"] = None
-lf.plot.groups(result, "tpr")
+try:
+    lf.plot.groups(result, "tpr")
+except ImportError as error:
+    print(error)
 """
 
 
-def test_pyplot_is_imported_only_for_a_figure_of_its_own(child_env):
-    command, env = [sys.executable, "-c", CHILD], {**child_env, "MPLBACKEND": "agg"}
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-    message = "ImportError: plots need matplotlib, pip install 'lightfair[plot]'; its import fails"
-    assert message in done.stderr, done.stderr
+def test_pyplot_is_imported_only_for_a_figure_of_its_own(python):
+    message = "plots need matplotlib, pip install 'lightfair[plot]'; its import fails"
+    assert python(CHILD).startswith(message)

@@ -126,6 +126,8 @@ def test_forced_form_is_checked(monkeypatch):
     monkeypatch.delenv("LIGHTFAIR_JIT", raising=False)
     assert not compiles(0.01)
     assert compiles(1e6) == available()
+    monkeypatch.setenv("LIGHTFAIR_JIT", "1")
+    assert not available() or compiles(0.0)
 
 
 # States and moves
