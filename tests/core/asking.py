@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 import lightfair.core as lf
+from lightfair.core.comparison.gaps import ByGroup
 
 QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
 QUICKEST = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
@@ -19,6 +22,13 @@ def assess_rows(rows, **options):
 
 ask = partial(assess_rows, **QUICK)
 ask_quickly = partial(assess_rows, **QUICKEST)
+
+
+def by_group(draws, known=False, label_free=False):
+    """Draws (chain, draw, group) of a metric of groups A, B, ..."""
+    draws = np.asarray(draws, dtype=float)
+    groups = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: draws.shape[-1]])
+    return ByGroup(draws, groups, "positive labels", np.full(len(groups), known), label_free)
 
 
 def codes(result):

@@ -10,7 +10,9 @@ if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
     sys.modules["numba"] = None  # type: ignore[assignment]
 sys.path.insert(0, str(Path(__file__).parent))  # asking, cases, naive
 
+import numpy as np  # noqa: E402
 import pytest  # noqa: E402
+from asking import ask  # noqa: E402
 from cases import CASES, PRIORS  # noqa: E402
 
 import lightfair.core as lf  # noqa: E402
@@ -27,6 +29,14 @@ def pytest_configure(config):
 def rows():
     """A small simulated data set: 400 rows of two groups, 60 of them labeled."""
     return lf.simulate(400, 60, rng=3)
+
+
+@pytest.fixture(scope="session")
+def trio(rows):
+    """The assessment of groups A and B, and every third row in C."""
+    group = np.where(np.arange(400) % 3 == 0, "C", rows.group)
+    metrics = ["tpr", "fpr", "selection_rate", "auc"]
+    return ask(rows, group=group, metrics=metrics, draws=200, warmup=100)
 
 
 @pytest.fixture(params=CASES)

@@ -8,11 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from asking import ask
+from asking import ask, by_group
 from scipy.special import ndtri
 
 from lightfair.core.comparison.gaps import (
-    ByGroup,
     Cell,
     against_overall,
     against_rest,
@@ -27,12 +26,6 @@ from lightfair.core.metrics.definitions import Metric, theta
 from lightfair.core.metrics.estimate import Estimate, Gap
 
 NAN = float("nan")
-
-
-def by_group(draws, known=False):
-    draws = np.asarray(draws, dtype=float)
-    groups = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: draws.shape[-1]])
-    return ByGroup(draws, groups, "positive labels", np.full(len(groups), known))
 
 
 def random(groups, seed=0, size=(2, 60)):
@@ -397,14 +390,6 @@ def test_the_largest_gap_of_numbers_above_1(size):
 
 
 # of an assessment
-
-
-@pytest.fixture(scope="module")
-def trio(rows):
-    """Groups A and B, and every third row in C."""
-    group = np.where(np.arange(400) % 3 == 0, "C", rows.group)
-    metrics = ["tpr", "fpr", "selection_rate", "auc"]
-    return ask(rows, group=group, metrics=metrics, draws=200)
 
 
 def test_comparisons_of_an_assessment(trio):

@@ -345,20 +345,19 @@ def test_population_agrees_with_a_bootstrap_of_rows(weighted):
         np.testing.assert_allclose(one.std(axis=0), two.std(axis=0), rtol=0.07)
 
 
-def decided(counts, groups=1):
-    """Labeled rows with the given cells (tn, fn, fp, tp), alike in each group."""
+def decided(counts):
+    """Labeled rows with the given cells (tn, fn, fp, tp)."""
     predicted, label = np.repeat([[0, 0, 1, 1], [0, 1, 0, 1]], counts, axis=1)
-    names = np.repeat([f"g{g}" for g in range(groups)], sum(counts))
-    columns = [np.tile(column, groups) for column in (label, 0.2 + 0.6 * predicted)]
-    return {"y_true": columns[0], "y_score": columns[1], "sensitive_features": names}
+    names = ["g0"] * sum(counts)
+    return {"y_true": label, "y_score": 0.2 + 0.6 * predicted, "sensitive_features": names}
 
 
-def of_population(rows, metrics, **options):
+def of_population(rows, metrics):
     run = {"chains": 4, "draws": 1000, "warmup": 10, "rng": 1}
-    return lf.assess(**rows, metrics=metrics, target="population", **run, **options)
+    return lf.assess(**rows, metrics=metrics, target="population", **run)
 
 
-@pytest.mark.parametrize("counts", [(5, 0, 0, 5), (3, 4, 2, 11), (150, 0, 0, 0), (8, 0, 0, 1)])
+@pytest.mark.parametrize("counts", [(5, 0, 0, 5), (3, 4, 2, 11), (75, 75, 0, 0), (8, 0, 0, 1)])
 @pytest.mark.parametrize("weight", [None, 0.1])
 def test_fully_labeled_shares_have_beta_posteriors(counts, weight):
     tn, fn, fp, tp = counts
@@ -372,19 +371,6 @@ def test_fully_labeled_shares_have_beta_posteriors(counts, weight):
     ):
         draws = result.draws(name).ravel()
         assert stats.kstest(draws, stats.beta(a, b).cdf).pvalue > 1e-4
-
-
-def test_nobody_selected_of_150_has_nearly_the_exact_binomial_bound():
-    result = of_population(decided((75, 75, 0, 0)), ["selection_rate", "tpr"])
-    exact = 1.0 - 0.025 ** (1.0 / 150.0)
-    assert result.metric("selection_rate", "g0").interval()[1] == pytest.approx(exact, rel=0.06)
-    assert result.metric("tpr", "g0").interval()[1] < 0.04
-
-
-def test_ten_right_decisions_are_no_evidence_of_equal_accuracy():
-    result = of_population(decided((5, 0, 0, 5), 2), ["accuracy"], checks="accuracy<=0.05")
-    verdict = result.check("accuracy<=0.05")
-    assert verdict.status == "insufficient" and verdict.prob_within < 0.6
 
 
 @pytest.mark.parametrize("rows", [10, 20, 50, 200])
