@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from engines import assert_same
 
 import lightfair as lf
 
@@ -151,28 +150,3 @@ def test_nested_columns_are_errors():
     for column in (pytest.importorskip("pyarrow").array, pytest.importorskip("polars").Series):
         with pytest.raises(ValueError, match=r"must hold plain values; got \[1\] at row 0"):
             read(g=column([[1], [2], [1], [2]]))
-
-
-@pytest.mark.parametrize("threshold", [0.5, [0.5, 0.3, 0.7]], ids=["one", "several"])
-def test_frames_in_chunks_add_up_and_come_back(threshold, tmp_path):
-    """Weights, probabilities of being labeled and several thresholds pass through files."""
-    rng = np.random.default_rng(3)
-    y, s, g = rng.choice([-1, 0, 1], 3000), rng.random(3000), rng.choice(["a", "b, c"], 3000)
-    w, p = rng.integers(1, 4, 3000) / 2, np.where(y < 0, np.nan, rng.uniform(0.1, 1.0, 3000))
-    options = {"sample_weight": w, "label_prob": p, "threshold": threshold}
-    whole = lf.score_table(lf.score_data(y, s, sensitive_features=g, **options))
-    columns = {"y": y, "s": s, "group": g, "w": w, "p": p}
-    chunks = [{k: v[i : i + 700] for k, v in columns.items()} for i in range(0, 3000, 700)]
-    names = {"y_true": "y", "y_score": "s", "sensitive_features": "group"}
-    names |= {"sample_weight": "w", "label_prob": "p"}
-    whole.save(tmp_path / "table.json")
-    stored = whole.to_dict()
-    if whole.cuts:
-        assert stored.pop("thresholds") == threshold
-        with pytest.raises(ValueError, match=r"stratum in \[0, 12\)"):
-            lf.ScoreTable.from_dict(stored)
-    summed = lf.summarize(chunks, threshold=threshold, **names)
-    for table in (summed, lf.load_table(tmp_path / "table.json")):
-        assert_same(table, whole)
-        assert table.cuts == whole.cuts
-        np.testing.assert_allclose(table.design, whole.design, rtol=1e-12)

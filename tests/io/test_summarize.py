@@ -75,6 +75,10 @@ def case(seed):
     features = one(["g"], ["g", "h"])
     columns["c"] = rng.integers(0, count // 3 + 2, count)
     names |= {"cluster": "c"} if rng.random() < 0.4 else {}
+    columns["q"] = rng.uniform(0.1, 1.0, count)
+    names |= {"label_prob": "q"} if rng.random() < 0.4 else {}
+    if "y_pred" not in names and rng.random() < 0.3:
+        options["threshold"] = [0.5, 0.3, 0.7]
     return columns, features, options, names, clip
 
 
@@ -310,9 +314,6 @@ def test_bins_in_chunks():
         ([good()], {"y_score": 3}, "y_score must name a column by text; got 3"),
         ([good()], {"features": ()}, "sensitive_features must name at least one column"),
         ([good()], {"chunk_rows": 0}, "chunk_rows must be a whole number of at least 1; got 0"),
-        ([good()], {"clip": 0.7}, r"clip must lie in \[0, 0.5\); got 0.7"),
-        ([good()], {"threshold": 2}, "threshold must be a number in"),
-        ([good()], {"missing": "no"}, 'missing must be "raise", "drop" or "group"; got'),
     ],
 )
 def test_bad_sources_and_options(source, options, message):

@@ -261,21 +261,14 @@ def test_the_values_are_keyed_by_threshold():
     assert [group["name"] for group in entry["groups"]] == ["x", "y"]
 
 
-def test_the_same_from_chunks_and_from_a_stored_table(tmp_path):
+def test_a_table_keeps_its_thresholds():
     label, score, group = some_labels()
-    columns = {"y": label, "s": score, "g": group}
-    chunks = [{k: v[i : i + 400] for k, v in columns.items()} for i in range(0, 1500, 400)]
-    roles = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
-    table = lf.summarize(chunks, threshold=CUTS, **roles)
-    table.save(tmp_path / "table.json")
-    stored = lf.load_table(tmp_path / "table.json")
+    table = lf.score_table(lf.score_data(label, score, sensitive_features=group, threshold=CUTS))
     expected = partly().thresholds().draws("tpr")
-    for one, threshold in ((table, None), (stored, CUTS), (stored, 0.5)):
-        result = lf.assess(one, threshold=threshold, metrics=COUNTED, **QUICK)
+    for threshold in (None, CUTS, 0.5):
+        result = lf.assess(table, threshold=threshold, metrics=COUNTED, **QUICK)
         np.testing.assert_allclose(result.thresholds().draws("tpr"), expected, rtol=1e-6)
-    assert lf.assess(stored, threshold="all", **QUICK).settings.thresholds == "all"
-    with pytest.raises(ValueError, match="thresholds"):
-        table + lf.score_table(lf.score_data(label, score, sensitive_features=group))
+    assert lf.assess(table, threshold="all", **QUICK).settings.thresholds == "all"
 
 
 @pytest.mark.parametrize(
