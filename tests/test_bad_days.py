@@ -20,6 +20,7 @@ ROWS = "y,s,g\n1,0.9,A\n0,0.2,A\n,0.3,B\n1,0.7,B\n"
 
 
 def summary(content, **options):
+    content = content if isinstance(content, bytes) else content.encode()
     return lf.summarize(io.BytesIO(content), **NAMES, **options).to_dict()
 
 
@@ -27,22 +28,20 @@ def summary(content, **options):
 
 SAME = {  # the table of ROWS
     "a byte order mark": b"\xef\xbb\xbf" + ROWS.encode(),
-    "semicolons": ROWS.replace(",", ";").encode(),
-    "semicolons, decimal commas": ROWS.replace(",", ";").replace(".", ",").encode(),
-    "tabs": ROWS.replace(",", "\t").encode(),
-    "quotes": b'"y","s","g"\n"1","0.9","A"\n"0","0.2","A"\n"","0.3","B"\n"1","0.7","B"\n',
-    "quotes after blanks": b'y, s, "g"\n1, 0.9, "A"\n0, 0.2, A\n, 0.3, "B"\n1, 0.7, B\n',
-    "CRLF": ROWS.replace("\n", "\r\n").encode(),
-    "CR": ROWS.replace("\n", "\r").encode(),
+    "semicolons": ROWS.replace(",", ";"),
+    "semicolons, decimal commas": ROWS.replace(",", ";").replace(".", ","),
+    "tabs": ROWS.replace(",", "\t"),
+    "quotes": '"y","s","g"\n"1","0.9","A"\n"0","0.2","A"\n"","0.3","B"\n"1","0.7","B"\n',
+    "quotes after blanks": 'y, s, "g"\n1, 0.9, "A"\n0, 0.2, A\n, 0.3, "B"\n1, 0.7, B\n',
+    "CRLF": ROWS.replace("\n", "\r\n"),
+    "CR": ROWS.replace("\n", "\r"),
     "line ends of all kinds": b"y,s,g\r\n1,0.9,A\n0,0.2,A\r,0.3,B\n1,0.7,B",
-    "blank lines": b"\n \n" + ROWS.replace("\n", "\n\n").encode() + b"\n   \n\t\n",
-    "labels NA, NaN, None, null": ROWS.replace("\n,", "\nNone,").encode(),
+    "blank lines": "\n \n" + ROWS.replace("\n", "\n\n") + "\n   \n\t\n",
+    "labels NA, NaN, None, null": ROWS.replace("\n,", "\nNone,"),
     "other columns twice": b"y,x,s,x,g\n1,,0.9,,A\n0,,0.2,,A\n,,0.3,,B\n1,,0.7,,B\n",
     "a column without a name": b",y,s,g\n0,1,0.9,A\n1,0,0.2,A\n2,,0.3,B\n3,1,0.7,B\n",
     "newlines in another column": b'y,s,g,"n\nn"\n1,0.9,A,"a\n\nb"\n0,0.2,A,\n,0.3,B,\n1,0.7,B,x\n',
-    "a line of many bytes": (ROWS.replace("g\n", "g,t\n", 1).replace("A\n", "A,t\n")).replace(
-        "B\n", f"B,{'t' * 130_000}\n"
-    ),
+    "a line of many bytes": ROWS.replace("\n", ",t\n").replace("B,t", f"B,{'t' * 130_000}"),
     "zeros after gzip": gzip.compress(ROWS.encode()) + bytes(100),
 }
 
@@ -50,8 +49,7 @@ SAME = {  # the table of ROWS
 @pytest.mark.parametrize("chunk_rows", [1, 100])
 @pytest.mark.parametrize("content", SAME.values(), ids=SAME)
 def test_what_is_read_as_the_same_rows(content, chunk_rows):
-    content = content if isinstance(content, bytes) else content.encode()
-    assert summary(content, chunk_rows=chunk_rows) == summary(ROWS.encode())
+    assert summary(content, chunk_rows=chunk_rows) == summary(ROWS)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +66,7 @@ def test_what_is_read_as_the_same_rows(content, chunk_rows):
     ],
 )
 def test_groups_keep_their_names(cell, name):
-    assert [name] in summary(ROWS.replace("A", cell).encode())["groups"]
+    assert [name] in summary(ROWS.replace("A", cell))["groups"]
 
 
 # what is refused
@@ -76,76 +74,48 @@ def test_groups_keep_their_names(cell, name):
 REFUSED = {
     "Latin-1": (
         ROWS.replace("B", "größer").encode("latin-1"),
-        "source is not UTF-8 text: invalid .*; save it as CSV in UTF-8",
+        "not UTF-8 text: .*; save it as CSV",
     ),
     "UTF-16": (ROWS.encode("utf-16"), "is not UTF-8 text: invalid start byte"),
     "UTF-16 without its mark": (ROWS.encode("utf-16-le"), "has no column y"),
-    "null bytes": (
-        ROWS.encode() + b"\n\n\0\0\0",
-        "must have 3 cells in a line, as its header; got 1 in",
-    ),
-    "a name twice": (b"y,s,g,g\n1,0.9,A,B\n", "source has more than one column g, which differ;"),
-    "names in capitals": (b"Y,S,G\n1,0.9,A\n", "has no column y.*; its columns are Y, S, G"),
-    "another separator": (
-        b"y:s:g\n1:0.9:A\n",
-        "cells must be separated by commas, semicolons or t",
-    ),
-    "labels of mixed type": (
-        ROWS.replace("0,0.2", "no,0.2").encode(),
-        "y_true must hold 0 and 1; got 'no', 1; or pass positive_label=",
-    ),
+    "null bytes": (ROWS + "\n\n\0\0\0", "must have 3 cells in a line, as its header; got 1 in"),
+    "a name twice": ("y,s,g,g\n1,0.9,A,B\n", "source has more than one column g, which differ;"),
+    "names in capitals": ("Y,S,G\n1,0.9,A\n", "has no column y.*; its columns are Y, S, G"),
+    "another separator": ("y:s:g\n1:0.9:A\n", "must be separated by commas, semicolons or t"),
+    "labels of mixed type": (ROWS.replace("0,0.2", "no,0.2"), "must hold 0 and 1; got 'no', 1; or"),
     "a label that says unknown": (
-        ROWS.replace("\n,0.3", "\nunknown,0.3").encode(),
-        "y_true must hold two classes; got 3 values: 'unknown', 0, 1; or pass",
+        ROWS.replace("\n,", "\nunknown,"),
+        "got 3 values: 'unknown', 0, 1",
     ),
-    "scores of mixed type": (
-        ROWS.replace("0.7", "high").encode(),
-        "such as 0.25; got 'high' at row 3",
-    ),
-    "a score that says NA": (
-        ROWS.replace("0.7", "NA").encode(),
-        r"1 missing value \(row 3\); drop",
-    ),
-    "percent": (ROWS.replace("0.7", "70 %").encode(), "such as 0.25; got '70 %' at row 3"),
-    "decimal commas": (ROWS.replace("0.7", '"0,7"').encode(), "such as 0.25; got '0,7' at row 3"),
-    "short lines": (ROWS.encode() + b"1,0.5\n", "3 cells in a line, as its header; got 2 in"),
-    "long lines": (ROWS.encode() + b"1,0.5,A,\n", "as its header; got 4 in line 6"),
-    "nothing": (b"", "is empty; it must have a header line and rows"),
-    "a header alone": (b"y,s,g", "has a header but no rows"),
-    "a quote that stays open": (
-        ROWS.encode() + b'1,0.5,"A\n',
-        "is not CSV: .* in line 6; look for",
-    ),
-    "text behind a quote": (ROWS.encode() + b'1,0.5,"A"B\n', "is not CSV: "),
-    "a cell of many bytes": (
-        ROWS.encode() + b"1,0.5," + b"A" * 200_000,
-        "is not CSV: field larger",
-    ),
+    "scores of mixed type": (ROWS.replace("0.7", "high"), "such as 0.25; got 'high' at row 3"),
+    "a score that says NA": (ROWS.replace("0.7", "NA"), r"1 missing value \(row 3\); drop"),
+    "percent": (ROWS.replace("0.7", "70 %"), "such as 0.25; got '70 %' at row 3"),
+    "decimal commas": (ROWS.replace("0.7", '"0,7"'), "such as 0.25; got '0,7' at row 3"),
+    "short lines": (ROWS + "1,0.5\n", "3 cells in a line, as its header; got 2 in"),
+    "long lines": (ROWS + "1,0.5,A,\n", "as its header; got 4 in line 6"),
+    "nothing": ("", "is empty; it must have a header line and rows"),
+    "a header alone": ("y,s,g", "has a header but no rows"),
+    "a quote that stays open": (ROWS + '1,0.5,"A\n', "is not CSV: .* in line 6; look for"),
+    "text behind a quote": (ROWS + '1,0.5,"A"B\n', "is not CSV: "),
+    "a cell of many bytes": (ROWS + "1,0.5," + "A" * 200_000, "is not CSV: field larger"),
     "gzip cut short": (gzip.compress(ROWS.encode())[:-9], "is not a whole gzip file"),
     "the head of gzip": (b"\x1f\x8b\x08", "is not a whole gzip file"),
     "gzip of nothing": (gzip.compress(b""), "is empty; it must have a header line and rows"),
     "gzip of gzip": (gzip.compress(gzip.compress(ROWS.encode())), "is not UTF-8 text"),
-    "gzip and other bytes": (
-        gzip.compress(ROWS.encode()) + b"bytes",
-        "is not a whole gzip file",
-    ),
-    "lines of JSON": (b'{"y": 1, "s": 0.5}\n{"y": 0, "s": 0.5}\n', "holds a table, not rows"),
+    "gzip and other bytes": (gzip.compress(ROWS.encode()) + b"bytes", "is not a whole gzip file"),
+    "lines of JSON": ('{"y": 1, "s": 0.5}\n{"y": 0, "s": 0.5}\n', "holds a table, not rows"),
+    # 1,000 may be 1 and may be 1000
+    "a decimal comma in a weight": ("y;s;g;w\n1;0,9;A;1,000\n", "must .*; got '1,000' at row 0"),
 }
 
 
 @pytest.mark.parametrize("content, message", REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(content, message):
+    weight = {"sample_weight": "w"} if "g;w" in str(content) else {}
     with pytest.raises(ValueError, match=message) as raised:
-        summary(content, chunk_rows=2)
-    assert str(raised.value).startswith(("source ", "y_", "column ", "sensitive")), raised.value
+        summary(content, chunk_rows=2, **weight)
+    assert str(raised.value).startswith(("source ", "y_", "column ", "sensitive", "sample"))
     assert "\n" not in str(raised.value)
-
-
-def test_a_weight_may_not_have_a_decimal_comma():
-    """1,000 may be 1 and may be 1000."""
-    content = b"y;s;g;w\n1;0,9;A;1,000\n0;0,2;A;2\n"
-    with pytest.raises(ValueError, match="sample_weight must .*; got '1,000' at row 0"):
-        summary(content, sample_weight="w")
 
 
 def test_cells_separated_by_commas_that_hold_semicolons():
@@ -189,7 +159,7 @@ def test_a_file_that_is_replaced_while_it_is_read(tmp_path):
         os.replace(other, path)
 
     got = lf.summarize(path, **NAMES, chunk_rows=100, progress=change)
-    assert got.to_dict() == summary(content.encode())
+    assert got.to_dict() == summary(content)
 
 
 @pytest.mark.parametrize("home", ["/dev/null", "/proc/1", ""])
