@@ -11,9 +11,8 @@ wrong; and 0.1, 0.2 and 0.3 above and below it, where a pass, and a fail, are ri
 FOLDER holds files DATASET_MODEL.csv.gz with columns score, label and attributes; the groups are the
 two largest of each attribute, and a data set is one set: its models and attributes take turns.
 
-From the same fit come the verdicts of the package ("lightfair": without model 0.9 0.7, but 0.8 for
-a pass where labels have halved the chance of each group to be apart) and those of other rules. All
-of them need the model's probability of 0.95, and
+From the same fit come the verdicts of the package ("lightfair", without model 0.9 0.7) and those of
+other rules. All of them need the model's probability of 0.95, and
 
     model             nothing else: the rule before this bench
     5 labels          so many labels in the denominator of the metric, in each group compared

@@ -578,7 +578,6 @@ class Assessment(OneLine):
             comparisons.pair_indices(len(self.groups), self._base),
             rows > 0,
             next(filter(None, (decided(one, self.table) for one in limited)), None),
-            self._alike,
         )
         asked = self.settings.prob if prob is None else check_prob(prob)
         return judge(
@@ -588,14 +587,6 @@ class Assessment(OneLine):
             empty_groups=self.table.empty_groups,
             forecast=lambda: self._more_labels(question, asked),
         )
-
-    @property
-    def _alike(self) -> bool:
-        """Whether labels have halved the chance of each group to be apart."""
-        apart, trust = self.imputing.apart, self.settings.trust
-        if apart is None or trust is None:
-            return False
-        return bool((apart.mean(axis=(0, 1)) < 0.5 * trust.apart).all())
 
     def _more_labels(self, question: Question, prob: float) -> int | None:
         """Return how many more labels would probably settle a check; not forecast here."""

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core.assessment import Assessment
-from ..core.comparison.verdict import Question
+from ..core.comparison.verdict import SUPPORT, Question
 from ..core.data.logit import Floats
 from ..core.metrics.estimate import BORDER
 
@@ -55,7 +55,7 @@ def forecast_labels(result: Assessment, question: Question, prob: float) -> int 
         widest = max(question.pairs, key=lambda pair: float(np.ptp(means[:, pair], axis=1).max()))
         parts = tuple(replace(part, draws=draws[None]) for part, draws in found)
         alone = question._replace(parts=parts, pairs=[widest])
-        ways.append((alone, question.needs(prob)["pass"]))
+        ways.append((alone, min(prob, SUPPORT["pass"])))
     unlabeled = result.table.rows - labeled
     numbers = [labels_to_settle(*way, labeled, unlabeled, finite=finite) for way in ways]
     known = [number for number in numbers if number is not None]

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..core import __version__
 from ..core.assessment import Assessment
-from ..core.comparison.verdict import ALIKE, SUPPORT
+from ..core.comparison.verdict import SUPPORT
 from ..core.data.logit import Floats
 from ..core.data.messages import counted, interval, number, probability
 from ..core.metrics.estimate import direction_level
@@ -93,8 +93,8 @@ def _findings(result: Assessment, *, full: bool) -> Section:
             "A check passes if all gaps are within its limit with a probability of at least "
             f"{settings.prob:g}. It fails if one particular group exceeds another by more than "
             "the limit with such a probability. Labels without the model must support both, with "
-            f"{SUPPORT['pass']:g} ({ALIKE:g} if they show that scores mean the same in all groups) "
-            f"and {SUPPORT['fail']:g}. Otherwise the evidence is insufficient, which is not a pass."
+            f"{SUPPORT['pass']:g} and {SUPPORT['fail']:g}. Otherwise the evidence is insufficient, "
+            "which is not a pass."
         )
         blocks.append(Paragraph(rule))
     elif full:

@@ -25,8 +25,7 @@ something else than in the others, the model can be sure and wrong. So labels mu
 without the model, by prediction-powered draws, in groups with fewer than ten labels in the
 denominator by labels-only ones (`Assessment.without_model`):
 
-    pass          P(this gap is within the limit) >= 0.9, or prob if that is less, for every pair;
-                  0.8 if labels have halved the chance of each group to be apart (`model.regions`)
+    pass          P(this gap is within the limit) >= 0.9, or prob if that is less, for every pair
     fail          P(this group is above that one by more than the limit) >= 0.7, likewise
     both          at least 5 labels in the denominator of each metric in each group compared
 
@@ -72,8 +71,6 @@ NO_RATIO = "a ratio of 0 to 0 is undefined"
 
 
 SUPPORT = {"pass": 0.9, "fail": 0.7}  # probability that a verdict needs without the model
-
-ALIKE = 0.8  # that of a pass, if labels show that no group is apart
 
 RELATIONS = {  # with the end of the range of limits, and the rule
     "difference": (math.inf, "be a number above 0", "0.05 is five points"),
@@ -317,7 +314,7 @@ class Question(NamedTuple):
     """A check, the draws of each of its metrics, and the pairs of groups that it compares.
 
     labeled: bool (group,), whether a group has labels; decided: why the metrics are the same
-    whatever the labels, or None; alike: whether labels show that no group is apart.
+    whatever the labels, or None.
     """
 
     check: Check
@@ -325,12 +322,6 @@ class Question(NamedTuple):
     pairs: list[tuple[int, int]]
     labeled: Bools
     decided: str | None = None
-    alike: bool = False
-
-    def needs(self, prob: float) -> dict[str, float]:
-        """Return the probability that a pass and a fail need without the model."""
-        passing = ALIKE if self.alike else SUPPORT["pass"]
-        return {"pass": min(prob, passing), "fail": min(prob, SUPPORT["fail"])}
 
     def obstacle(self, metric: str, part: ByGroup, at: int) -> str | None:
         """Return why a group cannot be judged by a metric, or None."""
@@ -421,7 +412,8 @@ def judge(
         if way.prob >= prob
     ]
     sure.sort(key=lambda found: (found[0].prob, wide * found[0].gap), reverse=True)
-    needs, supports = question.needs(prob), {"pass": 0.0}
+    needs = {name: min(prob, least) for name, least in SUPPORT.items()}
+    supports = {"pass": 0.0}
     failing = next((way for way, support in sure if support >= needs["fail"]), None)
     supports["fail"] = max((support for _, support in sure), default=0.0)
     beyond = float(any_beyond.mean())

@@ -30,7 +30,7 @@ def two(share, gap=0.2, draws=1000):
     return by_group(values)
 
 
-def ask(text, *parts, labeled=None, prob=0.95, without=(), alike=False, **options):
+def ask(text, *parts, labeled=None, prob=0.95, without=(), **options):
     """Judge a check; `without` are draws that rest on no model, (draw, group) by metric."""
     groups, check = len(parts[0].groups), parse_check(text)
     labeled = np.ones(groups, bool) if labeled is None else np.array(labeled)
@@ -39,7 +39,7 @@ def ask(text, *parts, labeled=None, prob=0.95, without=(), alike=False, **option
         parts = [
             replace(p, without_model=np.asarray(d)) for p, d in zip(parts, without, strict=False)
         ]
-    return judge(Question(check, tuple(parts), pairs, labeled, alike=alike), prob, **options)
+    return judge(Question(check, tuple(parts), pairs, labeled), prob, **options)
 
 
 @pytest.mark.parametrize(
@@ -246,26 +246,6 @@ def test_labels_without_the_model_must_support_a_verdict(model, share, status):
         settled = ask("tpr<=0.05", two(model), without=[two(share).draws[0]], forecast=lambda: 70)
         assert settled.more_labels == 70
     assert ask("tpr<=0.05", two(1.0), without=[two(0.7).draws[0]], prob=0.6).status == "pass"
-    if status == "pass":  # with less support, if no group is apart
-        near = ask("tpr<=0.05", two(1.0), without=[two(0.8).draws[0]], alike=True)
-        far = ask("tpr<=0.05", two(1.0), without=[two(0.799).draws[0]], alike=True)
-        assert near.status == "pass" and far.reason.endswith("0.799 only, not 0.8")
-
-
-@pytest.mark.parametrize(
-    "labels, options, alike",
-    [(1000, {}, True), (10, {}, False), (1000, {"trust": False}, False), (400, {"odd": 1}, False)],
-)
-def test_labels_show_that_groups_are_alike(labels, options, alike, monkeypatch):
-    """If they halve the chance of each group to be apart; scores of 1 - s in B raise it."""
-    rows, options = lf.simulate(3000, labels, rng=1), dict(options)
-    flip = options.pop("odd", 0) & (rows.group == "B")
-    score = np.where(flip, 1.0 - rows.y_score, rows.y_score)
-    asked = []
-    monkeypatch.setattr(assessment, "judge", lambda question, *a, **b: asked.append(question))
-    result = assess(rows, y_score=score, metrics="tpr", **options, **ENOUGH)
-    result.check("tpr<=0.1")
-    assert asked[0].alike == alike
 
 
 def test_support_of_a_fail_is_that_of_its_direction():
@@ -569,7 +549,6 @@ def test_draws_without_the_model():
     y = np.where((rows.group == "A") | (np.arange(400) < 40), rows.y_true, NAN)
     result = assess(rows, y_true=y, metrics=["accuracy", "tpr", "ece", "selection_rate"])
     draws, powered = result.without_model("accuracy"), result.prediction_powered["accuracy"]
-    assert result.without_model("accuracy") is draws  # they are drawn once
     assert powered.reason[0] is None and powered.reason[1] is not None
     assert draws[:, 0].mean() == pytest.approx(powered.mean[0], abs=0.003)
     assert draws[:, 0].std() == pytest.approx(powered.se[0], rel=0.1)
@@ -591,6 +570,7 @@ def test_a_metric_without_other_estimates_needs_many_labels():
     assert many.check("ece<=0.2").status == "pass"
     some = np.where(np.arange(2000) < 400, data.y_true, NAN)
     few = lf.assess(some, data.y_score, **asked)
+    assert result.without_model("accuracy") is draws  # they are drawn once
     assert few.check("ece<=0.2").reason.endswith("to be judged without the model")
 
 
