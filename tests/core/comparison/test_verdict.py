@@ -11,7 +11,6 @@ from asking import QUICK, by_group
 from asking import ask as assess
 
 import lightfair.core as lf
-from lightfair.core import assessment
 from lightfair.core.comparison.gaps import pair_indices
 from lightfair.core.comparison.verdict import (
     Question,
@@ -549,6 +548,7 @@ def test_draws_without_the_model():
     y = np.where((rows.group == "A") | (np.arange(400) < 40), rows.y_true, NAN)
     result = assess(rows, y_true=y, metrics=["accuracy", "tpr", "ece", "selection_rate"])
     draws, powered = result.without_model("accuracy"), result.prediction_powered["accuracy"]
+    assert result.without_model("accuracy") is draws  # they are drawn once
     assert powered.reason[0] is None and powered.reason[1] is not None
     assert draws[:, 0].mean() == pytest.approx(powered.mean[0], abs=0.003)
     assert draws[:, 0].std() == pytest.approx(powered.se[0], rel=0.1)
@@ -570,7 +570,6 @@ def test_a_metric_without_other_estimates_needs_many_labels():
     assert many.check("ece<=0.2").status == "pass"
     some = np.where(np.arange(2000) < 400, data.y_true, NAN)
     few = lf.assess(some, data.y_score, **asked)
-    assert result.without_model("accuracy") is draws  # they are drawn once
     assert few.check("ece<=0.2").reason.endswith("to be judged without the model")
 
 
