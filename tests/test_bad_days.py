@@ -165,23 +165,10 @@ def test_a_file_that_is_replaced_while_it_is_read(tmp_path):
 @pytest.mark.parametrize("home", ["/dev/null", "/proc/1", ""])
 def test_a_home_that_cannot_be_written(home, child_env):
     env = {**child_env, "HOME": home, "XDG_CACHE_HOME": home, "TMPDIR": home}
-    done = command(env, "demo", "--rows", "300", "--labeled", "30", "--draws", "4", "--warmup", "9")
+    words = ["demo", "--rows", "300", "--labeled", "30", "--draws", "4", "--warmup", "9"]
+    command = [sys.executable, "-W", "error", "-m", "lightfair", *words]
+    done = subprocess.run(command, env=env, cwd=PACKAGE.parent, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
-
-
-# being stopped
-
-
-def command(env, *arguments, **options):
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "lightfair", *arguments],
-        env=env,
-        cwd=PACKAGE.parent,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        **options,
-    )
 
 
 @pytest.mark.skipif(not Path("/bin/sh").exists(), reason="no shell")

@@ -150,7 +150,9 @@ def test_examples_run_and_print_what_they_show(module, runner):
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_name_has_an_example(name):
-    assert ">>>" in inspect.getdoc(getattr(lf, name))
+    value = getattr(lf, name)
+    assert ">>>" in inspect.getdoc(value) and inspect.getdoc(value).splitlines()[0].endswith(".")
+    assert getattr(value, "__name__", name) == name or inspect.ismodule(value)
 
 
 @pytest.mark.parametrize("name", WITH_METHODS)

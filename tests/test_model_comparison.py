@@ -205,15 +205,6 @@ def test_few_labels_where_the_models_differ(data, count, warned):
         assert text in found[0].message
 
 
-def test_four_models_and_crossed_groups(data):
-    rng = np.random.default_rng(2)
-    scores = {name: sigmoid(rng.standard_normal(400)) for name in "wxyz"}
-    group = {"sex": data.group, "age": rng.choice(["old", "young"], 400)}
-    result = ask(data, scores=scores, group=group, metrics="tpr", draws=8)
-    assert result.groups == ("a, old", "a, young", "b, old", "b, young")
-    assert len(result.to_dict()["metrics"]["tpr"]["pairs"]) == 6
-
-
 def test_same_seed_same_numbers(data, result):
     again = ask(data, metrics="tpr")
     np.testing.assert_array_equal(again.theta["new"]["tpr"], result.theta["new"]["tpr"])

@@ -75,15 +75,6 @@ def test_thresholds_of_two_forms(words):
         threshold_of(Namespace(threshold=list(map(cut, words))))
 
 
-def test_decisions_weights_and_crossed_groups(ask):
-    given = [*COLUMNS, *QUICK, "--group", "h", "--pred", "d", "--weight", "w", "--nested", "--json"]
-    values = json.loads(ask("assess", "rows.csv", *given))
-    assert values["settings"]["threshold"] is None
-    assert values["settings"]["hierarchical"] == "nested"
-    names = [group["name"] for group in values["data"]["groups"]]
-    assert names == ["A, u", "A, v", "B, u", "B, v"]
-
-
 def test_files_and_tables_are_added_up(halves, ask, folder):
     one, two = halves
     whole = numbers(ask("assess", "rows.csv", *COLUMNS, *QUICK))
@@ -107,8 +98,9 @@ def test_options_of_rows_reach_the_table(ask):
     table = lf.load_table("table.json")
     assert (table.clip, table.weighted, table.attributes) == (0.02, True, ("g", "h"))
     assert table.threshold == cuts
-    settings = json.loads(ask("assess", "table.json", *QUICK, "--json"))["settings"]
+    settings = json.loads(ask("assess", "table.json", *QUICK, "--nested", "--json"))["settings"]
     assert (settings["clip"], settings["threshold"]) == (0.02, cuts)
+    assert settings["hierarchical"] == "nested"
     ask("assess", "table.json", *QUICK, "--clip", "0.02", *given[:8])
 
 

@@ -51,12 +51,6 @@ def test_the_design_is_summed_row_by_row(weighted, threshold):
     np.testing.assert_allclose(got.design, expected, rtol=1e-12)
 
 
-def test_minus_one_as_a_class():
-    y, prob = [1, -1, 1, -1], [0.5, 0.25, 0.5, 0.2]
-    got = table(y, [0.9, 0.2, 0.6, 0.7], list("aabb"), positive_label=1, label_prob=prob)
-    assert got.design[..., 0].tolist() == [[[4.0, 0.0], [0.0, 2.0]], [[0.0, 0.0], [5.0, 2.0]]]
-
-
 @pytest.mark.parametrize("gap", [None, np.nan, ""])
 def test_it_may_be_missing_where_there_is_no_label(gap):
     prob = [0.5, 1.0, gap, 0.25, gap]

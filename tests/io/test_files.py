@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from engines import assert_same
 
 import lightfair as lf
 from lightfair.io.files import columns_in
@@ -26,7 +27,7 @@ def frame(rows):
 
 @pytest.fixture(scope="module")
 def expected(frame):
-    return lf.summarize(frame, **NAMES).to_dict()
+    return lf.summarize(frame, **NAMES)
 
 
 def arrow_table(frame, types):
@@ -79,21 +80,14 @@ MAKERS = {
 def test_every_kind_of_file_gives_the_same(make, chunk_rows, frame, expected, tmp_path):
     if chunk_rows == 1:
         frame = frame[:30]
-        expected = lf.summarize(frame, **NAMES).to_dict()
+        expected = lf.summarize(frame, **NAMES)
     path = tmp_path / "rows"
     path.write_bytes(make(frame))
     options = {**NAMES, "chunk_rows": chunk_rows}
-    assert close(lf.summarize(path, **options).to_dict(), expected)
+    assert_same(lf.summarize(path, **options), expected)
     with open(path, "rb") as file:
-        assert close(lf.summarize(file, **options).to_dict(), expected)
-    assert close(lf.summarize(io.BytesIO(path.read_bytes()), **options).to_dict(), expected)
-
-
-def close(one, two):
-    """Equal, but for rounding in the cells."""
-    for name in one["cells"]:
-        np.testing.assert_allclose(one["cells"][name], two["cells"][name], rtol=1e-9, atol=1e-12)
-    return {**one, "cells": None} == {**two, "cells": None}
+        assert_same(lf.summarize(file, **options), expected)
+    assert_same(lf.summarize(io.BytesIO(path.read_bytes()), **options), expected)
 
 
 def test_csv_comes_through_a_pipe_and_parquet_does_not(frame, expected, tmp_path):
@@ -103,7 +97,7 @@ def test_csv_comes_through_a_pipe_and_parquet_does_not(frame, expected, tmp_path
         writer = threading.Thread(target=path.write_bytes, args=[MAKERS[kind](frame)])
         writer.start()
         if kind == "csv.gz":
-            assert close(lf.summarize(path, **NAMES).to_dict(), expected)
+            assert_same(lf.summarize(path, **NAMES), expected)
         else:
             with pytest.raises(ValueError, match="pipe is not a whole Parquet file: .*seek"):
                 lf.summarize(path, **NAMES)
@@ -123,8 +117,7 @@ def test_several_files_are_one_data_set(frame, expected, tmp_path):
     first, second = tmp_path / "first.csv", tmp_path / "second.parquet"
     first.write_bytes(MAKERS["csv"](frame[:250]))
     second.write_bytes(MAKERS["parquet"](frame[250:]))
-    got = lf.summarize([first, second], **NAMES).to_dict()
-    assert close(got, expected)
+    assert_same(lf.summarize([first, second], **NAMES), expected)
     spoilt = frame[250:].assign(s=np.where(np.arange(150) == 42, 1.5, frame["s"][250:]))
     second.write_bytes(MAKERS["parquet"](spoilt))
     with pytest.raises(ValueError, match=r"second.parquet: y_score .* got 1.5 at row 42;"):

@@ -188,13 +188,3 @@ def test_one_group_needs_a_target():
     assert find_threshold(result, target=0.6)["a"].recommended is not None
     with pytest.raises(ValueError, match="no group 'b'; there are a"):
         find_threshold(result, target=0.6)["b"]
-
-
-def test_a_recommended_threshold_decides_as_the_one_found():
-    """Where two cells meet there is no room for fewer digits."""
-    label, score, group = rows(count=4000)
-    data = {"sensitive_features": group, "metrics": ["tpr"], **QUICK}
-    found = find_threshold(lf.assess(label, score, **data), "tpr")
-    again = lf.assess(label, score, **data, threshold=found.threshold)
-    (one,) = found.groups
-    assert again.metric("tpr", one.group).mean == one.metric.mean

@@ -10,7 +10,7 @@ import pytest
 from tables import draw, table_of
 
 from lightfair.core.data.logit import logit_of
-from lightfair.core.data.nodes import CELL_WIDTH, EXACT_LIMIT, UNLABELED, gauss_rule
+from lightfair.core.data.nodes import CELL_WIDTH, UNLABELED, gauss_rule
 
 ROWS = 6000
 SCORES = {
@@ -38,14 +38,6 @@ def test_sums_over_nodes_are_sums_over_rows(kind, clip):
             errors.append(abs(got - smooth(odds(rows)).sum()) / ROWS)
     assert np.mean(errors) < 2e-9
     assert max(errors) < 1e-8
-
-
-def test_few_distinct_scores_are_kept():
-    levels = np.arange(1, EXACT_LIMIT) / EXACT_LIMIT
-    table = table_of(np.repeat(levels, 5), clip=1e-6)
-    assert len(table.cells.cell) == 0
-    np.testing.assert_array_equal(table.nodes().logit, logit_of(levels, 1e-6))
-    np.testing.assert_array_equal(table.nodes().weight, 5.0)
 
 
 def test_gauss_rule_keeps_mass_and_three_moments():

@@ -170,10 +170,6 @@ def test_the_inverse_is_the_ratio_of_the_other_way():
     assert one.prob_within(0.8) == back.prob_within(0.8)
 
 
-def test_equal_up_to_rounding_is_equal():
-    assert of([0.1 + 0.2], [0.3]).draws.item() == 1.0
-
-
 def test_infinite_ratios_are_kept():
     one = of([0.5] * 10, [0.25] * 6 + [0.0] * 4)
     assert one.median == 2.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
+from tables import table_of
 
-import lightfair.core as lf
 from lightfair.core.data.nodes import UNLABELED
 from lightfair.core.metrics.definitions import COUNT_METRICS, theta
 from lightfair.core.metrics.prediction_powered import (
@@ -18,11 +18,6 @@ from lightfair.core.metrics.prediction_powered import (
 
 RUNS = 400
 LEVELS = np.arange(1, 100) / 100.0  # few enough scores for a table to keep them
-
-
-def table_of(score, label, group=None, **options):
-    group = ["a"] * len(score) if group is None else group
-    return lf.score_table(lf.score_data(label, score, sensitive_features=group, **options))
 
 
 def simulated(rng, rows=600, labeled=120, slope=0.4, shift=0.5, groups=2):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from asking import ask, ask_quickly
 from cases import PRIOR
+from tables import table_of
 
 import lightfair.core as lf
 from lightfair.core.data.logit import logit_of
@@ -29,13 +30,6 @@ from lightfair.core.model.regions import (
     worth,
 )
 from lightfair.core.model.scales import curve_scales
-
-
-def build(score, label=None, group=None, clip=0.01, **options):
-    label = [None] * len(score) if label is None else label
-    group = ["g"] * len(score) if group is None else group
-    data = lf.score_data(label, score, sensitive_features=group, **options)
-    return lf.score_table(data, clip=clip)
 
 
 def strata(score, label=None):
@@ -60,7 +54,7 @@ def smooth(seed=0, count=9000):
 
 def test_three_regions_of_a_class_have_as_many_rows():
     score = smooth()
-    where = regions(build(score))
+    where = regions(table_of(score))
     assert where.names == ("jump", "bend", "bend", "bend", "bend")
     assert where.first == (0, 3, 6) and where.masses == ()
     counts = counted(where, score)
@@ -74,13 +68,16 @@ def test_edges_depend_on_scores_only():
     score, rng = smooth(3, 3000), np.random.default_rng(3)
     label, group = rng.choice([0, 1, -1], 3000), rng.choice(["a", "b", "c"], 3000)
     weight = np.linspace(0.0, 9.0, 3000)
-    one, two = regions(build(score)), regions(build(score, label, group, sample_weight=weight))
+    one, two = (
+        regions(table_of(score)),
+        regions(table_of(score, label, group, sample_weight=weight)),
+    )
     np.testing.assert_allclose(np.concatenate(one.edges), np.concatenate(two.edges), atol=1e-12)
 
 
 def test_no_cell_is_cut():
     score = smooth(1)
-    table = build(score)
+    table = table_of(score)
     where = regions(table)
     for edges in where.edges:
         steps = edges / EDGE_GRID
@@ -101,8 +98,8 @@ def test_regions_of_two_halves_are_those_of_the_whole():
     group = rng.choice(["a", "b"], 4000)
     label[2000:] = -1  # few labels: labeled rows are points in one half, cells in the other
     cut = [slice(0, 700), slice(700, None)]
-    first, second = (build(score[s], label[s], group[s]) for s in cut)
-    one, two = regions(first + second), regions(build(score, label, group))
+    first, second = (table_of(score[s], label[s], group[s]) for s in cut)
+    one, two = regions(first + second), regions(table_of(score, label, group))
     for mine, yours in zip(one, two, strict=True):
         if isinstance(mine, np.ndarray):
             np.testing.assert_array_equal(mine, yours)
@@ -115,7 +112,7 @@ def test_regions_of_two_halves_are_those_of_the_whole():
 )
 def test_few_distinct_scores_give_fewer_regions(levels, wanted):
     score = np.repeat([*levels, 0.9], 40)
-    where = regions(build(score))
+    where = regions(table_of(score))
     assert where.first == (0, wanted, wanted + 1)
     assert where.names == ("jump",) + ("bend",) * (wanted - 1)
     # every score is in one region
@@ -126,7 +123,7 @@ def test_few_distinct_scores_give_fewer_regions(levels, wanted):
 def test_without_a_side_there_is_no_jump(high):
     score = 0.5 * smooth(4, 2000) + (0.5 if high else 0.0)
     score = np.clip(score, 0.02, 0.98)
-    where = regions(build(score))
+    where = regions(table_of(score))
     assert where.names == ("bend", "bend")
     counts = counted(where, score)
     mine = counts[1:] if high else counts[:3]
@@ -134,7 +131,7 @@ def test_without_a_side_there_is_no_jump(high):
 
 
 def test_without_rows_on_the_curve_there_are_masses_only():
-    where = regions(build([0.0, 1.0] * 20))
+    where = regions(table_of([0.0, 1.0] * 20))
     assert where.names == ("mass", "mass")
     np.testing.assert_array_equal(where.loadings[-2:], np.eye(2))
     np.testing.assert_array_equal(where.on_curve[-2:], 0.0)
@@ -144,7 +141,7 @@ def test_without_rows_on_the_curve_there_are_masses_only():
 def test_one_row_of_a_small_group_is_no_mass():
     score = np.concatenate([[1.0], np.clip(smooth(5, 400), 0.02, 0.98)])
     group = np.repeat(["few", "many"], [10, 391])
-    assert regions(build(score, group=group)).masses == ()
+    assert regions(table_of(score, group=group)).masses == ()
 
 
 @pytest.mark.parametrize("rows, mass", [(4, False), (5, True)])
@@ -154,7 +151,7 @@ def test_a_mass_is_a_twentieth_of_a_group(rows, mass, bound):
     inside = np.clip(smooth(5, 400), 0.02, 0.98)
     score = np.concatenate([np.full(rows, bound), inside[rows:]])
     group = np.repeat(["few", "many"], [100, 300])
-    where = regions(build(score, group=group))
+    where = regions(table_of(score, group=group))
     assert where.masses == (((int(bound), int(bound)),) if mass else ())
     assert where.names.count("mass") == mass
     if mass:
@@ -169,7 +166,7 @@ def test_a_mass_is_a_twentieth_of_a_group(rows, mass, bound):
 def test_rows_of_a_mass_do_not_move_the_edges():
     inside = np.clip(smooth(6), 0.02, 0.98)
     score = np.concatenate([inside, np.zeros(6000), np.ones(2000)])
-    one, two = regions(build(inside)), regions(build(score))
+    one, two = regions(table_of(inside)), regions(table_of(score))
     assert two.masses == ((0, 0), (1, 1)) and two.first == (0, 3, 6)
     for mine, yours in zip(one.edges, two.edges, strict=True):
         np.testing.assert_array_equal(mine, yours)
@@ -177,7 +174,7 @@ def test_rows_of_a_mass_do_not_move_the_edges():
 
 def test_loadings_are_contrasts():
     score = np.concatenate([smooth(8, 3000), np.zeros(400), np.ones(400)])
-    where = regions(build(score))
+    where = regions(table_of(score))
     jump, bends, masses = where.loadings[:, 0], where.loadings[:, 1:5], where.loadings[:, 5:]
     np.testing.assert_array_equal(jump, [-0.5] * 3 + [0.5] * 3 + [0.0] * 2)
     np.testing.assert_allclose(bends.T @ bends, np.eye(4), atol=1e-12)
@@ -208,7 +205,7 @@ def test_region_of_a_node():
 
 def test_trusted_scales_go_by_the_names_of_the_columns():
     score = np.concatenate([smooth(9, 3000), np.zeros(400)])
-    where = regions(build(score))
+    where = regions(table_of(score))
     got = trusted_scales(PRIOR, Trust(omega_sd=0.3, tau_sd=0.4, mass_sd=1.5), where)
     assert len(got.own) == 3 + len(where.names) == 9
     np.testing.assert_array_equal(got.sd, [*PRIOR.spread_sd, 0.3, 0.4])
@@ -240,7 +237,7 @@ def test_trusted_scales_without_trust_are_the_curve():
 @pytest.mark.parametrize("rate", [0.2, 0.5])
 def test_worth_is_the_sampling_variance_over_the_prior_variance(rate):
     omega, tau = 0.25, 0.15
-    where = regions(build(smooth()))
+    where = regions(table_of(smooth()))
     scales = trusted_scales(PRIOR, Trust(), where)
     sigma = np.array([1.0, 1.0, 1.0, omega, tau])
     variance = (scales.spread(sigma) ** 2 + scales.location(sigma) ** 2)[3:]
@@ -254,8 +251,8 @@ def test_worth_is_the_sampling_variance_over_the_prior_variance(rate):
 def test_worth_where_nothing_can_deviate():
     """Equal scores, or masses only: the labels of no region can contradict the curve."""
     for score in (np.full(100, 0.3), np.repeat([0.0, 1.0], 50)):
-        assert np.isinf(worth(0.3, 0.2, 0.5, regions(build(score))))
-    sided = regions(build(0.45 * smooth(4, 2000) + 0.02))  # bends without a jump
+        assert np.isinf(worth(0.3, 0.2, 0.5, regions(table_of(score))))
+    sided = regions(table_of(0.45 * smooth(4, 2000) + 0.02))  # bends without a jump
     assert sided.names == ("bend", "bend")
     np.testing.assert_allclose(worth(1.0, 0.0, 0.5, sided), 4.0 / (2.0 / 3.0 * 0.49), rtol=1e-12)
 
@@ -316,7 +313,7 @@ def six_scores():
                 score += [s] * count
                 label += [y] * count
                 group += [name] * count
-    return build(score, label, group)
+    return table_of(score, label, group)
 
 
 @pytest.fixture(scope="module")
@@ -376,7 +373,7 @@ def omega_of(bent):
     score = rng.choice(SIX, 1500)
     rate = np.where(score == 0.6, 0.1, score) if bent else score
     label = np.where(np.arange(1500) < 500, rng.random(1500) < rate, -1)
-    table = build(score, label, rng.choice(["A", "B"], 1500))
+    table = table_of(score, label, rng.choice(["A", "B"], 1500))
     where = regions(table)
     seen = labeled_data([table], family="beta", regions=where)
     scales = trusted_scales(PRIOR, Trust(), where)
