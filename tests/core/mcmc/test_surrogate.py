@@ -17,7 +17,6 @@ from lightfair.core.mcmc.surrogate import (
     draw,
     expand,
     given_eta,
-    group_place,
     hyper_of,
     integrated,
     log_proposal,
@@ -25,7 +24,6 @@ from lightfair.core.mcmc.surrogate import (
     most_probable,
     place_of,
     propose_hyper,
-    quadratic,
     refit,
     sigma_of,
 )
@@ -137,26 +135,6 @@ def test_log_surrogate_is_the_density_of_draws(prior):
     heights = norm.logpdf(eta, 0.0, sds)
     heights[..., -1, :2] = 0.0  # mu_a and mu_b are in hyper
     np.testing.assert_allclose(got + heights.sum(axis=(2, 3)), expected, rtol=1e-6, atol=1e-6)
-
-
-def test_surrogate_is_exact_given_a_and_b(prior):
-    """As a function of c and the deviations it is the quadratic in theta."""
-    surrogate, _, place, apart, at = integrals(7, prior)
-    eta, far = draw(at, prior)
-    other = far.copy()
-    other[2:] += np.random.default_rng(8).normal(size=far[2:].shape)
-    rise = [log_surrogate(eta, x, at, surrogate, prior) for x in (far, other)]
-    theta = []
-    for x in (far, other):
-        theta.append(x.copy())
-        spot = group_place(place, apart, prior).transpose(3, 0, 2, 1)
-        theta[-1][:2] = np.exp(x[:2] + spot)
-    one, two = theta
-    expected = quadratic(two, surrogate) - quadratic(one, surrogate)
-    np.testing.assert_allclose(rise[1] - rise[0], expected, rtol=1e-7, atol=1e-7)
-    naive_height = np.einsum("irgn,rgi->rgn", one, surrogate.linear)
-    naive_height -= 0.5 * np.einsum("irgn,rgij,jrgn->rgn", one, surrogate.curvature, one)
-    np.testing.assert_allclose(quadratic(one, surrogate), naive_height, rtol=1e-9, atol=1e-9)
 
 
 def test_density_of_the_proposal_of_hyper(prior):
