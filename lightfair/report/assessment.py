@@ -202,7 +202,7 @@ def _legend(result: Assessment, *, full: bool) -> Section:
     texts = [
         f"0.1 [0.0, 0.2]: mean, for gaps and ratios median; {level}",
         "labels only: from the labels alone, with a Beta(1, 1) prior in each group",
-        "effective labels: those labels only needs to be as precise (actual ones)",
+        "effective labels: this many labels alone would be as precise (actual labels)",
     ]
     if full:
         texts += [
