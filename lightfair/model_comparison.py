@@ -391,9 +391,7 @@ def check_rows(
     pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
     if pairs is None:
         got = type(scores).__name__
-        raise ValueError(
-            f"scores must be a dict, or a frame, of a column for each model; got {got}"
-        )
+        raise ValueError(f"scores must be a dict or frame of a column for each model; got {got}")
     check_models([level_name(name) for name, _ in pairs])
     columns = {level_name(name): column for name, column in pairs}
     cuts = check_thresholds(threshold, [*columns])
@@ -467,9 +465,8 @@ def compare_data(
     # in a cell all rows have one decision of each model
     labels = np.maximum(cells.counts - cells.pseudo_rows, 0.0).sum(axis=3)
     stream = np.random.default_rng([cells.label_seed, len(cells.groups) + 1])
-    pseudo = pseudo_rows(
-        table, cells.shape, target=settings.target, seed=stream, models=len(checked)
-    )
+    shape, target, models = cells.shape, settings.target, len(checked)
+    pseudo = pseudo_rows(table, shape, target=target, seed=stream, models=models)
     by_group: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     overall: dict[str, dict[str, Floats]] = {model: {} for model in checked}
     drawn = {}
@@ -477,7 +474,7 @@ def compare_data(
         counts = np.zeros((*labels.shape[:2], len(table.groups), 2, 2))
         at: Any = np.s_[:, :, cell_group, decisions[:, place].astype(int)]
         np.add.at(counts, at, labels)
-        added = pseudo.sum(axis=tuple(3 + k for k in range(len(checked)) if k != place))
+        added = pseudo.sum(axis=tuple(3 + k for k in range(models) if k != place))
         fixed = tables[model].sums("weight").sum(axis=-1)[..., None] * [1.0, 0.0]
         for name in names:
             metric = settings.metric(name)
@@ -486,7 +483,6 @@ def compare_data(
             sums = np.broadcast_to(fixed, counts.shape) if known else counts
             drawn[f"{name} of model {model}"] = by_group[model][name] = theta(metric, sums + added)
             overall[model][name] = theta(metric, sums.sum(axis=2) + added[:, :, 0])
-    shape = cells.shape
     cuts: Any = {model: one.threshold for model, one in tables.items()}
     fitted = {name: getattr(cells.settings, name) for name in FITTED}
     result = ModelComparison(

@@ -275,7 +275,7 @@ def test_warnings_of_one_model_name_it(data):
     [
         ({"scores": {"A": [0.5] * 400}}, "2 to 4 models .* got 1: A"),
         ({"scores": {n: [0.5] * 400 for n in "ABCDE"}}, "got 5: A, B, C, D, E"),
-        ({"scores": [[0.5] * 400] * 2}, "must be a dict, or a frame, of a column"),
+        ({"scores": [[0.5] * 400] * 2}, "must be a dict or frame of a column"),
         ({"scores": {1: [0.5] * 400, "1": [0.5] * 400}}, "of different names; got 2: 1, 1"),
         ({"scores": {"A": [0.5] * 400, "B": [0.5] * 399}}, r"scores\['B'\]"),
         ({"scores": {"A": [0.5] * 400, "B": [0.5] * 398 + [None] * 2}}, r"scores\['B'\].*398, 399"),

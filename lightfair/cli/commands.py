@@ -180,10 +180,8 @@ def threshold(arguments: argparse.Namespace) -> Answer:
     if arguments.reach is not None and arguments.reference is not None:
         raise ValueError("--reach takes the place of --reference; give one of them")
     result = _assessed(arguments, settings_of(arguments), table_of(arguments))
-    thresholds = api.find_threshold(
-        result, arguments.metrics, arguments.group, target=arguments.reach
-    )
-    return deliver(arguments, thresholds)
+    given = arguments.metrics, arguments.group
+    return deliver(arguments, api.find_threshold(result, *given, target=arguments.reach))
 
 
 def summarize(arguments: argparse.Namespace) -> Answer:

@@ -119,9 +119,7 @@ DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
 
 OPTIONS = {  # by their headings in the help
     "database": (
-        Option(
-            "dialect", "duckdb|spark|postgres|bigquery", "sql", "of the database", required=True
-        ),
+        Option("dialect", "duckdb|spark|postgres|bigquery", "sql", "of its SQL", required=True),
         Option("table", "NAME", "sql", "table or view, as catalog.schema.name", required=True),
     ),
     "columns and rows": (
@@ -130,9 +128,7 @@ OPTIONS = {  # by their headings in the help
         Option("score", "COL ...", "compare", "column of scores, one per model", "y_score"),
         Option("model-column", "COL", "compare", "models, where their rows are stacked"),
         Option("row-id", "COL", "compare", "what pairs stacked rows"),
-        Option(
-            "group", "COL ...", ROWS, "attribute; repeat it to cross several", "sensitive_features"
-        ),
+        Option("group", "COL ...", ROWS, "attribute; several are crossed", "sensitive_features"),
         Option("pred", "COL", READS, "decisions, 0 or 1, instead of a threshold", "y_pred"),
         Option("threshold", "NUMBER ...", "assess", CUTS),
         Option("threshold", "NUMBER ...", "summarize", f"{CUT}, NUMBER for several"),
@@ -141,9 +137,7 @@ OPTIONS = {  # by their headings in the help
         Option("threshold", "NUMBER ...", "compare", MODEL_CUT),
         Option("weight", "COL", ROWS, "row weights", "sample_weight"),
         Option("label-prob", "COL", FILES, "probability that a row was chosen for labeling"),
-        Option(
-            "cluster", "COL", "assess threshold summarize", "what rows belong to: a person, ..."
-        ),
+        Option("cluster", "COL", "assess threshold summarize", "what rows belong to: persons, ..."),
         Option("positive-label", "VALUE", ROWS, "label of the positive class"),
         Option("unlabeled", "VALUE", ROWS, "label that means unlabeled"),
         Option("missing", "raise|drop|group", ROWS, "what to do with rows without a group (raise)"),
@@ -151,9 +145,7 @@ OPTIONS = {  # by their headings in the help
         Option("subsample-labels", "N", "assess", SUBSAMPLE),
         Option("rows", "N", "demo", "simulated rows (10000)", default=10_000),
         Option("labeled", "N", "demo", "labeled rows (200)", default=200),
-        Option(
-            "clip", "X", f"{ROWS} demo", "clip scores to [X, 1 - X] (0.01, or that of the tables)"
-        ),
+        Option("clip", "X", f"{ROWS} demo", "clip scores to [X, 1 - X] (0.01, or as the tables)"),
     ),
     "the plan": (
         Option("width", "X", "plan", "width of the interval to reach (0.05)", default=0.05),
@@ -167,9 +159,7 @@ OPTIONS = {  # by their headings in the help
     ),
     "the search": (
         Option("group-to-move", "NAME ...", "threshold", "group to adjust (all others)", "group"),
-        Option(
-            "reach", "X", "threshold", "value of the metric to reach, instead of the reference's"
-        ),
+        Option("reach", "X", "threshold", "value of the metric to reach, not the reference's"),
     ),
     "what to report": (
         Option("metric", "NAME [NAME ...]", "assess demo", METRICS, "metrics"),

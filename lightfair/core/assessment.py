@@ -213,10 +213,7 @@ class Assessment(OneLine):
 
     def _compared(self, compare: Callable[[int, int], Any], group: Any, reference: Any) -> Any:
         """Return a comparison by index of a group, or of all others, with the reference."""
-        if reference is None:
-            self._several()
-            reference = self.settings.reference
-        base = self._index(reference)
+        base = self._several() if reference is None else self._index(reference)
         if group is not None:
             return compare(self._index(group), base)
         others = (at for at in range(len(self.groups)) if at != base)
@@ -254,9 +251,8 @@ class Assessment(OneLine):
     @cached_property
     def pseudo_rows(self) -> Floats:
         """Weight of the pseudo-rows in `counts`, of its shape; 0 for finite targets."""
-        return pseudo_rows(
-            self.table, self.shape, target=self.settings.target, seed=self.label_seed
-        )
+        target, seed = self.settings.target, self.label_seed
+        return pseudo_rows(self.table, self.shape, target=target, seed=seed)
 
     def marginal(self, metric: str, attribute: Any, level: Any) -> Estimate:
         """Return the estimate of a metric of all rows that have a level of an attribute.
@@ -416,8 +412,8 @@ class Assessment(OneLine):
         >>> [(pair.group, pair.reference, pair.prob_largest) for pair in result.pairs("tpr")]
         [('B', 'A', 1.0)]
         """
-        self._several()
-        return comparisons.pairs(self.group_draws(metric), self._base)
+        base = self._several()
+        return comparisons.pairs(self.group_draws(metric), base)
 
     def largest_gap(self, metric: str) -> Gap:
         """Return the highest minus the lowest metric of all groups; see `comparison.gaps`.
@@ -514,9 +510,8 @@ class Assessment(OneLine):
         >>> print(f"{low:.2f} to {high:.2f}")
         0.00 to 0.22
         """
-        self._several()
+        reference = self.groups[self._several()]
         names = self.settings.metrics if metrics is None else metrics
-        reference = str(self.settings.reference)
         cells, bounds = {}, {}
         for name in (names,) if isinstance(names, str) else names:
             self.draws(name)  # an unknown one raises
@@ -564,7 +559,7 @@ class Assessment(OneLine):
         tpr<=0.1: insufficient evidence
         """
         check = parse_check(metric) if within is None else Check(str(metric), within, relation)
-        self._several()
+        base = self._several()
         limited = tuple(map(self.settings.metric, check.metrics))
         for one in limited:
             check.check_bounds(one.bounds)
@@ -575,7 +570,7 @@ class Assessment(OneLine):
                 replace(self.group_draws(name), without_model=self.without_model(name))
                 for name in check.metrics
             ),
-            comparisons.pair_indices(len(self.groups), self._base),
+            comparisons.pair_indices(len(self.groups), base),
             rows > 0,
             next(filter(None, (decided(one, self.table) for one in limited)), None),
         )
@@ -664,16 +659,11 @@ class Assessment(OneLine):
         self.draws(metric)  # raises for a metric that was not assessed
         return self.group_draws(metric)
 
-    @property
-    def _base(self) -> int | None:
-        """Index of the reference."""
-        reference = self.settings.reference
-        return None if reference is None else self.groups.index(reference)
-
-    def _several(self) -> None:
-        """Raise ValueError if there is only one group."""
-        if len(self.groups) < 2:
+    def _several(self) -> int:
+        """Return the index of the reference; raise ValueError if there is only one group."""
+        if self.settings.reference is None:
             raise ValueError(only_one(self.groups))
+        return self.groups.index(self.settings.reference)
 
     def _index(self, group: Any) -> int:
         return index_of(group, self.groups)

@@ -136,9 +136,8 @@ def draw_posterior(
         missing = 0 if convergence.ok else min(-(-taken // 2), MAX_DRAWS * draws - taken)
     every = Draws(*(np.concatenate(column, axis=2) for column in zip(*blocks, strict=True)))
     posterior = _named(every, chains, settings, where, table)
-    convergence = convergence._replace(
-        parameters=gate(diagnose(_parameters(posterior, settings))).reason
-    )
+    curves = gate(diagnose(_parameters(posterior, settings)))
+    convergence = convergence._replace(parameters=curves.reason)
     all_counts = np.concatenate(drawn, axis=1)
     pseudo = pseudo_rows(table, all_counts.shape[:2], target=settings.target, seed=label_seed)
     by_bin: dict[str, Floats] = {}

@@ -231,22 +231,18 @@ def assess_table(
     streams = [np.random.default_rng(int(key)) for key in check_rng(rng).integers(2**63, size=5)]
     label_seed = int(streams[4].integers(2**63))
     metrics = tuple(map(settings.metric, settings.metrics))
+    prob, target = settings.prob, settings.target
     by_score = settings.thresholds is not None or any(metric.of == "nodes" for metric in metrics)
-    slots = score_slots(discounted(fine, settings.target)) if by_score else None
+    slots = score_slots(discounted(fine, target)) if by_score else None
     posterior, theta_draws, counts, verdict = draw_posterior(
         table, settings, streams[:2], progress, slots=slots, label_seed=label_seed
     )
     plain = score_slots(fine) if slots and fine.clusters is not None else slots or ()
-    labels = labels_answers(
-        metrics, table, plain, prob=settings.prob, rng=streams[2], target=settings.target
-    )
-    powered = {
-        metric.name: prediction_powered(metric, table, prob=settings.prob, target=settings.target)
-        for metric in metrics
-    }
+    labels = labels_answers(metrics, table, plain, prob=prob, rng=streams[2], target=target)
+    powered = {m.name: prediction_powered(m, table, prob=prob, target=target) for m in metrics}
     apart = None if posterior is None else posterior.apart
     pooled = posterior is not None and settings.hierarchical is not False
-    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=settings.prob)
+    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=prob)
     shape = counts.shape[:2]
     return Assessment(
         settings=settings,
@@ -261,12 +257,12 @@ def assess_table(
             *table.notes,
             *warnings.data_warnings(table),
             *warnings.tied_scores(metrics, slots or (), fine),
-            *warnings.coarse_interval(settings.prob, shape),
+            *warnings.coarse_interval(prob, shape),
             *misfit_notes(misfit, table.groups),
-            *apart_notes(apart, theta_draws, table.groups, settings.prob),
+            *apart_notes(apart, theta_draws, table.groups, prob),
             *warnings.disagreements(theta_draws, powered, settings.reference, table.groups),
             *warnings.few_labels(metrics, theta_draws, table),
-            *(warnings.assumed_alike(theta_draws, labels, table, settings.prob) if pooled else ()),
+            *(warnings.assumed_alike(theta_draws, labels, table, prob) if pooled else ()),
             *warnings.result_warnings(theta_draws, table.groups, verdict, shape),
         ),
         counts=counts,

@@ -129,12 +129,9 @@ class Settings:
         are 4 chains with 3,200 draws in all. If fewer than two
         attributes have two levels, the nested prior is the hierarchical one.
         """
-        largest = int(np.argmax(table.sums("rows").sum(axis=(1, 2))))
-        at = (
-            largest
-            if self.reference is None
-            else index_of(self.reference, table.groups, "reference")
-        )
+        at = int(np.argmax(table.sums("rows").sum(axis=(1, 2))))
+        if self.reference is not None:
+            at = index_of(self.reference, table.groups, "reference")
         nested = self.nested and len(crossed(table.parts)) > 1
         chains = CHAINS if self.chains is None else self.chains
         return replace(

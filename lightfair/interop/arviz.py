@@ -116,9 +116,7 @@ def posterior_dict(result: Assessment) -> dict[str, Any]:
         if result.group_draws(metric).known.all():
             exact = [one for one in (name, f"{name}_difference") if one in draws]
             constant |= {one: draws.pop(one)[0, 0] for one in exact}
-    gate = {
-        name: getattr(result.gate, name) for name in ("rhat_max", "ess_bulk_min", "ess_tail_min")
-    }
+    gate = dict(zip(result.gate._fields[:3], result.gate[:3], strict=True))  # R-hat and both ESS
     return {
         "posterior": draws,
         "observed_data": {"positives": counts[:, 1]},

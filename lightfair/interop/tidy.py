@@ -98,14 +98,13 @@ NAMES = {
 }
 
 KINDS = {
-    kind: {name: TYPES.get(name, float) for name in names.split()} for kind, names in NAMES.items()
+    kind: {name: TYPES.get(name, float) for name in row.split()} for kind, row in NAMES.items()
 }
 COLUMNS, COMPARISON_COLUMNS, PLAN_COLUMNS, SEARCH_COLUMNS = KINDS.values()
 
 QUANTITIES = {"groups": "metric", "differences": "difference", "ratios": "ratio", "pairs": "pair"}
-LIMITS = {"ratio": FOUR_FIFTHS} | dict.fromkeys(
-    ("metric", "marginal", "simultaneous", "wanted", "recommended")
-)
+UNLIMITED = "metric marginal simultaneous wanted recommended"  # quantities without a limit
+LIMITS = dict.fromkeys(UNLIMITED.split()) | {"ratio": FOUR_FIFTHS}
 RENAMED = {"name": "group", "level": "group", "mean": "estimate", "median": "estimate"}
 RENAMED |= {"prob_four_fifths": "prob_within", "gap": "estimate"}
 COUNTS = ("rows", "labeled", "positives")

@@ -72,9 +72,8 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         columns = {name: [values[at] for at in kept] for name, values in columns.items()}
     weight, weight_sq = (_numbers(columns, name) for name in ("weight_sum", "weight_sq_sum"))
     predicted, decided = columns["predicted"], terms.threshold is None
-    options = {
-        name: getattr(terms, name) for name in ("positive_label", "unlabeled", "missing", "bins")
-    }
+    read = ("positive_label", "unlabeled", "missing", "bins")
+    options = {name: getattr(terms, name) for name in read}
     # a decision as score is on the right side of any threshold
     options |= {"y_pred": predicted} if decided else {"threshold": terms.threshold}
     data = score_data(

@@ -309,9 +309,7 @@ def _csv_rows(reader: Any, width: int, where: str) -> Iterator[list[str]]:
                 yield cells
             elif len(cells) > 1 or any(map(str.strip, cells)):
                 got = f"{len(cells)} in line {reader.line_num}"
-                raise ValueError(
-                    f"{where} must have {width} cells in a line, as its header; got {got}"
-                )
+                raise ValueError(f"{where} must have {width} cells, as its header; got {got}")
     except csv.Error as error:
         raise csv.Error(f"{error} in line {reader.line_num}") from error
 

@@ -177,9 +177,8 @@ def sql_query(
     columns += [f"{_name(sql, y_true)} AS label", f"CAST({score} AS {sql.double}) AS score"]
     if y_pred is None:  # a four-byte score ties with a threshold of four bytes, so that 0.7 does
         cut, single = _number(threshold), _number(np.float32(threshold))
-        columns.append(
-            f"CASE WHEN {sql.is_float4.format(score)} THEN {single} ELSE {cut} END AS cut"
-        )
+        short = sql.is_float4.format(score)
+        columns.append(f"CASE WHEN {short} THEN {single} ELSE {cut} END AS cut")
     else:
         columns += [f"{_name(sql, y_pred)} AS decision", f"CAST(NULL AS {sql.double}) AS cut"]
     weight = _name(sql, sample_weight) if weighted else "1"

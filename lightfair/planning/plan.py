@@ -161,9 +161,7 @@ class LabelPlan:
             "steps": [
                 {
                     "extra": number,
-                    "intervals": [
-                        vars(one) | {"width": plain(one.width[i])} for one in self.intervals
-                    ],
+                    "intervals": [vars(e) | {"width": plain(e.width[i])} for e in self.intervals],
                 }
                 for i, number in enumerate(self.extra.tolist())
             ],

@@ -166,9 +166,8 @@ def finish(
     part = _part(ax)
     _fit(ax, part)
     inches = ax.get_window_extent().width / ax.figure.dpi
-    names = max(
-        (len(line) for t in ax.get_yticklabels() for line in t.get_text().split("\n")), default=0
-    )
+    texts = "\n".join(label.get_text() for label in ax.get_yticklabels())
+    names = max(map(len, texts.split("\n")))
     room = max(int(72.0 * inches / CHARACTER) - names // 2, 24)
     labels, height = wrap_names(legend or ()), 0.0
     if legend:

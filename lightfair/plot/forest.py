@@ -13,7 +13,7 @@ import numpy as np
 from ..core.assessment import Assessment
 from ..core.comparison.gaps import only_one
 from ..core.data.messages import index_of, probability
-from ..core.values import metric_values
+from ..core.values import counts_of, metric_values
 from . import canvas
 
 if TYPE_CHECKING:
@@ -118,11 +118,9 @@ def _forest(
 ) -> None:
     """Draw the rows of groups or differences, and everything around them."""
     settings = result.settings
-    labeled = dict(
-        zip(result.groups, result.table.sums("rows")[..., :2].sum(axis=(1, 2)), strict=True)
-    )
+    counts = dict(zip(result.groups, counts_of(result), strict=True))
     names = [entry["group" if differ else "name"] for entry in entries]
-    canvas.name_rows(ax, names, [f"{int(labeled[name]):,} labeled" for name in names])
+    canvas.name_rows(ax, names, [f"{counts[name]['labeled']:,} labeled" for name in names])
     legend: dict[str, Any] = {}
     notes, undefined = [], []
     label_free = metric in settings.label_free

@@ -14,8 +14,8 @@ from ..core import __version__
 from ..core.assessment import Assessment
 from ..core.comparison.verdict import SUPPORT
 from ..core.data.logit import Floats
-from ..core.data.messages import counted, interval, number, probability
-from ..core.metrics.estimate import direction_level
+from ..core.data.messages import counted, number, probability
+from ..core.metrics.estimate import tails
 from ..core.metrics.labels_only import MOST
 from ..core.values import (
     FOUR_FIFTHS,
@@ -27,7 +27,7 @@ from ..core.values import (
 )
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import Columns, probability_cell, probability_columns, table_of, value_cell
+from .format import Columns, chance, probability_columns, table_of, value_cell
 from .provenance import provenance_sections
 from .thresholds import threshold_section
 
@@ -47,9 +47,7 @@ METHODS: Columns = {
 
 RATIOS: Columns = {
     "ratio": lambda entry: value_cell(entry["ratio"]),
-    "P(four fifths)": lambda entry: probability_cell(
-        entry["ratio"]["prob_four_fifths"], entry["ratio"]
-    ),
+    "P(four fifths)": lambda entry: chance("prob_four_fifths")(entry["ratio"]),
 }
 
 
@@ -120,9 +118,7 @@ def gap_table(result: Assessment) -> shared.Blocks:
     columns: Columns = {
         "largest gap": value_cell,
         "likeliest pair": _pair,
-        f"P(gap < {settings.epsilon:g})": lambda entry: probability_cell(
-            entry["prob_within"], entry
-        ),
+        f"P(gap < {settings.epsilon:g})": chance("prob_within"),
         "group SD": lambda entry: Cell(number(entry["sd"])),
     }
     notes = [
@@ -179,7 +175,7 @@ def direction(
 ) -> tuple[str, bool] | None:
     """Return the direction of a difference from the reference, and whether labels support it.
 
-    It is clear if the central interval lies on one side of 0 (`direction_level`), else None. As for
+    It is clear if the central interval lies on one side of 0, else None. As for
     a verdict (`core.comparison.verdict`), draws without the model must support it: `without`,
     float64 (draw, group).
     """
@@ -188,7 +184,7 @@ def direction(
     chances = {"higher": above, "lower": 1.0 - above - equal, "the same": equal}
     word = max(chances, key=chances.__getitem__)
     same = word == "the same"
-    if not chances[word] >= (prob if same else direction_level(prob)):
+    if not chances[word] >= (prob if same else tails(prob)[1]):
         return None
     at = [result.groups.index(name) for name in (group, str(result.settings.reference))]
     one, two = without[:, at].T
@@ -281,8 +277,10 @@ def _marginal(result: Assessment, name: str) -> Table:
 def _simultaneous(result: Assessment) -> Section:
     """The intervals that contain all differences at once."""
     found = result.simultaneous()
-    ends = zip(found.low, found.high, strict=True)
-    cells = dict(zip(found.cells, (Cell(interval(*pair)) for pair in ends), strict=True))
+    ends = (
+        f"[{number(low)}, {number(high)}]" for low, high in zip(found.low, found.high, strict=True)
+    )
+    cells = dict(zip(found.cells, map(Cell, ends), strict=True))
     cells |= {cell: Cell("-", reason) for cell, reason in found.left_out.items()}
     rows = tuple((Cell(f"{key.metric} {key.group}"), cell) for key, cell in cells.items())
     head = (f"all at once, {100 * found.prob:g} %", f"minus {result.settings.reference}")

@@ -133,10 +133,8 @@ def _metric(result: Assessment, name: str) -> list[Picture]:
     marks = f"lines: {_intervals(result)}, marks: means"
     if name in settings.label_free:
         marks = "marks: exact values"
-    height, minus = (
-        plot.figure_size(len(groups) + 1)[1],
-        f"{name} minus that of {settings.reference}",
-    )
+    height = plot.figure_size(len(groups) + 1)[1]
+    minus = f"{name} minus that of {settings.reference}"
     pictures = [_picture(f"{name} by group; {marks}.", height, plot.groups, result, name)]
     if settings.reference is None:
         return pictures

@@ -44,18 +44,19 @@ def estimate_cell(estimate: Estimate, prob: float) -> Cell:
     return value_cell(summary(estimate, prob))
 
 
-def probability_cell(value: float | None, entry: dict[str, Any]) -> Cell:
-    """Return the cell of a probability about the quantity that `entry` holds as plain values."""
-    why = entry.get("reason") if plain(value) is None else None
-    return Cell(probability(value, exact=bool(entry.get("exact"))), why)
+def chance(key: str) -> Callable[[Any], Cell]:
+    """Return the column of a probability about a quantity, which entries have below `key`."""
+
+    def cell(entry: dict[str, Any]) -> Cell:
+        why = entry.get("reason") if plain(entry[key]) is None else None
+        return Cell(probability(entry[key], exact=bool(entry.get("exact"))), why)
+
+    return cell
 
 
 def probability_columns(epsilon: float) -> Columns:
     """Return the columns of the probabilities that a difference is positive, and small."""
-    return {
-        "P(>0)": lambda entry: probability_cell(entry["prob_positive"], entry),
-        f"P(|diff| < {epsilon:g})": lambda entry: probability_cell(entry["prob_within"], entry),
-    }
+    return {"P(>0)": chance("prob_positive"), f"P(|diff| < {epsilon:g})": chance("prob_within")}
 
 
 def table_of(title: str, columns: Columns, entries: Mapping[str, Any]) -> Table:

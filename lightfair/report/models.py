@@ -103,9 +103,8 @@ def _listed(models: tuple[str, ...]) -> str:
 def _metric(result: ModelComparison, name: str) -> Section:
     """A metric and its gaps by group, of each model and of each pair of models."""
     groups = {ALL: None, **{group: group for group in result.groups}}
-    blocks: shared.Blocks = _tables(
-        result, name, "group", groups, result.metric, result.metric_difference
-    )
+    both = result.metric, result.metric_difference
+    blocks: shared.Blocks = _tables(result, name, "group", groups, *both)
     if gaps := _gaps(result):
         groups = {"largest" if group is None else group: group for group in gaps}
         head = f"minus {result.settings.reference}"
@@ -121,10 +120,9 @@ def _metric(result: ModelComparison, name: str) -> Section:
 def _fairer(result: ModelComparison, name: str, model: str, than: str, group: Any) -> Cell:
     """The probability of a smaller gap, and that of an equal one."""
     gain = result.fairer(name, model, than, group)
-    chance, equal = (
-        probability(value, exact=gain.exact) for value in (gain.prob_greater(), gain.prob_equal())
-    )
-    return Cell(chance if gain.prob_equal() < 0.001 else f"{chance} (equal {equal})", gain.reason)
+    chances = gain.prob_greater(), gain.prob_equal()
+    chance, equal = (probability(value, exact=gain.exact) for value in chances)
+    return Cell(chance if chances[1] < 0.001 else f"{chance} (equal {equal})", gain.reason)
 
 
 def _tables(

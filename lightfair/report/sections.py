@@ -127,10 +127,8 @@ def diagnostics_section(result: Assessment) -> Section:
     posterior, settings = result.curves, result.settings
     blocks = [Paragraph(diagnostics_line(result.gate, result.shape))]
     if posterior is not None and posterior.omega is not None and result.table.labeled:
-        rate = typical_rate(result.misfit)
-        text = worth_sentence(
-            posterior.omega, posterior.tau, posterior.regions, rate, settings.prob
-        )
+        scales, rate = (posterior.omega, posterior.tau), typical_rate(result.misfit)
+        text = worth_sentence(*scales, posterior.regions, rate, settings.prob)
         blocks.append(Paragraph(f"trust: {text}"))
     return Section("diagnostics", "diagnostics", tuple(blocks))
 

@@ -24,9 +24,9 @@ ASSUMPTIONS = (
     "slightly different numbers, because its deviations from the curve depend on decisions.",
 )
 
-RULE = (
-    "recommended: the threshold with the smallest expected absolute gap; among equals, the lowest"
-)
+ARGUMENTS = ("metric", "reference", "target")
+
+RULE = "recommended: the threshold of the smallest expected absolute gap; among equals, the lowest"
 
 
 def threshold_section(result: Assessment) -> Section:
@@ -40,9 +40,7 @@ def threshold_section(result: Assessment) -> Section:
         blocks += _each_group(name, at, settings.epsilon)
     if len(keys) < total:
         text = f"{len(keys)} of {total} thresholds" if keys else f"{groups} groups are too many"
-        blocks.append(
-            Paragraph(f"{text}; complete results are in the JSON output (to_dict, --json)")
-        )
+        blocks.append(Paragraph(f"{text}; the JSON output (to_dict, --json) is complete"))
     if fixed := [name for name in settings.metrics if name not in names]:
         blocks.append(Paragraph(f"not dependent on the threshold: {', '.join(fixed)}"))
     return Section("thresholds", "thresholds", tuple(blocks))
@@ -51,9 +49,7 @@ def threshold_section(result: Assessment) -> Section:
 def _each_group(name: str, at: dict[str, dict[str, Any]], epsilon: float) -> list[Table]:
     """A table of the groups by threshold, and one of each difference."""
     head, first = f"{name} from", next(iter(at.values()))
-    rows = tuple(
-        (Cell(key), *map(cells.value_cell, values["groups"])) for key, values in at.items()
-    )
+    rows = tuple((Cell(key), *map(cells.value_cell, of["groups"])) for key, of in at.items())
     tables = [Table((head, *(entry["name"] for entry in first["groups"])), rows)]
     for index, one in enumerate(first["differences"]):
         columns: cells.Columns = {f"{one['group']} minus {one['reference']}": cells.value_cell}
@@ -71,7 +67,7 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
     columns: cells.Columns = {
         "recommended": _recommended,
         "gap there": cells.value_cell,
-        near: lambda entry: cells.probability_cell(entry["prob_within"], entry),
+        near: cells.chance("prob_within"),
     }
     none = {"interval": None, "prob_within": None}
     gaps = {
@@ -95,9 +91,7 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
         Section("thresholds", "thresholds", tuple(blocks)),
         command,
         texts=ASSUMPTIONS,
-        options={
-            "find_threshold": {k: getattr(found, k) for k in ("metric", "reference", "target")}
-        },
+        options={"find_threshold": {name: getattr(found, name) for name in ARGUMENTS}},
     )
 
 

@@ -370,6 +370,7 @@ def threshold_values(result: Assessment) -> dict[str, Any]:
     curve, settings = requested_curve(result), result.settings
     groups = dict(enumerate(result.groups))
     base = 0 if settings.reference is None else result.groups.index(settings.reference)
+    of = {"reference": groups[base]}
     values: dict[str, Any] = {repr(cut): {} for cut in curve.thresholds.tolist()}
     for name in counted_metrics(result):
         for cut, by in curve.group_draws(name).items():
@@ -379,9 +380,7 @@ def threshold_values(result: Assessment) -> dict[str, Any]:
                     for at, group in groups.items()
                 ],
                 "differences": [
-                    compared_values(
-                        by.difference(at, base), settings, group=group, reference=groups[base]
-                    )
+                    compared_values(by.difference(at, base), settings, group=group, **of)
                     for at, group in groups.items()
                     if at != base
                 ],

@@ -6,7 +6,7 @@ import numpy as np
 from results import ask_quickly, flat
 
 import lightfair as lf
-from lightfair.core.data.messages import interval, number
+from lightfair.core.data.messages import estimate, number
 from lightfair.report.document import Table
 from lightfair.report.thresholds import DOWN, document, threshold_section
 
@@ -35,7 +35,7 @@ def test_many_thresholds_and_too_many_groups(rows):
     total = len(result.thresholds().thresholds)
     shown = len(tables[0].rows)
     assert total > DOWN >= shown > DOWN // 2
-    text = "complete results are in the JSON output (to_dict, --json)"
+    text = "the JSON output (to_dict, --json) is complete"
     assert note.text == f"{shown} of {total} thresholds; {text}"
     group = np.array([*"abcdefg"])[np.arange(400) % 7]
     result = ask_quickly(rows, group=group, metrics="selection_rate", threshold=[0.3, 0.5])
@@ -50,12 +50,11 @@ def test_a_search_shows_what_is_recommended(found):
         found["B"],
     )
     assert (
-        texts(found, "thresholds")[0]
-        == f"{goal}: {number(found.wanted.mean)} {interval(*low_high)}."
+        texts(found, "thresholds")[0] == f"{goal}: {estimate(found.wanted.mean, *low_high, False)}."
     )
     (table,) = [b for b in document(found).sections[0].blocks if isinstance(b, Table)]
     assert table.head == ("group", "recommended", "gap there", "P(|gap| < 0.05)")
-    gap = f"{number(one.gap.mean)} {interval(*one.gap.interval(0.95))}"
+    gap = f"{estimate(one.gap.mean, *one.gap.interval(0.95), False)}"
     chance = f"{one.gap.prob_within(0.05):.3f}"
     assert [cell.text for cell in table.rows[0]] == ["B", repr(one.recommended), gap, chance]
     assert document(found, full=True).title == "Thresholds at which tpr is that of A"

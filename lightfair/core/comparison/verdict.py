@@ -116,9 +116,7 @@ class Check:
     def check_bounds(self, bounds: tuple[float, float]) -> None:
         """Raise ValueError if the limit has no effect, given the bounds of its metric."""
         if self.relation == "ratio" and bounds[0] < 0.0:
-            raise ValueError(
-                f"{self.metric} can be negative and has no ratio; check its difference"
-            )
+            raise ValueError(f"{self.metric} can be negative and has no ratio; use its difference")
         span = bounds[1] - bounds[0]
         if self.relation == "difference" and self.within >= span:
             rule = f"within must be below {span:g}, the range of {self.metric}"
@@ -147,9 +145,7 @@ def parse_check(text: Any) -> Check:
     metric, relation, sign, limit = match.groups(default="difference")
     expected = "<=" if relation == "difference" else ">="
     if relation in RELATIONS and sign != expected:
-        raise ValueError(
-            f"check {text}: a {relation} is checked with {expected}, as in {EXAMPLES}; got {sign}"
-        )
+        raise ValueError(f"check {text}: a {relation} takes {expected}, as in {EXAMPLES}")
     within: Any = limit.strip()
     with suppress(ValueError):
         within = float(within)

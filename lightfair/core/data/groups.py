@@ -22,15 +22,13 @@ from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, note
 
 Parts = tuple[tuple[str, ...], ...]
 
-EMPTY_LIMIT = 10_000  # above this many combinations the empty ones are counted, not listed
+EMPTY_LIMIT = 10_000  # combinations above which the empty ones are not listed
 
 MOST_BINS = 20
 
 MOST_NUMBERS = 50  # levels of an attribute of numbers
 
 MOST_GROUPS = 1_000  # of a report, which has all pairs
-
-SINGLETON_LEVELS = 20  # more levels than this, most of them single rows, are a warning
 
 BLANK = ("", "na", "nan", "n/a", "null", "<na>", "nat")  # names that may mean a missing level
 
@@ -150,11 +148,7 @@ def empty_groups(parts: Parts) -> tuple[str, ...]:
 
 
 def data_notes(
-    counts: Counts,
-    attributes: tuple[str, ...],
-    parts: Parts,
-    rows: NDArray[np.float64] | Ints,
-    design: bool,
+    counts: Counts, attributes: tuple[str, ...], parts: Parts, design: bool
 ) -> tuple[Note, ...]:
     """Return the warnings about the rows of a data set.
 
@@ -162,42 +156,21 @@ def data_notes(
     ----------
     counts, attributes, parts
         As in `ScoreTable`.
-    rows
-        Number of rows of each group, (group,).
     design
         Whether labeled rows were chosen with known probabilities.
     """
     changed = {"dropped_rows": counts.dropped, "missing_as_group": counts.missing_as_group}
     notes = [note(code, count) for code, count in changed.items() if count]
-    combinations = 1
     for attribute, column in zip(attributes, zip(*parts, strict=True), strict=False):
-        by_level: Counter[str] = Counter()
-        for level, count in zip(column, rows.tolist(), strict=True):
-            by_level[level] += count
-        notes += _level_notes(attribute, by_level)
-        combinations *= len(by_level)
-    if combinations > EMPTY_LIMIT and len(attributes) > 1:
-        notes.append(note("empty_groups", combinations - len(parts)))
+        levels = sorted(set(column))
+        alike: dict[str, list[str]] = {}
+        for level in levels:
+            alike.setdefault("".join(level.casefold().split()), []).append(level)
+        if listed := [list_values(tuple(names)) for names in alike.values() if len(names) > 1]:
+            more = "; ..." if len(listed) > 5 else ""
+            notes.append(note("alike_levels", attribute, "; ".join(listed[:5]) + more))
+        if blank := tuple(level for level in levels if level.casefold() in BLANK):
+            notes.append(note("blank_levels", attribute, list_values(blank)))
     if counts.ties:
         notes.append(note("ties_with_threshold", counts.ties))
     return (*notes, note("label_prob")) if design else tuple(notes)
-
-
-def _level_notes(attribute: str, rows: Counter[str]) -> list[Note]:
-    """Return warnings about the levels of an attribute, by their names and numbers of rows."""
-    notes = []
-    single = sum(count == 1 for count in rows.values())
-    real = [x for x in map(number_of, rows) if x is not None and not x.is_integer()]
-    if 2 * single > len(rows) and (len(rows) > SINGLETON_LEVELS or real):
-        notes.append(note("real_valued_group", attribute, len(rows), single))
-    alike: dict[str, list[str]] = {}
-    for level in sorted(rows):
-        alike.setdefault("".join(level.casefold().split()), []).append(level)
-    listed = [list_values(tuple(levels)) for levels in alike.values() if len(levels) > 1]
-    if listed:
-        more = "; ..." if len(listed) > 5 else ""
-        notes.append(note("alike_levels", attribute, "; ".join(listed[:5]) + more))
-    blank = tuple(level for level in sorted(rows) if level.casefold() in BLANK)
-    if blank:
-        notes.append(note("blank_levels", attribute, list_values(blank)))
-    return notes

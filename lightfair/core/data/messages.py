@@ -24,14 +24,10 @@ SIMILAR = 0.6  # similarity, of 1, from which a name is suggested
 MESSAGES = {  # of warnings, by their codes
     "dropped_rows": "rows dropped, sensitive_features is missing: {}",
     "missing_as_group": f'rows put in the level "{MISSING_LEVEL}" of sensitive_features: {{}}',
-    "real_valued_group": "{} has {} levels, {} of them with one row; cut a real-valued column "
-    "into bands",
     "alike_levels": "{} has levels that differ only in case or spaces: {}; if they are one, write "
     "them alike",
     "blank_levels": "{} has levels that read as missing: {}; they are groups; if they are missing, "
     "leave them empty",
-    "empty_groups": "combinations without rows, too many to list: {}; cross fewer attributes, or "
-    "merge levels",
     "ties_with_threshold": "rows with a score equal to the threshold, counted as positive: {}; a "
     "threshold just above makes them negative",
     "shared_clusters": "parts of clusters that are in several groups: {}; each part counts as a "
@@ -230,11 +226,6 @@ def probability(value: float | None, *, exact: bool = False) -> str:
     if value < 0.001:
         return "<0.001"
     return ">0.999" if value > 0.999 else f"{value:.3f}"
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """Format an interval."""
-    return f"[{number(low)}, {number(high)}]"
 
 
 def estimate(middle: float | None, low: float | None, high: float | None, exact: bool) -> str:

@@ -374,13 +374,12 @@ class RowReader:
 
     def complete(self, data: ScoreData) -> ScoreData:
         """Check the rules on all rows, and fill in what depends on all of them."""
-        rows = np.bincount(data.group, minlength=len(data.groups))
         weight: Any = None
         if data.weight is not None:
-            weight = np.bincount(data.group, data.weight, len(rows))
+            weight = np.bincount(data.group, data.weight, len(data.groups))
         threshold, counts = self.finish(data.parts, weight)
         design = data.label_prob is not None
-        notes = grouping.data_notes(counts, data.attributes, data.parts, rows, design)
+        notes = grouping.data_notes(counts, data.attributes, data.parts, design)
         empty = grouping.empty_groups(data.parts)
         return replace(data, empty_groups=empty, threshold=threshold, counts=counts, notes=notes)
 
@@ -398,9 +397,7 @@ class RowReader:
         """Return decisions, given as 0 and 1, bool, yes and no, or the classes of the labels."""
         codes, distinct = columns.factorize("y_pred", values, first)
         if (codes < 0).any():
-            raise ValueError(
-                f"y_pred has {missing_rows(codes < 0, first)}; every row needs a decision"
-            )
+            raise ValueError(f"y_pred has {missing_rows(codes < 0, first)}; give each a decision")
         positive, decided = self.labels.positive, []
         own = columns.number_of(positive)  # unless 1, 0 and 1 may be classes
         for code, value in enumerate(distinct):

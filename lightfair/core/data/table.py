@@ -144,9 +144,7 @@ class ScoreTable(OneLine):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Warnings about the data: what was dropped, what is unusual."""
-        rows = self.sums("rows").sum(axis=(1, 2))
-        design = self.design is not None
-        notes = data_notes(self.counts, self.attributes, self.parts, rows, design)
+        notes = data_notes(self.counts, self.attributes, self.parts, self.design is not None)
         shared = 0 if self.clusters is None else int(self.clusters[:, SHARED, SHARED].sum())
         return (*notes, note("shared_clusters", shared)) if shared else notes
 

@@ -249,9 +249,8 @@ def _describe(check: Misfit, entry: int, groups: tuple[str, ...]) -> str:
     scores = f"scores {low:.3g} to {high:.3g}" if low < high else f"score {low:.3g}"
     if check.high[~side].max(initial=0.0) > check.low[side].min(initial=1.0):
         scores = f"predicted {'positive' if side[entry] else 'negative'}, {scores}"
-    mean, *ends = (
-        column[entry] * rows for column in (check.expected, check.expected_low, check.expected_high)
-    )
+    shares = (check.expected, check.expected_low, check.expected_high)
+    mean, *ends = (share[entry] * rows for share in shares)
     return (
         f"group {name if len(name) <= 60 else name[:57] + '...'}, {scores}: "
         f"{check.positives[entry]:,} positives in {rows:,} labeled rows, "

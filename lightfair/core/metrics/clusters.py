@@ -172,10 +172,8 @@ def cell_effects(metric: Metric | None, table: ScoreTable, target: str = "popula
     weight, squares = (sums.reshape(-1, 4) for sums in table.labeled_sums())
     effects = np.ones_like(squares)
     if table.clusters is not None:
-        cells = [np.stack([one, ~one]) for one in np.eye(4, dtype=bool)]
-        for success, failure in [
-            part.sides for part in (shares(metric) if metric else ())
-        ] or cells:
+        sides = [part.sides for part in (shares(metric) if metric else ())]
+        for success, failure in sides or [np.stack([one, ~one]) for one in np.eye(4, dtype=bool)]:
             own = success | failure
             rate = over(weight @ success, weight @ own, 0.0)[:, None]
             slope = np.where(own, success - rate, 0.0)

@@ -195,9 +195,7 @@ class MeanOfShares:
 
     def of(self, cells: Floats) -> Floats:
         """Return the metric of cells (..., 4), float64 (...); NaN if a bottom is 0."""
-        shares = [
-            over(cells @ np.array(p.top), cells @ np.array(p.bottom), np.nan) for p in self.parts
-        ]
+        shares = [over(cells @ part.top, cells @ part.bottom, np.nan) for part in self.parts]
         return np.asarray(sum(shares[1:], start=shares[0]) / len(shares))
 
 

@@ -88,6 +88,11 @@ class _Draws(OneLine):
     def _quantile(self, tail: float) -> float:
         return float(np.quantile(self.defined, tail)) if self.reason is None else NAN
 
+    def prob_within(self, epsilon: float) -> float:
+        """Return the posterior probability that the number is less than `epsilon` away from 0."""
+        check_epsilon(epsilon, np.inf)
+        return self._share(np.abs(self.defined) < epsilon - BORDER)
+
     def _share(self, mask: npt.NDArray[np.bool_]) -> float:
         """Share of the defined draws."""
         return float(mask.mean()) if self.reason is None else NAN
@@ -166,11 +171,6 @@ class Estimate(_Draws):
         """Return the posterior probability that the number is above `value`."""
         return self._share(self.defined > value)
 
-    def prob_within(self, epsilon: float) -> float:
-        """Return the posterior probability that the number is less than `epsilon` away from 0."""
-        check_epsilon(epsilon, np.inf)
-        return self._share(np.abs(self.defined) < epsilon - BORDER)
-
 
 class ByName(dict[str, Any]):
     """Estimates by name, or by two names, shown one in a line."""
@@ -229,11 +229,6 @@ class Gap(_Draws):
     def _chance(self) -> str:
         pair = " minus ".join(self.which)
         return f", likeliest {pair} ({probability(self.prob_which)})" if pair else ""
-
-    def prob_within(self, epsilon: float) -> float:
-        """Return the posterior probability that the number is below `epsilon`."""
-        check_epsilon(epsilon, np.inf)
-        return self._share(self.defined < epsilon - BORDER)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -342,11 +337,6 @@ def undefined_reason(share: float, lack: str) -> str | None:
 def tails(prob: float) -> list[float]:
     """Return the shares below the two ends of a central interval."""
     return [0.5 * (1.0 - prob), 0.5 * (1.0 + prob)]
-
-
-def direction_level(prob: float) -> float:
-    """Return the probability of a direction at which the central interval excludes 0."""
-    return 0.5 * (1.0 + prob)
 
 
 def check_prob(prob: float) -> float:

@@ -141,18 +141,15 @@ def labels_answers(
 
     Where no row, labeled or not, can be in the denominator there is none, but of a population.
     """
-    (weight, squares), size = table.labeled_sums(), table.sums("weight").sum(axis=(1, 2))
+    (weight, squares), every = table.labeled_sums(), table.sums("weight")
+    size, possible = every.sum(axis=(1, 2)), every[..., :UNLABELED] + every[..., [UNLABELED]]
     answers = {}
     for metric in (metric for metric in metrics if metric.of == "counts"):
         clustered = squares * cell_effects(metric, table, target)
-        answers[metric.name] = labels_only(metric, weight, clustered, prob=prob, rng=rng, size=size)
-    if target != "population":
-        every = table.sums("weight")
-        possible = every[..., :UNLABELED] + every[..., [UNLABELED]]
-        for metric in metrics:
-            if metric.of == "counts":
-                empty = np.isnan(theta(metric, possible))
-                answers[metric.name] = _without(answers[metric.name], empty, metric)
+        answer = labels_only(metric, weight, clustered, prob=prob, rng=rng, size=size)
+        if target != "population":
+            answer = _without(answer, np.isnan(theta(metric, possible)), metric)
+        answers[metric.name] = answer
     of_nodes = [metric for metric in metrics if metric.of == "nodes"]
     return answers | _bootstrap(of_nodes, table, slots, prob, rng)
 
@@ -189,9 +186,8 @@ def labels_only(
     """
     metric = as_metric(metric)
     if metric.name == "balanced_accuracy":
-        tpr, tnr = (
-            labels_only(part, weight, weight_sq, prob=prob, rng=rng) for part in ("tpr", "tnr")
-        )
+        rates = ("tpr", "tnr")
+        tpr, tnr = (labels_only(rate, weight, weight_sq, prob=prob, rng=rng) for rate in rates)
         simulated = _summarize(0.5 * (tpr.draws + tnr.draws), prob, tpr.reason)
         mean, sd = 0.5 * (tpr.mean + tnr.mean), 0.5 * np.hypot(tpr.sd, tnr.sd)
         return simulated._replace(mean=mean, sd=sd)

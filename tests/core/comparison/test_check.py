@@ -33,9 +33,9 @@ def test_checks(text, check):
         ("tpr<=", "check must be a metric, <= and a limit"),
         (0.05, "check must be a metric, <= and a limit, .*; got 0.05"),
         (None, "check must be a metric"),
-        ("tpr>=0.05", "check tpr>=0.05: a difference is checked with <=, as in .*; got >="),
-        ("tpr<0.05", "a difference is checked with <="),
-        ("tpr ratio<=0.8", "a ratio is checked with >=, as in "),
+        ("tpr>=0.05", "check tpr>=0.05: a difference takes <=, as in "),
+        ("tpr<0.05", "a difference takes <="),
+        ("tpr ratio<=0.8", "a ratio takes >=, as in "),
         ("tpr gap<=0.05", "relation must be one of difference, ratio; got 'gap'"),
         ("tpr<=5%", "within must be a number above 0; got '5%'"),
         ("tpr<=0", "within must be a number above 0; got 0.0 for tpr; 0.05 is five points"),
@@ -57,7 +57,7 @@ def test_not_a_check(text, message):
 def test_limits_without_effect():
     with pytest.raises(ValueError, match="within must be below 1, the range of tpr; got 5; 0.05"):
         Check("tpr", 5.0).check_bounds((0.0, 1.0))
-    with pytest.raises(ValueError, match="bias can be negative and has no ratio; check its diff"):
+    with pytest.raises(ValueError, match="bias can be negative and has no ratio; use its diff"):
         Check("bias", 0.8, "ratio").check_bounds((-1.0, 1.0))
     Check("tpr", 0.99).check_bounds((0.0, 1.0))
 

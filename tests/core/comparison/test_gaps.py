@@ -443,7 +443,7 @@ def test_ratios_need_metrics_that_cannot_be_negative(rows):
     result = ask(rows, metrics=[signed])
     with pytest.raises(ValueError, match="signed can be negative and has no ratio; take its diff"):
         result.ratio("signed", "B", "A")
-    with pytest.raises(ValueError, match="signed can be negative and has no ratio; check its diff"):
+    with pytest.raises(ValueError, match="signed can be negative and has no ratio; use its diff"):
         result.check("signed", within=0.8, relation="ratio")
     entry = result.to_dict()["metrics"]["signed"]["ratios"][0]
     assert entry["interval"] is None and entry["reason"] == "the metric can be negative"
