@@ -115,10 +115,6 @@ def test_differences_are_from_the_reference_of_the_result(rows, result):
     assert str(four.overall["auc"]) == str(four.metric("auc"))
     shown = str(four.by_group).splitlines()
     assert shown[0] == "tpr" and shown[3] == f"  c  {four.metric('tpr', 'c')}"
-    one = ask(rows, group=np.full(400, "a"), metrics="tpr")
-    for compare in (one.difference, one.ratio):
-        with pytest.raises(ValueError, match="there is only one group, a"):
-            compare("tpr")
 
 
 def test_intervals_have_the_prob_of_the_assessment(rows):

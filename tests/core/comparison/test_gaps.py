@@ -454,6 +454,8 @@ def test_one_group_has_no_comparisons(rows):
     result = ask(rows, group=["all"] * 400)
     message = "there is only one group, all; comparisons need two"
     for call in (
+        lambda: result.difference("tpr"),
+        lambda: result.ratio("tpr"),
         lambda: result.pairs("tpr"),
         lambda: result.largest_gap("tpr"),
         lambda: result.against_rest("tpr", "all"),

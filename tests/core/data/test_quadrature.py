@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lightfair.core.data.logit import sigmoid
-from lightfair.core.data.quadrature import ORDER, WIDTH, gauss_rules, merge
+from lightfair.core.data.quadrature import ORDER, gauss_rules, merge
 
 FUNCTIONS = {
     "rate": sigmoid,
@@ -65,11 +65,3 @@ def test_few_nodes_stay():
         order = np.lexsort(given[1::-1])
         for left, right in zip(merge(*given), given, strict=True):
             np.testing.assert_array_equal(left, right[order])
-
-
-def test_no_cell_is_wide():
-    key, logit, weight = nodes(5, count=5000, keys=1)
-    _, merged, _ = merge(key, logit, weight)
-    cells = np.ceil(np.ptp(logit) / WIDTH)
-    assert len(merged) == ORDER * cells
-    assert np.diff(merged[::ORDER]).max() < 1.5 * WIDTH
