@@ -74,10 +74,7 @@ def test_help_of_the_whole_and_of_a_command(run, ask):
     [
         ("asses", "there is no command asses (did you mean 'assess'?); see lightfair --help"),
         ("--vresion", "(did you mean '--version'?)"),
-        (
-            "assess x.csv --thresh 0.4",
-            "unrecognized arguments: --thresh 0.4; see",
-        ),  # no short forms
+        ("assess x.csv --thresh 0.4", "unrecognized arguments: --thresh 0.4; see"),  # no short form
         ("plan x.csv --simultaneous", "unrecognized arguments: --simultaneous; see lightfair plan"),
         ("assess x.csv --missing dorp", "argument --missing: invalid choice: 'dorp' (choose"),
         ("assess x.csv --prob x\\n\x1b", "--prob: invalid float value: 'x\\\\n\\x1b'"),

@@ -363,9 +363,7 @@ def test_errors_name_the_argument_the_rule_and_the_value(rows, options, message)
 
 def test_simulated_rows_are_whole_numbers_of_rows():
     for given in ({"rows": np.inf}, {"rows": 5, "labeled": 6}, {"labeled": 2.5}, {"rows": 0}):
-        with pytest.raises(
-            ValueError, match=r"whole numbers, labeled in \[0, rows\]; got labeled="
-        ):
+        with pytest.raises(ValueError, match=r"whole numbers, labeled in \[0, rows\]; got label"):
             lf.simulate(**given)
 
 

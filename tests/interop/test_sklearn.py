@@ -156,19 +156,11 @@ REGRESSION = LinearRegression().fit(TRAIN[NUMBERS], LABELS)
         ({"unlabeled": 0}, ValueError, "unlabeled must not be a class of the model; got 0"),
         ({"y_pred": [1]}, TypeError, "y_pred follows from model, X and y"),
         ({"y": [0, 1, 2] * 100}, ValueError, "two classes; got 3 values: 0, 1, 2"),
-        (
-            {"y": [0, 2, None] * 100},
-            ValueError,
-            "y must hold classes of the model, 0, 1, or unlabeled=; got 2",
-        ),
+        ({"y": [0, 2, None] * 100}, ValueError, "y must hold classes of the model, 0, 1, .* got 2"),
         ({"y": [0, 1]}, ValueError, "must have the same length; got 2 and 300 rows"),
         ({"y": Y[::-1]}, ValueError, "X and y must have the same index"),
         ({"features": "agee"}, ValueError, r"no column 'agee' \(did you mean 'age'\?\); it has"),
-        (
-            {"X": X[NUMBERS].to_numpy(), "features": "sex"},
-            ValueError,
-            "no column 'sex'; it has no column names",
-        ),
+        ({"X": X[NUMBERS].to_numpy(), "features": "sex"}, ValueError, "it has no column names"),
     ],
 )
 def test_errors(change, error, message):

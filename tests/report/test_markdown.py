@@ -79,8 +79,5 @@ def test_markdown_of_all_results_has_all_sections(name, reader, request):
     result = request.getfixturevalue(name)
     headings = texts(reader(result.to_markdown()), "heading")
     titles = [section.title for section in result._document(full=True).sections]
-    assert headings[1:] == titles and headings[-3:] == [
-        "Assumptions",
-        "When not to trust it",
-        "How to reproduce it",
-    ]
+    last = ["Assumptions", "When not to trust it", "How to reproduce it"]
+    assert headings[1:] == titles and headings[-3:] == last

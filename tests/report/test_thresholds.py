@@ -44,14 +44,9 @@ def test_many_thresholds_and_too_many_groups(rows):
 
 
 def test_a_search_shows_what_is_recommended(found):
-    goal, low_high, one = (
-        "tpr of A, at its own threshold 0.5",
-        found.wanted.interval(0.95),
-        found["B"],
-    )
-    assert (
-        texts(found, "thresholds")[0] == f"{goal}: {estimate(found.wanted.mean, *low_high, False)}."
-    )
+    goal, one = "tpr of A, at its own threshold 0.5", found["B"]
+    wanted = estimate(found.wanted.mean, *found.wanted.interval(0.95), False)
+    assert texts(found, "thresholds")[0] == f"{goal}: {wanted}."
     (table,) = [b for b in document(found).sections[0].blocks if isinstance(b, Table)]
     assert table.head == ("group", "recommended", "gap there", "P(|gap| < 0.05)")
     gap = f"{estimate(one.gap.mean, *one.gap.interval(0.95), False)}"

@@ -457,15 +457,12 @@ def test_groups_without_labels_or_rows(rows):
 
 @pytest.mark.parametrize(
     ("threshold", "constant", "reason"),
-    [
-        (0.999, False, "no row is selected"),
-        (0.001, False, "every row is selected"),
-        (0.5, True, "no row is selected"),
-    ],
+    [(0.999, False, "no row is"), (0.001, False, "every row is"), (0.5, True, "no row is")],
 )
 def test_what_decisions_alone_decide_passes_no_check(rows, threshold, constant, reason):
     """Nor does what equal scores decide: an auc of 0.5 in all groups says nothing about them."""
     score = np.full(len(rows.y_score), 0.3) if constant else rows.y_score
+    reason = f"{reason} selected"
     checks = ["tpr<=0.05", "equalized_odds<=0.05", "selection_rate ratio>=0.8", "accuracy<=0.9"]
     asked = {"threshold": threshold, "checks": [*checks, "auc<=0.05"], "metrics": "accuracy"}
     result = assess(rows, y_score=score, **asked, **ENOUGH)

@@ -66,10 +66,7 @@ def test_ties_are_those_of_the_precision_of_the_scores(dtype):
         ([0.1, None, 0.3, NAN], r"y_score has 2 missing values \(rows 1, 3\)"),
         ([0.1, 0.2, 1.7, 0.3], r"y_score must lie in \[0, 1\], .*; got 1.7 at row 2; pass prob"),
         ([0.1, -2, 1.7, 0.3], r"got -2 at row 1 \(and in 1 more\); .* log odds .*1 / \(1 \+ exp"),
-        (
-            [1, 5, 10, 7],
-            r"got 5 at row 1 \(and in 2 more\); they look like deciles; pass \(y_score",
-        ),
+        ([1, 5, 10, 7], r"got 5 at row 1 \(and in 2 more\); .* like deciles; pass \(y_score"),
         ([0.4, 99.0, 12.5, 50], "they look like percentages; pass y_score / 100"),
         ([0.1, 0.2, 0.3, np.inf], "got inf at row 3"),
         (["0.1", "0,1", "12%", "0_1"], r"got '0,1' at row 1 \(and in 2 more\); pass prob"),

@@ -110,11 +110,7 @@ def test_warnings_are_those_of_the_sum():
     [
         ({"threshold": 0.5}, {"threshold": 0.4}, "threshold is the same; got 0.5 and 0.4"),
         ({"threshold": {"g": 0.5}}, {"threshold": {"g": 0.4}}, "got {'g': 0.5} and {'g': 0.4}"),
-        (
-            {"threshold": CUTS},
-            {},
-            r"list of thresholds is the same; got \(0.5, 0.3, 0.7\) and \(\)",
-        ),
+        ({"threshold": CUTS}, {}, r"list of thresholds is the same; got \(0.5, .* and \(\)"),
         ({"y_pred": [0, 1]}, {}, "threshold is the same; got None and 0.5"),
         ({"group": {"sex": ["g"] * 2}}, {}, "attributes is the same; got .*sex.* and .*group"),
         ({"clip": 0.02}, {}, "clip is the same; got 0.02 and 0.01"),

@@ -249,11 +249,7 @@ def changing(tp, fp, fn, tn):
         (lambda *x: 2 + x[0], {"bounds": (0, 1)}, r"must lie in \[0, 1\]; got"),
         (lambda s, w, p: s, {"of": "nodes"}, "metric 'own' must be real, of shape"),
         (lambda tp, fp, fn, tn: tp, {"label_free": True}, "metric 'own' depends on labels"),
-        (
-            lambda s, w, p: (w * p).sum(-1),
-            {"of": "nodes", "label_free": True},
-            "metric 'own' depends on labels",
-        ),
+        (lambda s, w, p: (w * p).sum(-1), {"of": "nodes", "label_free": True}, "depends on labels"),
     ],
 )
 def test_a_function_that_fails_is_named(rows, function, options, message):
