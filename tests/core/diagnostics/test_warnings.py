@@ -53,13 +53,18 @@ def labeled(seed, count=60, levels=None):
     ],
 )
 def test_codes(label, group, codes):
-    assert data_codes(label, [0.9, 0.7, 0.2, 0.4], group) == codes
+    notes = data_warnings(lf.score_table(build(label, [0.9, 0.7, 0.2, 0.4], group)))
+    assert [note.code for note in notes] == codes
+    text = "all but selection rates rest on the prior alone"
+    assert ("no_labels" in codes) == any(text in note.message for note in notes)
 
 
 @pytest.mark.parametrize("clipped, warned", [(5, False), (6, True)])
 def test_clipped_share_above_5_percent(clipped, warned):
-    score = [0.001] * clipped + [0.5] * (100 - clipped)
-    assert ("clipped_scores" in data_codes([0, 1] * 50, score)) == warned
+    data = build([0, 1] * 50, [0.001] * clipped + [0.5] * (100 - clipped))
+    notes = [n for n in data_warnings(lf.score_table(data)) if n.code == "clipped_scores"]
+    assert len(notes) == warned
+    assert not warned or "6% of the scores lie outside [0.01, 0.99]" in notes[0].message
 
 
 def test_unlabeled_groups_are_named_in_one_warning():

@@ -607,20 +607,13 @@ def test_a_factor_on_all_weights_changes_nothing(target):
 
 
 def test_strata_of_few_or_unequal_rows_keep_their_nodes(rows):
-    def nodes_of(weight):
-        data = lf.score_data(
-            rows.y_true, rows.y_score, sensitive_features=rows.group, sample_weight=weight
-        )
-        table = lf.score_table(data)
-        return table, unlabeled(table)
-
-    plain, merged = nodes_of(None)
-    _, doubled = nodes_of(np.full(len(rows.y_score), 2.0))
-    table, uneven = nodes_of(np.where(np.arange(len(rows.y_score)) % 2, 1.0, 3.0))
-    assert len(merged.base) == len(doubled.base) < len(plain.nodes().stratum) / 2
-    np.testing.assert_allclose(doubled.scale, 2.0)
-    of_unlabeled = table.nodes().stratum % 3 == 2
-    assert len(uneven.base) == of_unlabeled.sum()
-    for some in (merged, doubled, uneven):
-        sums = np.add.reduceat(some.weight, some.start[:-1])
-        np.testing.assert_allclose(sums, some.total, rtol=1e-12)
+    uneven = np.where(np.arange(400) % 2, 1.0, 3.0)
+    for weight in (np.ones(400), np.full(400, 2.0), uneven):
+        table = build((rows.y_score, rows.y_true, rows.group, weight))
+        found, of_unlabeled = unlabeled(table), (table.nodes().stratum % 3 == 2).sum()
+        if weight is uneven:
+            assert len(found.base) == of_unlabeled
+        else:
+            assert len(found.base) < of_unlabeled / 2 and (found.scale == weight[0]).all()
+        sums = np.add.reduceat(found.weight, found.start[:-1])
+        np.testing.assert_allclose(sums, found.total, rtol=1e-12)

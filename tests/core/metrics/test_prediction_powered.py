@@ -38,15 +38,10 @@ def counts_of(table):
 # against loops
 
 
-def variance(values):
-    mean = sum(values) / len(values)
-    return sum((v - mean) ** 2 for v in values) / (len(values) - 1)
+def naive(name, score, label, target):
+    """Estimate, squared standard error and lambda of accuracy or tpr; label is NaN if hidden.
 
-
-def naive(name, rows, target):
-    """Estimate, squared standard error and lambda of accuracy or tpr, one row at a time.
-
-    Rows are (score, label or None); the prediction is score >= 0.5.
+    The prediction is score >= 0.5.
     """
 
     def metric(cells):
@@ -55,65 +50,39 @@ def naive(name, rows, target):
 
     def slopes(cells):
         """By a complex step: as exact as a formula, and none is repeated."""
-        out = []
-        for k in range(4):
-            moved = list(cells)
-            moved[k] += 1e-30j
-            out.append(metric(moved).imag / 1e-30)
-        return out
+        return np.array([metric(cells + 1e-30j * unit).imag / 1e-30 for unit in np.eye(4)])
 
-    def cell(predicted, label, amount):
-        out = [0.0] * 4
-        out[2 * label + predicted] = amount
-        return out
-
-    h, g = [], []
-    for score, label in rows:
-        predicted = int(score >= 0.5)
-        low, high = cell(predicted, 0, 1.0 - score), cell(predicted, 1, score)
-        g.append([low[k] + high[k] for k in range(4)])
-        h.append(None if label is None else cell(predicted, label, 1.0))
-    seen = [i for i in range(len(rows)) if h[i] is not None]
-    n, total = len(seen), len(rows)
+    total, predicted, seen = len(score), (score >= 0.5).astype(int), ~np.isnan(label)
+    g, h = np.zeros((total, 4)), np.zeros((total, 4))
+    for i in range(total):
+        g[i, predicted[i]], g[i, 2 + predicted[i]] = 1.0 - score[i], score[i]
+        if seen[i]:
+            h[i, 2 * int(label[i]) + predicted[i]] = 1.0
+    n, h = seen.sum(), h[seen]
 
     def estimate(tuning):
-        out = []
-        for k in range(4):
-            every = sum(tuning * g[i][k] for i in range(total)) / total
-            out.append(every + sum(h[i][k] - tuning * g[i][k] for i in seen) / n)
-        return out
+        return tuning * g.mean(axis=0) + (h - tuning * g[seen]).mean(axis=0)
 
     tuning = 0.0
     for _ in range(2):
         d = slopes(estimate(tuning))
-        a = [sum(d[k] * h[i][k] for k in range(4)) for i in seen]
-        b = [sum(d[k] * g[i][k] for k in range(4)) for i in seen]
-        mean_a, mean_b = sum(a) / n, sum(b) / n
-        both = sum((x - mean_a) * (y - mean_b) for x, y in zip(a, b, strict=True)) / (n - 1)
-        tuning = min(max(both / variance(b), 0.0), 1.0)
+        both = np.cov(h @ d, g[seen] @ d)
+        tuning = min(max(both[0, 1] / both[1, 1], 0.0), 1.0)
     d = slopes(estimate(tuning))
     used = tuning if target == "sample" else tuning * (1.0 - n / total)
-    e = [sum(d[k] * (h[i][k] - used * g[i][k]) for k in range(4)) for i in seen]
-    squares = variance(e) * (n - 1)
+    e = (h - used * g[seen]) @ d
+    squares, in_bottom = e.var() * n, n
     pseudo = [(0, 0, 0.5), (1, 1, 0.5), (1, 0, 0.5), (0, 1, 0.5)]  # predicted, label, how many
-    in_bottom = n
     if name == "tpr":
-        pseudo = [(1, 1, 1.0), (0, 1, 1.0)]
-        in_bottom = sum(rows[i][1] for i in seen)
-    for predicted, label, amount in pseudo:
-        scores = [score for score, _ in rows if int(score >= 0.5) == predicted]
-        score = sum(scores) / len(scores)
-        low, high = cell(predicted, 0, 1.0 - score), cell(predicted, 1, score)
-        own = cell(predicted, label, 1.0)
-        value = sum(d[k] * (own[k] - used * (low[k] + high[k])) for k in range(4))
-        squares += amount * (value - sum(e) / n) ** 2
-    squares *= in_bottom / (in_bottom + 2.0)
+        pseudo, in_bottom = [(1, 1, 1.0), (0, 1, 1.0)], np.nansum(label)
+    for side, y, amount in pseudo:
+        own = np.eye(4)[2 * y + side] - used * g[predicted == side].mean(axis=0)
+        squares += amount * (own @ d - e.mean()) ** 2
+    squares *= in_bottom / (in_bottom + 2.0) / (n - 2) / n
     if target == "sample":
-        result = (1.0 - n / total) * squares / (n - 2) / n
-    else:
-        every = [sum(d[k] * g[i][k] for k in range(4)) for i in range(total)]
-        result = squares / (n - 2) / n + (1.0 - n / total) * tuning**2 * variance(every) / total
-    return metric(estimate(tuning)), result, tuning
+        return metric(estimate(tuning)), (1.0 - n / total) * squares, tuning
+    every = (1.0 - n / total) * tuning**2 * (g @ d).var(ddof=1) / total
+    return metric(estimate(tuning)), squares + every, tuning
 
 
 @pytest.mark.parametrize("target", ["sample", "population"])
@@ -124,11 +93,7 @@ def test_agrees_with_loops_over_rows(name, slope, target):
     assert not len(table.cells.cell)
     got = prediction_powered(name, table, target=target)
     for g in range(2):
-        pairs = [
-            (s, None if np.isnan(y) else int(y))
-            for s, y in zip(score[group == g], hidden[group == g], strict=True)
-        ]
-        mean, squared, tuning = naive(name, pairs, target)
+        mean, squared, tuning = naive(name, score[group == g], hidden[group == g], target)
         assert got.mean[g] == pytest.approx(mean, rel=1e-9)
         assert got.se[g] ** 2 == pytest.approx(squared, rel=1e-9)
         assert got.tuning[g] == pytest.approx(tuning, rel=1e-9)
@@ -142,8 +107,7 @@ def test_cells_of_a_table_stand_for_their_rows():
     table = table_of(score, label)
     assert len(table.cells.cell)
     got = prediction_powered("accuracy", table)
-    rows = [(s, None if np.isnan(y) else int(y)) for s, y in zip(score, label, strict=True)]
-    mean, squared, _ = naive("accuracy", rows, "sample")
+    mean, squared, _ = naive("accuracy", score, label, "sample")
     assert got.mean[0] == pytest.approx(mean, rel=1e-6)
     assert got.se[0] ** 2 == pytest.approx(squared, rel=1e-6)
 
