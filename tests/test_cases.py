@@ -4,9 +4,9 @@ Each is called by its id, after a report or request about some program of this k
 published data. These are short. Cases of one part of the package are tested with it: data/test_rows
 (F08, F10, G4), data/test_groups (F11, F14, F15, F39), data/test_columns (F22, F23, S25),
 mcmc/test_sampler (S23, S24), model/test_curve (S19), metrics/test_estimate (F18, S30),
-metrics/test_definitions (F09, F43), comparison/test_gaps (F02, F29, F30, F31),
-comparison/test_verdict (F03, F17), diagnostics/test_warnings (F04, F07, G1, G2), test_fit (S16),
-test_assessment (F05, F42, S13, S17, S18), io/test_containers (F11, F12, F21, F40),
+metrics/test_labels_only (F28), metrics/test_definitions (F09, F43), comparison/test_gaps (F02, F29,
+F30, F31), comparison/test_verdict (F03, F17), diagnostics/test_warnings (F04, F07, F27, G1, G2),
+test_fit (S16), test_assessment (F05, F42, S13, S17, S18), io/test_containers (F11, F12, F21, F40),
 interop/test_tidy and test_arviz (F46, S27), report/test_assessment (F34, F35), report/test_markdown
 (F48), cli/test_commands (F19, F20), planning/test_plan (F45), test_packaging (S11), test_bad_days
 (S01), test_model_comparison (F33).
@@ -21,18 +21,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from results import ask_quickly as ask
-from results import codes, flat
 
 import lightfair as lf
 
 
 def message(result, code):
     return next(note.message for note in result.warnings if note.code == code)
-
-
-@pytest.fixture(scope="module")
-def result(rows):
-    return ask(rows, metrics=["accuracy", "tpr", "fpr", "selection_rate"], draws=40)
 
 
 # groups and labels
@@ -58,26 +52,6 @@ def test_F16_an_empty_intersection_is_listed_without_a_verdict(rows):
     assert "groups without rows, not assessed: A, old" in str(got)
     verdict = got.check("tpr", within=0.99)
     assert "A, old" not in json.dumps([vars(pair) for pair in verdict.pairs], default=str)
-
-
-@pytest.mark.parametrize("keep", [0, 1, "constant"])
-def test_F27_few_or_constant_labels_of_a_group_work_and_are_flagged(rows, keep):
-    mine = np.flatnonzero((rows.group == "B") & ~np.isnan(rows.y_true))
-    label = rows.y_true.copy()
-    hidden = mine[rows.y_true[mine] == 0] if keep == "constant" else mine[keep:]
-    label[hidden] = np.nan
-    got = ask(rows, y_true=label, metrics=["tpr", "fpr"])
-    flags = {0: "unlabeled_group", 1: "one_class_group", "constant": "one_class_group"}
-    assert flags[keep] in codes(got)
-    assert all(np.isfinite(got.metric("tpr", g).interval()).all() for g in "AB")
-
-
-def test_F28_width_against_labels_only_and_effective_labels(result):
-    for entry in result.to_dict()["metrics"]["tpr"]["groups"]:
-        ours, theirs = (e["interval"][1] - e["interval"][0] for e in (entry, entry["labels_only"]))
-        assert entry["width_ratio"] == pytest.approx(ours / theirs)
-        assert entry["effective_labels"] > 0.0
-    assert "effective labels" in flat(result)
 
 
 def test_F36_nothing_is_said_of_metrics_that_nobody_asked_for(rows):

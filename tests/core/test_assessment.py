@@ -11,7 +11,6 @@ from asking import QUICK, ask, codes
 import lightfair.core as lf
 from lightfair.core.fit import MAX_DRAWS
 from lightfair.core.mcmc.convergence import diagnose
-from lightfair.core.mcmc.jit import available
 from lightfair.core.metrics.definitions import COUNT_METRICS, theta
 from lightfair.core.metrics.imputation import TARGETS
 from lightfair.core.pipeline import assess_data
@@ -86,16 +85,6 @@ def test_more_metrics_do_not_change_the_curves(rows):
     one, two = (ask(rows, metrics=m) for m in ("tpr", ["tpr", "fpr", "f1"]))
     count = min(one.posterior.phi.shape[1], two.posterior.phi.shape[1], 20)
     np.testing.assert_array_equal(one.posterior.phi[:, :count], two.posterior.phi[:, :count])
-
-
-@pytest.mark.skipif(not available(), reason="numba is absent")
-def test_compiled_and_plain_agree(rows, monkeypatch):
-    monkeypatch.setenv("LIGHTFAIR_JIT", "0")
-    plain = ask(rows, draws=20, warmup=20)
-    monkeypatch.setenv("LIGHTFAIR_JIT", "1")
-    compiled = ask(rows, draws=20, warmup=20)
-    one, two = (r.posterior.phi[:, :5] for r in (plain, compiled))
-    np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-8)
 
 
 def test_differences_are_from_the_reference_of_the_result(rows, result):

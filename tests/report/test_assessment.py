@@ -27,7 +27,7 @@ def table(section, title):
 def test_rows_and_settings_are_listed_once(rows, result):
     text = flat(result)
     assert "400 rows, 60 labeled, 340 unlabeled; 2 groups by group; threshold 0.5" in text
-    assert "median; 95 % credible interval" in text
+    assert "median; 95 % credible interval" in text and "effective labels" in text
     labels = rows.y_true[rows.group == "B"]
     counts = [str(n) for n in (labels.size, (labels >= 0).sum(), (labels == 1).sum())]
     section = next(one for one in document(result).sections if one.key == "rows")

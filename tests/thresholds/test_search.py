@@ -158,14 +158,6 @@ def test_the_reference_stays_at_its_own_decisions():
 
 
 @pytest.mark.parametrize(
-    "metric", ["accuracy", "ppv", lf.Metric("missed", lambda tp, fp, fn, tn: fn / (tp + fn))]
-)
-def test_metrics_that_are_not_monotone_have_a_threshold_too(metric):
-    one = find_threshold(assessed(), metric, "x", "y")["x"]
-    assert one.recommended is not None and abs(one.gap.mean) < 0.1
-
-
-@pytest.mark.parametrize(
     "options, message",
     [
         ({"metric": "auc"}, "must depend on the threshold, such as tpr; got auc"),

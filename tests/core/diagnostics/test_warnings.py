@@ -83,6 +83,7 @@ def test_advice_is_what_can_be_done():
     )
     (note,) = data_warnings(lf.score_table(build(label, score, ["A", "A", "B", "B", "B"])))
     assert note.message.endswith("(2 of them); label more of its rows")
+    assert note.code == "one_class_group"
 
 
 def test_reversed_scores():

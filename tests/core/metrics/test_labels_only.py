@@ -276,6 +276,9 @@ def test_effective_labels_of_a_share(result):
         width = result.labels["tpr"].high[index] - result.labels["tpr"].low[index]
         assert found.width_ratio[index] == pytest.approx((high - low) / width)
         assert found.width_ratio[index] < 1.0 < found.labels[index] / found.own[index]
+        entry = result.to_dict()["metrics"]["tpr"]["groups"][index]
+        assert entry["width_ratio"] == found.width_ratio[index]
+        assert entry["effective_labels"] == found.labels[index]
     exact = result.effective_labels("selection_rate")
     assert np.isnan([exact.labels, exact.width_ratio]).all()
     assert exact.reason == ("no label is needed to know it",) * 2

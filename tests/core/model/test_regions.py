@@ -261,9 +261,7 @@ def test_a_mass_of_both_predictions_is_two():
     """A threshold inside the clipped scores, or decisions that do not follow the scores."""
     score = np.concatenate([smooth(6, 600), np.zeros(200)])
     decide = (np.arange(800) % 2).astype(int)
-    table = lf.score_table(
-        lf.score_data(np.full(800, np.nan), score, sensitive_features=["a"] * 800, y_pred=decide)
-    )
+    table = table_of(score, y_pred=decide)
     where = regions(table)
     assert where.masses == ((0, 0), (0, 1)) and where.names.count("mass") == 2
     lowest = np.full(2, table.bounds()[0])
