@@ -205,13 +205,6 @@ def test_few_labels_where_the_models_differ(data, count, warned):
         assert text in found[0].message
 
 
-def test_same_seed_same_numbers(data, result):
-    again = ask(data, metrics="tpr")
-    np.testing.assert_array_equal(again.theta["new"]["tpr"], result.theta["new"]["tpr"])
-    one, two = (ask(data, rng=np.random.default_rng(7), metrics="tpr") for _ in range(2))
-    assert json.dumps(one.to_dict()) == json.dumps(two.to_dict())
-
-
 def test_values_are_plain(result):
     values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     metric, accuracy = values["metrics"]["tpr"], values["metrics"]["accuracy"]["pairs"][0]

@@ -114,5 +114,3 @@ def test_arviz_selects_by_name_and_agrees_with_our_diagnostics(result):
     np.testing.assert_array_equal(delta, result.difference("tpr", "B", "A").draws)
     assert data["constant_data"]["selection_rate"].dims == ("group",)
     assert data.attrs["reference"] == "A"
-    table = az.summary(data, var_names=["tpr", "tpr_difference"])
-    assert list(table.index) == ["tpr[A]", "tpr[B]", "tpr_difference[B]"]

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from asking import by_group
 from scipy.special import ndtr, ndtri
 
 import lightfair as lf
-from lightfair.core.comparison.gaps import ByGroup
 from lightfair.core.comparison.verdict import Question, parse_check
 from lightfair.planning.settle import decisive_chance, labels_to_settle, two_digits
 
 
 def question(draws, text="tpr<=0.05", pairs=((1, 0),)):
-    groups = draws.shape[-1]
-    names, known = tuple("ABCDEFGH"[:groups]), np.zeros(groups, bool)
-    part = ByGroup(draws, names, "positive labels", known, False)
-    return Question(parse_check(text), (part,), list(pairs), np.ones(groups, bool))
+    labeled = np.ones(draws.shape[-1], bool)
+    return Question(parse_check(text), (by_group(draws),), list(pairs), labeled)
 
 
 def settle(gap, sd, labeled=100, unlabeled=100_000, finite=True, text="tpr<=0.05"):
