@@ -369,7 +369,6 @@ progress
     names = {one.name for one in fields(Settings)} & {*arguments} - {"threshold"}
     options = {name: arguments[name] for name in names}
     settings = Settings(**options)
-    check_compared(settings)
     rows = {name: arguments[name] for name in ROWS}
     checked = check_rows(scores, y_true, threshold, rows, model, row_id)
     return compare_data(checked, settings, rng, progress)
@@ -418,12 +417,6 @@ def unstacked(model: Any, row_id: Any) -> dict[str, Ints]:
     return found
 
 
-def check_compared(settings: Settings) -> None:
-    """Raise ValueError if a metric is not one of decisions."""
-    if scored := [name for name in settings.metrics if settings.metric(name).of != "counts"]:
-        raise ValueError(f"metrics must be of decisions, such as tpr; got {scored[0]}, of scores")
-
-
 def check_models(names: Sequence[str]) -> None:
     """Raise ValueError if there are too few or too many models, or a name comes twice."""
     if not LEAST <= len(names) <= MOST or len(set(names)) < len(names):
@@ -443,15 +436,14 @@ def check_thresholds(threshold: Any, models: Sequence[str]) -> dict[str, Any]:
 
 
 def compare_data(
-    checked: dict[str, ScoreData],
-    settings: Settings,
-    rng: int | np.random.Generator | None = None,
-    progress: Progress | None = None,
+    checked: dict[str, ScoreData], settings: Settings, rng: Any, progress: Progress | None
 ) -> ModelComparison:
     """Compare models on checked rows, the same ones with the scores and decisions of each model.
 
     The cells are fitted, their labels imputed once, and summed up for each model.
     """
+    if scored := [name for name in settings.metrics if settings.metric(name).of != "counts"]:
+        raise ValueError(f"metrics must be of decisions, such as tpr; got {scored[0]}, of scores")
     tables = {model: score_table(data, clip=settings.clip) for model, data in checked.items()}
     table = next(iter(tables.values()))
     seed: Any = rng

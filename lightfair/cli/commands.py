@@ -130,7 +130,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
     """
     from ..api import ModelComparison, shown
     from ..io.summarize import read_arrays
-    from ..model_comparison import ROWS, check_compared, check_models, check_rows, compare_data
+    from ..model_comparison import ROWS, check_rows, compare_data
     from .arguments import reading_of
 
     check_outputs(arguments)
@@ -138,12 +138,9 @@ def compare(arguments: argparse.Namespace) -> Answer:
     stacked = columns is not None and columns.model_column is not None
     if columns is None or stacked != (columns.row_id is not None) or len(models) > stacked == 1:
         raise ValueError("stacked models need --model-column, --row-id and one --score")
-    if not stacked:
-        check_models(models)
     if arguments.hierarchical is None:
         arguments.hierarchical = "nested"
     settings = settings_of(arguments)
-    check_compared(settings)
     threshold, reading = one_threshold(arguments), reading_of(arguments)
     arrays = read_arrays(reading["source"], columns, reading["progress"])
     given = vars(arguments) | {role: arrays[name] for name, role in columns.names.items()}

@@ -311,14 +311,11 @@ class Assessment(OneLine):
             draws = count_theta(self.counts, self.table, self.settings, of)
         else:
             draws = self.draws(of.name)
-        known = np.zeros(len(self.groups), dtype=bool)
-        if self.settings.target != "population":
-            known |= of.label_free
-            known |= self.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
-        pooled = bool(self.settings.hierarchical)
+        complete = self.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
+        known = (complete | of.label_free) & (self.settings.target != "population")
+        pooled, small = bool(self.settings.hierarchical), np.isin(self.groups, self.small_groups)
         coarse, prob = in_cells(of, self.fine), self.settings.prob
-        more: dict[str, Any] = {"bounds": of.bounds, "coarse": coarse, "prob": prob}
-        more["small"] = np.isin(self.groups, self.small_groups)
+        more: dict[str, Any] = {"bounds": of.bounds, "coarse": coarse, "prob": prob, "small": small}
         lack = "scores" if of.of == "nodes" and not self.table.scored else of.lack
         return ByGroup(draws, self.groups, lack, known, of.label_free, pooled, **more)
 

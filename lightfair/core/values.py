@@ -25,12 +25,15 @@ from .model.regions import NOWHERE, worth
 
 if TYPE_CHECKING:
     from .assessment import Assessment
+    from .comparison.gaps import ByGroup
     from .data.messages import Note
     from .settings import Settings
 
 KNOWN = "known without labels"
 
 FOUR_FIFTHS = 0.8
+
+COUNTS = ("rows", "labeled", "positives")
 
 Values = dict[str, Any]
 
@@ -112,24 +115,27 @@ def warning_values(notes: tuple[Note, ...]) -> list[dict[str, str]]:
 
 def metric_values(result: Assessment, name: str) -> Values:
     """Return a metric of every group, and its differences from the reference."""
-    settings, reference = result.settings, result.settings.reference
-    effective = result.effective_labels(name)
+    reference, effective = result.settings.reference, result.effective_labels(name)
+    base = None if reference is None else result.groups.index(reference)
+    values = group_values(result.group_draws(name), base, result.settings)
+    for index, entry in enumerate(values["groups"]):
+        entry["effective_labels"] = plain(effective.labels[index])
+        entry["width_ratio"] = plain(effective.width_ratio[index])
+        entry |= _optional("effective_reason", effective.reason[index])
+        entry |= _other_methods(result, name, index)
+    for entry in values["differences"]:
+        entry |= _other_methods(result, name, result.groups.index(entry["group"]), base)
+    return values
+
+
+def group_values(by: ByGroup, base: int | None, settings: Settings, key: str = "group") -> Values:
+    """Return a metric of every group, and its differences from one, where `key` has the name."""
     groups, differences = [], []
-    for index, group in enumerate(result.groups):
-        groups.append(
-            {
-                "name": group,
-                **summary(result.metric(name, group), settings.prob),
-                "effective_labels": plain(effective.labels[index]),
-                "width_ratio": plain(effective.width_ratio[index]),
-                **_optional("effective_reason", effective.reason[index]),
-                **_other_methods(result, name, index),
-            }
-        )
-        if reference is not None and reference != group:
-            delta, base = result.difference(name, group, reference), result.groups.index(reference)
-            values = compared_values(delta, settings, group=group, reference=reference)
-            differences.append(values | _other_methods(result, name, index, base))
+    for at, name in enumerate(by.groups):
+        groups.append({"name": name, **summary(by.estimate(at), settings.prob)})
+        if base not in (None, at):
+            names = {key: name, "reference": by.groups[base]}
+            differences.append(compared_values(by.difference(at, base), settings, **names))
     return {"groups": groups, "differences": differences}
 
 
@@ -240,14 +246,10 @@ def marginal_values(result: Assessment, metric: str) -> list[Values]:
     settings, values = result.settings, []
     for attribute, levels in margin_levels(result.table).items():
         by, base = result.margins[metric][attribute], largest_level(levels)
-        entries, differences = [], []
-        for at, level in enumerate(levels):
-            counts = {"name": level.name, "rows": level.rows, "labeled": level.labeled}
-            counts |= {"positives": level.positives}
-            entries.append(counts | summary(by.estimate(at), settings.prob))
-            if at != base:
-                names = {"level": level.name, "reference": levels[base].name}
-                differences.append(compared_values(by.difference(at, base), settings, **names))
+        found = group_values(by, base, settings, "level")
+        counts = [{name: getattr(level, name) for name in COUNTS} for level in levels]
+        entries = [count | entry for count, entry in zip(counts, found["groups"], strict=True)]
+        differences = found["differences"]
         values.append({"attribute": attribute, "levels": entries, "differences": differences})
     return values
 

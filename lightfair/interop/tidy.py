@@ -339,10 +339,8 @@ def _walk(node: Row, of: Row) -> Iterator[Row]:
     for key, entries in node.items():
         if key == "marginals":
             for margin in entries:
-                levels = {
-                    "marginal": margin["levels"],
-                    "marginal_difference": margin["differences"],
-                }
+                parts = {"marginal": "levels", "marginal_difference": "differences"}
+                levels = {quantity: margin[part] for quantity, part in parts.items()}
                 yield from _walk(levels, {**of, "attribute": margin["attribute"]})
         elif isinstance(entries, (dict, list)):
             for entry in entries if isinstance(entries, list) else [entries]:

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 
 from ..core.data import table as core
 from ..core.data.clusters import cluster_moments
+from ..core.data.groups import check_size
 from ..core.data.nodes import UNSCORED_CLIP, check_clip, check_edges
 from ..core.data.rows import RowReader, ScoreData
 from ..core.data.table import score_table
@@ -50,8 +51,6 @@ from .files import CHUNK_ROWS, Columns, pieces
 from .table import ScoreTable, from_text, storable
 
 Progress = Callable[[int], None]
-
-MOST_GROUPS = 100_000  # more suggest that an identifier is used as an attribute
 
 
 def summarize(
@@ -172,9 +171,7 @@ def gather_tables(
                 clusters.append(data)
             table = score_table(replace(data, cluster=None), clip=cut)
             rows = table if rows is None else rows + table
-            if len(rows.groups) > MOST_GROUPS:
-                rule = f"sensitive_features must make at most {MOST_GROUPS:,} groups"
-                raise ValueError(f"{rule}; cut real-valued columns into bands")
+            check_size(rows.attributes, rows.parts)
         if progress is not None:
             progress(reader.rows)
     if reader.rows:
@@ -192,12 +189,7 @@ def gather_tables(
 
 
 def read_rows(
-    source: Any,
-    columns: Columns,
-    reader: RowReader,
-    *,
-    clip: float,
-    progress: Progress | None = None,
+    source: Any, columns: Columns, reader: RowReader, *, clip: float, progress: Progress | None
 ) -> ScoreData:
     """Read all rows into memory, checked, for options that hide labels row by row."""
     arrays = read_arrays(source, columns, progress)

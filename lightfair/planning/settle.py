@@ -46,17 +46,14 @@ MAX_SIZE = 10_000_000  # truths times draws times contrasts, beyond 10 truths
 
 def forecast_labels(result: Assessment, question: Question, prob: float) -> int | None:
     """Forecast how many more labels would probably settle a check of a result."""
-    labeled, finite = result.table.labeled, result.settings.target != "population"
-    ways = [(question, prob)]
-    without = [(part, part.without_model) for part in question.parts]
-    found = [(part, draws) for part, draws in without if draws is not None]
-    if found:  # which must support the verdict, in the widest pair, too
-        means = np.array([draws.mean(axis=0) for _, draws in found])
-        widest = max(question.pairs, key=lambda pair: float(np.ptp(means[:, pair], axis=1).max()))
-        parts = tuple(replace(part, draws=draws[None]) for part, draws in found)
-        alone = question._replace(parts=parts, pairs=[widest])
-        ways.append((alone, min(prob, SUPPORT["pass"])))
-    unlabeled = result.table.rows - labeled
+    table, finite = result.table, result.settings.target != "population"
+    labeled = table.labeled
+    # draws without the model must support the verdict, too, in the pair that is widest apart
+    parts = tuple(replace(part, draws=part.free[None]) for part in question.parts)
+    means = np.array([part.draws[0].mean(axis=0) for part in parts])
+    widest = max(question.pairs, key=lambda pair: float(np.ptp(means[:, pair], axis=1).max()))
+    alone = question._replace(parts=parts, pairs=[widest])
+    ways, unlabeled = [(question, prob), (alone, min(prob, SUPPORT["pass"]))], table.rows - labeled
     numbers = [labels_to_settle(*way, labeled, unlabeled, finite=finite) for way in ways]
     known = [number for number in numbers if number is not None]
     return max(known) if len(known) == len(ways) else None

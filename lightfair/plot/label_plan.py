@@ -50,18 +50,14 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     for one in widest[len(canvas.GROUPS) :]:
         (line,) = ax.plot(plan.extra, one.width, color=canvas.GREY, linewidth=0.8, zorder=1.8)
         legend[f"{len(widest) - len(canvas.GROUPS)} more, narrower"] = line
-    target: dict[str, Any] = {
-        "color": ax.xaxis.label.get_color(),
-        "linewidth": 1.0,
-        "linestyle": ":",
-    }
-    legend[f"width {plan.width:g}"] = ax.axhline(plan.width, **target)
+    target: dict[str, Any] = {"color": ax.xaxis.label.get_color(), "linewidth": 1.0}
+    legend[f"width {plan.width:g}"] = ax.axhline(plan.width, linestyle=":", **target)
     notes = []
     if plan.labels is None:
         notes.append(f"width {plan.width:g} is out of reach: {plan.reason}")
     else:
         reached = f"{plan.labels:,} labels" if plan.labels else "reached now"
-        legend[reached] = ax.axvline(plan.labels, **{**target, "linestyle": "--"})
+        legend[reached] = ax.axvline(plan.labels, linestyle="--", **target)
     undefined = [
         (one.group if one.reference is None else f"{one.group} minus {one.reference}", one.reason)
         for one in plan.intervals

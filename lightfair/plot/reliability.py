@@ -136,9 +136,6 @@ def _draw_labeled(ax: Axes, result: Assessment, group: int) -> None:
     ends = beta_binomial(positives, rows - positives, prob=settings.prob)
     ax.vlines(score, ends.low, ends.high, colors=look.colour, linewidth=1.0, zorder=3.5)
     area = 12.0 + 3.0 * np.minimum(rows, 60)
-    face: dict[str, Any] = {
-        "facecolor": ax.get_facecolor(),
-        "edgecolor": look.colour,
-        "linewidth": 1.2,
-    }
-    ax.scatter(score, check.rate[mask], s=area, marker=look.marker, zorder=4.0, **face)
+    face: dict[str, Any] = {"facecolor": ax.get_facecolor(), "edgecolor": look.colour}
+    face |= {"marker": look.marker, "linewidth": 1.2}
+    ax.scatter(score, check.rate[mask], s=area, zorder=4.0, **face)

@@ -50,7 +50,7 @@ from ..core.metrics.imputation import blocks
 from ..core.metrics.score_bins import Slots, score_slots
 from ..core.model.regions import rows_on_axis
 from ..core.settings import Settings
-from ..core.values import compared_values, summary
+from ..core.values import group_values
 
 ALL = "all"
 
@@ -368,23 +368,11 @@ def _snapped(logit: Floats) -> Floats:
 def threshold_values(result: Assessment) -> dict[str, Any]:
     """Return what to_dict holds under "thresholds": threshold to metric to groups, differences."""
     curve, settings = requested_curve(result), result.settings
-    groups = dict(enumerate(result.groups))
-    base = 0 if settings.reference is None else result.groups.index(settings.reference)
-    of = {"reference": groups[base]}
+    base = None if settings.reference is None else result.groups.index(settings.reference)
     values: dict[str, Any] = {repr(cut): {} for cut in curve.thresholds.tolist()}
     for name in counted_metrics(result):
         for cut, by in curve.group_draws(name).items():
-            values[repr(cut)][name] = {
-                "groups": [
-                    {"name": group, **summary(by.estimate(at), settings.prob)}
-                    for at, group in groups.items()
-                ],
-                "differences": [
-                    compared_values(by.difference(at, base), settings, group=group, **of)
-                    for at, group in groups.items()
-                    if at != base
-                ],
-            }
+            values[repr(cut)][name] = group_values(by, base, settings)
     return values
 
 

@@ -55,31 +55,26 @@ def check_bins(bins: Any) -> dict[str, Any]:
     return checked
 
 
-def quantiles(column: Any, count: int) -> tuple[float, ...]:
-    """Return the edges that divide the numbers of a column into `count` parts."""
-    codes, values = factorize("sensitive_features", column)
-    numbers = np.array([number_of(value) for value in values], dtype=np.float64)[codes[codes >= 0]]
-    shares = np.arange(1, count) / count
-    return tuple(np.unique(np.quantile(numbers, shares, method="higher")).tolist())
-
-
-def levels_of(
-    name: str, column: Any, missing: str, first: int = 0, edges: tuple[float, ...] = ()
-) -> Levels:
+def levels_of(name: str, column: Any, missing: str, first: int, bins: dict[str, Any]) -> Levels:
     """Name the values of a column, or their bins; rows in errors are numbered from `first`.
 
     Missing values have the level "missing", which values may not have if `missing` is "group".
+    In `bins` a number of quantiles is replaced by their edges, which later rows have, too.
     """
     codes, values = factorize("sensitive_features", column, first)
     names = [level_name(value) for value in values]
-    if edges:
+    if name in bins:
         numbers = np.array([number_of(value) for value in values], dtype=np.float64)
         if np.isnan(numbers).any():
             got = show(values[int(np.argmax(np.isnan(numbers)))])
             raise ValueError(f"bins of {name} need an attribute of numbers; got {got}")
-        ends = [*map(level_name, edges)]
+        if isinstance(count := bins[name], int):
+            numbers_of_rows, shares = numbers[codes[codes >= 0]], np.arange(1, count) / count
+            edges = np.unique(np.quantile(numbers_of_rows, shares, method="higher"))
+            bins[name] = tuple(edges.tolist())
+        ends = [*map(level_name, bins[name])]
         bands = [f"below {ends[0]}", *map(" to ".join, pairwise(ends)), f"{ends[-1]} or more"]
-        names = [bands[at] for at in np.searchsorted(edges, numbers, side="right")]
+        names = [bands[at] for at in np.searchsorted(bins[name], numbers, side="right")]
     if missing == "group" and MISSING_LEVEL in names:
         text = f'sensitive_features has a level "{MISSING_LEVEL}" in {name}'
         raise ValueError(f'{text}; rename it or pass missing="drop"')

@@ -24,22 +24,19 @@ SIMILAR = 0.6  # similarity, of 1, from which a name is suggested
 MESSAGES = {  # of warnings, by their codes
     "dropped_rows": "rows dropped, sensitive_features is missing: {}",
     "missing_as_group": f'rows put in the level "{MISSING_LEVEL}" of sensitive_features: {{}}',
-    "alike_levels": "{} has levels that differ only in case or spaces: {}; if they are one, write "
-    "them alike",
+    "alike_levels": "{} has levels that differ only in case or spaces: {}; write equal ones alike",
     "blank_levels": "{} has levels that read as missing: {}; they are groups; if they are missing, "
     "leave them empty",
     "ties_with_threshold": "rows with a score equal to the threshold, counted as positive: {}; a "
     "threshold just above makes them negative",
     "shared_clusters": "parts of clusters that are in several groups: {}; each part counts as a "
     "cluster, so that intervals of differences may be too wide or too narrow",
-    "label_prob": "labels-only weights each label by 1 / label_prob; prediction-powered is left "
-    "out where it differs within a group; the posterior does not need it if rows were chosen by "
-    "their score and group alone",
+    "label_prob": "labels-only weights each label by 1 / label_prob; prediction-powered needs it "
+    "equal in a group; the posterior does not need it if rows were chosen by score and group alone",
     "no_labels": "no row is labeled; all but selection rates rest on the prior alone; label some",
     "one_class": "every labeled row is {0}: the scores of {1} rows are unknown; if rows are "
     "unlabeled because they are {1}, label them",
-    "unlabeled_group": "no labels in {}: estimates rest on the other groups and the prior; label "
-    "some of these rows",
+    "unlabeled_group": "no labels in {}: estimates rest on other groups and the prior; label some",
     "one_class_group": "group {} has only {} labels ({:,.0f} of them); {}",
     "clipped_scores": "{:.0%} of the scores lie outside [{:g}, {:g}] and were clipped, so each end "
     "has one calibrated probability; if such scores differ in meaning, pass a smaller clip",
@@ -53,19 +50,15 @@ MESSAGES = {  # of warnings, by their codes
     "reversed_scores": "{}higher scores go with fewer positive labels: a calibration curve cannot "
     "fall, so these numbers are not reliable; check positive_label, or whether 1 - score was meant",
     "label_drift": "labeled rows are not a random sample of their group{}: {}; the posterior "
-    "accounts for selection on the score, labels-only and prediction-powered estimates do not; if "
-    "the probabilities of labeling are known, pass label_prob",
+    "allows for selection on the score, others do not; pass label_prob if it is known",
     "few_labels": "few labels{}: {}; these rest on the prior and other labels; label more there",
     "assumed_alike": "numbers of groups with fewer than {} labels{} assume that scores mean there "
     "what they mean in other groups; without that, intervals would be {}; label more there",
-    "partly_undefined": "{} is undefined in a few draws of {}, which are omitted; add rows or "
-    "labels there",
-    "not_converged": "the chains have not converged after {} draws each: {}; do not use the "
-    "numbers; more draws help",
+    "partly_undefined": "{} is undefined in a few draws of {}, left out here; add rows or labels",
+    "not_converged": "not converged after {} draws each: {}; do not use the numbers; draw more",
     "disagreement": "the model disagrees with the labels{}: {}; the model may be wrong there, or "
     "the labeled rows may not be a random sample of their group; label more rows there",
-    "coarse_interval": "the ends of a {:.10g} % interval depend on fewer than 10 of {:,} draws; "
-    "use more draws",
+    "coarse_interval": "ends of a {:.10g} % interval rest on fewer than 10 of {:,} draws; use more",
     "few_disagreements": "few labels where the models decide differently: {}; the difference "
     "between them is prior-driven; label rows on which they differ",
     "own_decisions": "the predictions of the model differ from its scores at 0.5 in {}; the "

@@ -304,11 +304,10 @@ class RowReader:
         if unknown:
             known = list_values([name for name, *_ in features])
             raise ValueError(f"bins must name attributes, {known}; got {list_values(unknown)}")
-        levels = []
-        for name, _, values in features:
-            if isinstance(edges := self.bins.get(name, ()), int):
-                self.bins[name] = edges = grouping.quantiles(values, edges)
-            levels.append(grouping.levels_of(name, values, self.missing, first, edges))
+        levels = [
+            grouping.levels_of(name, values, self.missing, first, self.bins)
+            for name, _, values in features
+        ]
         codes = [level.codes for level in levels]
         columns.check_lengths({**rows, **dict(zip(attributes, codes, strict=True))})
 

@@ -116,7 +116,7 @@ def test_bad_groups(g, missing, message):
 def test_warnings_about_levels():
     notes = dict(grouped({"g": ["Male", "NaN", "MALE ", "f"]}).notes)
     assert notes["blank_levels"].startswith("g has levels that read as missing: 'NaN'; they")
-    assert "differ only in case or spaces: 'MALE ', 'Male'; if" in notes["alike_levels"]
+    assert "differ only in case or spaces: 'MALE ', 'Male'; write" in notes["alike_levels"]
 
 
 def test_too_many_empty_groups_are_not_listed():

@@ -71,7 +71,7 @@ def test_unlabeled_groups_are_named_in_one_warning():
     data = build([1, 0, None, None], [0.8, 0.3, 0.4, 0.5], ["A", "A", "B", "C"])
     notes = data_warnings(lf.score_table(data))
     assert [note.code for note in notes] == ["unlabeled_group"]
-    assert notes[0].message.startswith("no labels in B; C: estimates rest on the other groups")
+    assert notes[0].message.startswith("no labels in B; C: estimates rest on other groups")
 
 
 def test_advice_is_what_can_be_done():
@@ -325,7 +325,7 @@ def test_a_choice_by_score_is_seen(choose, pattern):
     assert sum(map(len, found)) >= 3
     notes = next(filter(None, found))
     assert notes[0].code == "label_drift" and pattern in notes[0].message
-    assert "the posterior accounts for selection on the score" in notes[0].message
+    assert "the posterior allows for selection on the score" in notes[0].message
 
 
 def test_cells_say_what_rows_say():
