@@ -100,7 +100,7 @@ def _aligned(texts: list[str]) -> list[str]:
 
 def _arranged(names: Column, numbers: list[Column], room: int) -> list[str]:
     """Lines of a table in the first arrangement that fits: a column of numbers always does."""
-    longest = max(map(len, names))
+    longest = max(map(len, names[1:]), default=0)
     for wrapped, least, widest, most in PASSES:
         sizes = []
         for title, *cells in numbers:
@@ -108,9 +108,13 @@ def _arranged(names: Column, numbers: list[Column], room: int) -> list[str]:
             texts = [c if _NUMBER.fullmatch(c.strip(" ")) else c[:most] for c in cells]
             sizes.append(min(max(map(len, [*words, *texts]), default=0), widest))
         first = room - sum(sizes) - GAP * len(sizes)
-        if first >= min(least, longest) or (wrapped and len(numbers) < 2):
-            sizes = [min(first, max(longest, FIRST)), *sizes]
-            rows = zip(shortened(names, sizes[0]), *numbers, strict=True)
+        fits = first >= (min(least, longest) if wrapped else max(map(len, names)))
+        if fits or (wrapped and len(numbers) < 2):
+            sizes = [min(first, max(*map(len, names), FIRST)), *sizes]
+            wraps = max(map(len, names[0].split()), default=0) <= sizes[0]
+            kept = names[:1] if wraps else []
+            names = [*kept, *shortened(names[len(kept) :], sizes[0])]
+            rows = zip(names, *numbers, strict=True)
             return [line for row in rows for line in _row(row, sizes)]
     half = (len(numbers) + 1) // 2
     parts = numbers[:half], numbers[half:]
@@ -141,12 +145,12 @@ def _row(texts: Sequence[str], sizes: list[int]) -> list[str]:
     """Lines of a row: a name, and numbers."""
     cells = [
         [text] if len(text) <= size else _wrap(text.strip(" "), size, 0)
-        for text, size in zip(texts[1:], sizes[1:], strict=True)
+        for text, size in zip(texts, sizes, strict=True)
     ]
     lines = []
-    for line in zip_longest([texts[0].ljust(sizes[0])], *cells, fillvalue=""):
-        row = [text.rjust(size) for text, size in zip(line, sizes, strict=True)]
-        lines.append((" " * GAP).join(row).rstrip(" "))
+    for name, *line in zip_longest(*cells, fillvalue=""):
+        row = [text.rjust(size) for text, size in zip(line, sizes[1:], strict=True)]
+        lines.append((" " * GAP).join([name.ljust(sizes[0]), *row]).rstrip(" "))
     return lines
 
 

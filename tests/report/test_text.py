@@ -64,7 +64,7 @@ def test_any_table_fits_and_is_complete(seed):
     text = shown(Table(head, rows), title=source.choice(["", "tpr"]), width=width)
     assert fits(text, width)
     whole = squeezed(text)
-    for part in (head[0], *(row[0].text for row in rows)):
+    for part in (*one_line(head[0]).split(), *(row[0].text for row in rows)):
         name = squeezed(one_line(part))
         assert name in whole or (name[:1] in whole and "…" in whole)
     for cell in (cell for row in rows for cell in row):
@@ -73,6 +73,12 @@ def test_any_table_fits_and_is_complete(seed):
     expected = [n for row in rows for cell in row[1:] for n in numbers.findall(cell.text)]
     for value in expected:
         assert text.count(value) >= expected.count(value)
+
+
+def test_the_title_of_names_is_wrapped_and_not_shortened():
+    cells = (Cell("Female"), Cell("0.093 [0.034, 0.139]"), Cell("0.081 [-0.015, 0.170]"))
+    text = shown(Table(("minus Male", "lightfair", "labels only"), (cells,)), width=52)
+    assert squeezed(text).startswith("minuslightfairlabelsonlyMaleFemale0.093")
 
 
 @pytest.mark.parametrize("seed", range(20))
