@@ -391,8 +391,11 @@ def check_rows(
     if pairs is None:
         got = type(scores).__name__
         raise ValueError(f"scores must be a dict or frame of a column for each model; got {got}")
-    check_models([level_name(name) for name, _ in pairs])
-    columns = {level_name(name): column for name, column in pairs}
+    names = [level_name(name) for name, _ in pairs]
+    if not LEAST <= len(names) <= MOST or len(set(names)) < len(names):
+        got = f"{len(names)}: {', '.join(names) or 'none'}"
+        raise ValueError(f"scores must hold {LEAST} to {MOST} models of different names; got {got}")
+    columns = dict(zip(names, (score for _, score in pairs), strict=True))
     cuts = check_thresholds(threshold, [*columns])
     checked = {}
     for name, score in columns.items():
@@ -415,13 +418,6 @@ def unstacked(model: Any, row_id: Any) -> dict[str, Ints]:
         if not np.array_equal(ids[at], np.arange(len(values))) or (codes < 0).any():
             raise ValueError(f"row_id must pair rows: each once in each model; not so in {name}")
     return found
-
-
-def check_models(names: Sequence[str]) -> None:
-    """Raise ValueError if there are too few or too many models, or a name comes twice."""
-    if not LEAST <= len(names) <= MOST or len(set(names)) < len(names):
-        got = f"{len(names)}: {', '.join(names) or 'none'}"
-        raise ValueError(f"scores must hold {LEAST} to {MOST} models of different names; got {got}")
 
 
 def check_thresholds(threshold: Any, models: Sequence[str]) -> dict[str, Any]:
@@ -586,14 +582,12 @@ def _metric_values(result: ModelComparison, name: str) -> Values:
     """Values of a metric: of each model, and of each pair of them."""
     pairs = itertools.combinations(result.models, 2)
     return {
-        "models": [_model_values(result, name, model) for model in result.models],
+        "models": [_model_values(result, name, model, None) for model in result.models],
         "pairs": [_model_values(result, name, model, than) for than, model in pairs],
     }
 
 
-def _model_values(
-    result: ModelComparison, name: str, model: str, than: str | None = None
-) -> Values:
+def _model_values(result: ModelComparison, name: str, model: str, than: str | None) -> Values:
     """Values overall, by group, of the gaps to the reference and of the largest gap.
 
     They are those of a model, or how it differs from another one.

@@ -113,9 +113,8 @@ def make_parsers() -> tuple[Parser, dict[str, Parser]]:
         )
         if command not in ("sql", "demo"):
             help_text = FILE + TABLE * (command in TABLES.split()) + "; several are added up"
-            one.add_argument_group("files").add_argument(
-                "file", nargs="*", metavar="FILE", help=help_text
-            )
+            files = one.add_argument_group("files")
+            files.add_argument("file", nargs="*", metavar="FILE", help=help_text)
         add_options(one, command)
     parser.description = "\n".join(lines)
     group = parser.add_argument_group("general")

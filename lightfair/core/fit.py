@@ -105,10 +105,9 @@ def draw_posterior(
     drawn: list[Floats] = []
     reported: list[Floats] = []
     taken, missing, moved = 0, draws, False
+    shown = progress and partial(progress, "draws")
     while missing:
-        chains, block = take_draws(
-            chains, missing, progress=progress and partial(progress, "draws")
-        )
+        chains, block = take_draws(chains, missing, progress=shown)
         part = _named(block, chains, settings, where, table)
         counts = confusion_counts(
             part.psi,

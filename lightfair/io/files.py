@@ -357,9 +357,7 @@ def _arrow(
 
     def chunks() -> Iterator[dict[str, Any]]:
         for batch in batches:
-            batch = batch.select(
-                [at for at, name in enumerate(batch.schema.names) if name in names]
-            )
+            batch = batch.select([k for k, name in enumerate(batch.schema.names) if name in names])
             # lengths and offsets are taken from the file: if they are wrong, reading the values
             # would read memory that is not the file's
             batch.validate(full=True)

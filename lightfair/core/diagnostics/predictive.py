@@ -270,9 +270,7 @@ def typical_rate(check: Misfit) -> float:
     return float(0.5 - math.sqrt(max(0.25 - max(variance, 1e-4), 0.0)))
 
 
-def worth_sentence(
-    omega: Any, tau: Any, where: Regions, rate: float = 0.5, prob: float = 0.95
-) -> str:
+def worth_sentence(omega: Any, tau: Any, where: Regions, rate: float, prob: float) -> str:
     """Return the number of labels that the curve is worth in each region: median and interval.
 
     Parameters

@@ -309,9 +309,8 @@ def _squares(slope: Floats, moments: Floats) -> Floats:
     label = slope[:, : rows.shape[1]]
     sum_h, sum_g = (label * rows).sum(), score.sum()
     raw = [(label * label * rows).sum(), (label * score).sum(), score_sq.sum()]
-    squares: Floats = (
-        np.array(raw) - np.array([sum_h * sum_h, sum_h * sum_g, sum_g * sum_g]) / rows.sum()
-    )
+    of_means = np.array([sum_h * sum_h, sum_h * sum_g, sum_g * sum_g]) / rows.sum()
+    squares: Floats = np.array(raw) - of_means
     if not squares[2] > 1e-13 * score_sq.sum():  # d . g is constant up to rounding
         squares[1:] = 0.0
     return squares

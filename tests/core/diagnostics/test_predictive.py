@@ -356,7 +356,7 @@ def worths(*labels):
     ],
 )
 def test_the_worth_of_the_curve_rounded(labels, words):
-    sentence = worth_sentence(*[worths(*labels)] * 2, STANDARD)
+    sentence = worth_sentence(*[worths(*labels)] * 2, STANDARD, 0.5, 0.95)
     assert sentence == f"in each region of the scores the curve counts as {words}"
 
 
