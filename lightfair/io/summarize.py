@@ -85,7 +85,7 @@ def summarize(
         Names of columns; several sensitive features are crossed. See `score_data`. With `cluster`,
         memory grows with the number of rows; each must be in one table, if tables are added.
     threshold, positive_label, unlabeled, missing, bins
-        See `score_data`.
+        See `score_data`. With `bins` by quantiles all rows are in memory.
     clip : float
         In [0, 0.5); see `score_table`. Default: 0.01, or 0.25 for decisions without scores.
     chunk_rows : int
@@ -151,6 +151,8 @@ def gather_tables(
         check_clip(clip)
     unscored = columns is not None and columns.y_score is None
     cut = UNSCORED_CLIP if unscored else 0.01 if clip is None else clip
+    if columns and any(isinstance(edges, int) for edges in reader.bins.values()):
+        source = [read_arrays(source, columns, progress)]  # quantiles are those of all rows
     total: core.ScoreTable | None = None
     rows: core.ScoreTable | None = None
     clusters: list[ScoreData] = []

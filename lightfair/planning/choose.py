@@ -98,6 +98,7 @@ def choose_labels(
     positive_label: Any = None,
     unlabeled: Any = None,
     missing: str = "raise",
+    bins: Any = None,
     metric: str = "tpr",
     group: Any = None,
     reference: Any = None,
@@ -112,7 +113,7 @@ def choose_labels(
         The assessment of these rows, or of a data set that contains them.
     n : int
         How many rows to choose.
-    y_score, sensitive_features, y_true, y_pred, positive_label, unlabeled, missing
+    y_score, sensitive_features, y_true, y_pred, positive_label, unlabeled, missing, bins
         The rows, as in `assess`. Labeled ones are not chosen; without y_true none is labeled.
         y_pred is needed if the assessment was given decisions.
     metric : str
@@ -161,6 +162,7 @@ def choose_labels(
         positive_label=positive_label,
         unlabeled=unlabeled,
         missing=missing,
+        bins=bins,
     )
     labels = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
     chunk = reader.read(labels, y_score, sensitive_features, y_pred)

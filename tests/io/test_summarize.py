@@ -290,12 +290,12 @@ def test_columns_that_occur_twice(suffix, other, tmp_path):
 
 
 def test_bins_in_chunks():
-    """Quartiles are those of the first chunk."""
-    chunks = [{"y": [1] * 4, "s": [0.5] * 4, "g": [*age]} for age in ([1, 2, 3, 4], [0, 9, 2, 3])]
-    table = summarize(chunks, bins={"g": 4})
-    assert table.groups == ("2 to 3", "3 to 4", "4 or more", "below 2")
+    """Quartiles are those of all rows, also if the rows are sorted."""
+    chunks = [{"y": [1] * 4, "s": [0.5] * 4, "g": [*age]} for age in ([1, 2, 3, 4], [5, 6, 7, 8])]
+    table = summarize(iter(chunks), bins={"g": 4})
+    assert table.groups == ("3 to 5", "5 to 7", "7 or more", "below 3")
     assert table.sums("rows").sum(axis=(1, 2)).tolist() == [2, 2, 2, 2]
-    assert engines.assert_same(table, summarize(chunks, bins={"g": [2, 3, 4]})) is None
+    assert engines.assert_same(table, summarize(chunks, bins={"g": [3, 5, 7]})) is None
 
 
 @pytest.mark.parametrize(

@@ -134,6 +134,12 @@ def test_decisions_replace_a_threshold(rows):
         choose(result, rows)
 
 
+def test_bins_are_those_of_the_assessment(rows):
+    data = {"sensitive_features": np.arange(1000) % 60, "bins": {"group": [20, 40]}}
+    result = lf.assess(rows.y_true, rows.y_score, **data, **QUICK)
+    assert len(choose(result, rows, **data).rows) == 100
+
+
 def test_weighted_rows_at_bounds_with_thresholds_by_group():
     rng = np.random.default_rng(3)
     score = np.where(rng.random(1500) < 0.2, 0.0, rng.random(1500)).round(2)

@@ -45,10 +45,19 @@ class Levels(NamedTuple):
 def check_bins(bins: Any) -> dict[str, Any]:
     """Return edges, rising, or a number of quantiles, by attribute; ValueError if they are not."""
     checked: dict[str, Any] = {}
-    for name, given in dict(bins or {}).items():
-        edges = np.asarray(given, dtype=np.float64)
+    try:
+        named = dict(bins or {})
+    except (TypeError, ValueError):
+        way = 'bins={"age": [25, 45]} or {"age": 4}'
+        raise ValueError(f"bins must name attributes, as {way}; got {show(bins)}") from None
+    for name, given in named.items():
+        try:
+            edges = np.asarray(given, dtype=np.float64)
+        except (TypeError, ValueError):
+            edges = np.empty(0)
         whole = edges.ndim == 0 and edges in range(2, MOST_BINS + 1)
-        if not whole and not (edges.ndim and edges.size and (np.diff(edges) > 0.0).all()):
+        rising = edges.ndim == 1 and edges.size and np.isfinite(edges).all()
+        if not whole and not (rising and (np.diff(edges) > 0.0).all()):
             rule = f"rising numbers, or a number of quantiles from 2 to {MOST_BINS}"
             raise ValueError(f"bins of {name} must be {rule}; got {show(given)}")
         checked[str(name)] = int(edges) if whole else tuple(edges.tolist())

@@ -187,8 +187,7 @@ def score_data(
         empty string): raise an error, drop them, or make a level "missing".
     bins : mapping of attribute to edges or int, optional
         Cuts attributes of numbers: {"age": [25, 45, 65]} makes "below 25", "25 to 45", "45 to 65"
-        and "65 or more"; {"age": 4} cuts at the quartiles, of files those of the first 131,072
-        rows.
+        and "65 or more"; {"age": 4} cuts at the quartiles.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from lightfair.core.data.table import score_table
 Y = [1, 0, None, 1]
 S = [0.9, 0.2, 0.5, 0.4]
 G = ["b", "a", "a", "b"]
-NAN = float("nan")
+NAN, INF = float("nan"), float("inf")
 
 
 def read(y=Y, s=S, g=G, **options):
@@ -192,6 +192,12 @@ def test_bins(age, edges, names):
         ({"age": [5, 3]}, "bins of age must be rising numbers, or .* from 2 to 20; got"),
         ({"age": 1}, "got 1"),
         ({"age": []}, "bins of age must be"),
+        ({"age": "x"}, "bins of age must be .* got 'x'"),
+        ({"age": [3, NAN]}, "bins of age must be"),
+        ({"age": [INF]}, "bins of age must be"),
+        ({"age": [[1, 2]]}, "bins of age must be"),
+        (4, r'bins must name attributes, as bins=\{"age": \[25, 45\]\} or .* got 4'),
+        ([1, 2], "bins must name attributes, as"),
         ({"sex": [1]}, "bins of sex need an attribute of numbers; got 'x'"),
         ({"race": 4}, "bins must name attributes, 'age', 'sex'; got 'race'"),
     ],
