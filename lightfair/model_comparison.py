@@ -57,10 +57,26 @@ import numpy.typing as npt
 
 from .core import __version__
 from .core.assessment import Assessment
-from .core.data.columns import attribute_columns, check_indexes, column, factorize, frame_columns
+from .core.data.columns import (
+    attribute_columns,
+    check_indexes,
+    check_lengths,
+    column,
+    factorize,
+    frame_columns,
+)
 from .core.data.groups import Levels, cross, group_names
 from .core.data.logit import Floats, Ints, logit_of, sigmoid
-from .core.data.messages import Note, index_of, level_name, note, show
+from .core.data.messages import (
+    Note,
+    index_of,
+    level_name,
+    list_values,
+    missing_rows,
+    note,
+    row_list,
+    show,
+)
 from .core.data.nodes import UNLABELED, check_edges
 from .core.data.rows import ScoreData, is_several, score_data
 from .core.data.table import ScoreTable, score_table
@@ -379,14 +395,26 @@ def check_rows(
 ) -> dict[str, ScoreData]:
     """Return the checked rows of each model; arguments as in `compare_models`."""
     if model is not None:
-        at = unstacked(model, row_id)
+        at = unstacked(y_true, model, row_id)
         first = next(iter(at.values()))
-        scores = {name: column("scores", scores)[own] for name, own in at.items()}
-        y_true = column("y_true", y_true)[first]
+        values = column("scores", scores)
+        check_lengths({"y_true": column("y_true", y_true), "scores": values})
+        scores = {name: values[own] for name, own in at.items()}
+
+        def of_all(name: str, values: Any) -> Any:
+            codes, _ = factorize(name, values)
+            check_lengths({"y_true": range(len(at) * len(first)), name: codes})
+            wrong = np.concatenate([own[codes[own] != codes[first]] for own in at.values()])
+            if wrong.size:
+                rule = f"{name} must be the same in all models"
+                raise ValueError(f"{rule} for a row_id; not so in {row_list(wrong)}")
+            return column(name, values)[first]
+
+        y_true = of_all("y_true", y_true)
         features = attribute_columns(rows["sensitive_features"])
-        rows = rows | {"sensitive_features": {k: column(w, v)[first] for k, w, v in features}}
+        rows = rows | {"sensitive_features": {k: of_all(w, v) for k, w, v in features}}
         for name in {"sample_weight", "label_prob"} & {k for k, v in rows.items() if v is not None}:
-            rows[name] = column(name, rows[name])[first]
+            rows[name] = of_all(name, rows[name])
     pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
     if pairs is None:
         got = type(scores).__name__
@@ -407,16 +435,22 @@ def check_rows(
     return checked
 
 
-def unstacked(model: Any, row_id: Any) -> dict[str, Ints]:
+def unstacked(y_true: Any, model: Any, row_id: Any) -> dict[str, Ints]:
     """Return the rows of each model, in the order of their ids; each id comes once in a model."""
     codes, names = factorize("model", model)
     ids, values = factorize("row_id", row_id)
+    check_lengths({"y_true": column("y_true", y_true), "model": codes, "row_id": ids})
+    if (codes < 0).any():
+        raise ValueError(f"model has {missing_rows(codes < 0)}; name the model of each row")
     found = {}
     for code, name in enumerate(names):
         at = np.flatnonzero(codes == code)
         found[level_name(name)] = at = at[np.argsort(ids[at], kind="stable")]
-        if not np.array_equal(ids[at], np.arange(len(values))) or (codes < 0).any():
-            raise ValueError(f"row_id must pair rows: each once in each model; not so in {name}")
+        times = np.bincount(ids[at] + 1, minlength=len(values) + 1)  # missing first
+        wrong = np.flatnonzero(times != [0] + [1] * len(values))
+        if wrong.size:
+            got = "not so for " + list_values([None, *values][one] for one in wrong[:1])
+            raise ValueError(f"row_id must pair rows: each once in each model; {got} in {name}")
     return found
 
 

@@ -218,9 +218,23 @@ def test_compare_stacked_models(ask, fail, folder, rows):
     data = {"sensitive_features": {"g": g}, "threshold": {"s": 0.5, "t": 0.3}, "model": m}
     found = lf.compare_models(s, y, metrics="tpr", row_id=i, **data, **SAME)
     assert plain(found) == json.loads(wide)
-    for wrong in (g, i[:1] + i[:-1]):
-        with pytest.raises(ValueError, match="row_id must pair rows: each once in each model"):
-            lf.compare_models(s, y, row_id=wrong, **data)
+    half, other = len(y) // 2, {"g": (*g[:-1], "Z")}
+    for wrong, message in (
+        ({"row_id": g}, "row_id must pair rows: each once in each model; not so for '[AB]' in s"),
+        ({"row_id": i[:1] + i[:-1]}, "not so for 0 in s"),
+        ({"row_id": i[:half]}, "y_true and row_id must have the same length"),
+        ({"model": (None, *m[1:])}, r"model has 1 missing value \(row 0\)"),
+        (
+            {"sensitive_features": other},
+            f"must be the same in .* for a row_id; not so in row {2 * half - 1}",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lf.compare_models(s, y, **{**data, "row_id": i, **wrong})
+    with pytest.raises(ValueError, match="y_true must be the same in all models for a row_id"):
+        lf.compare_models(s, ("", *y[1:half], 1, *y[half + 1 :]), row_id=i, **data)
+    with pytest.raises(ValueError, match="y_true and scores must have the same length"):
+        lf.compare_models(s[:half], y, row_id=i, **data)
     for more in ([], ["--row-id", "id", "--score", "t"]):
         assert "need --model-column, --row-id and one --score" in fail(*given, *more)
 
