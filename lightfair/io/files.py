@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.data.columns import factorize, frame_columns
+from ..core.data.columns import alike, factorize, frame_columns
 from ..core.data.messages import hint, show, visible
 
 CHUNK_ROWS = 131_072
@@ -185,12 +185,9 @@ def _agreeing(
     """The requested columns; those of one name must hold the same values."""
     found: dict[str, Any] = {}
     for name, column in pairs:
-        if name in names and name in found:
-            (one, first), (other, second) = (factorize(name, c) for c in (found[name], column))
-            if first != second or not np.array_equal(one, other):
-                twice = f"{where} has more than one column {visible(name)}"
-                raise ValueError(f"{names[name]}: {twice}, which differ; rename or drop one")
-        found.setdefault(name, column)
+        if name in names and not alike(name, found.setdefault(name, column), column):
+            twice = f"{where} has more than one column {visible(name)}"
+            raise ValueError(f"{names[name]}: {twice}, which differ; rename or drop one")
     return {name: found[name] for name in names}
 
 

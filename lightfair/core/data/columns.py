@@ -40,14 +40,23 @@ def attribute_columns(values: Any) -> list[tuple[str, str, Any]]:
         name, column = pairs[0]
         name = "group" if name in (None, "") else str(name)
         return [(name, "sensitive_features", column)]
-    columns = []
+    if not pairs:
+        raise ValueError("sensitive_features must hold at least one column; got none")
+    columns: dict[str, Any] = {}
     for j, (name, column) in enumerate(pairs, 1):
         name = f"group {j}" if name in (None, "") else str(name)
-        columns.append((name, f"sensitive_features[{show(name)}]", column))
-    if len({name for name, *_ in columns}) < len(columns) or not columns:
-        names = list_values([name for name, *_ in columns]) or "no column"
-        raise ValueError(f"sensitive_features must be columns of distinct names; got {names}")
-    return columns
+        if not alike(name, columns.setdefault(name, column), column):
+            twice = f"more than one column {show(name)}"
+            raise ValueError(f"sensitive_features has {twice}, which differ; rename or drop one")
+    return [(name, f"sensitive_features[{show(name)}]", columns[name]) for name in columns]
+
+
+def alike(name: str, one: Any, other: Any) -> bool:
+    """Whether two columns are the same, or hold the same values."""
+    if one is other:
+        return True
+    (codes, values), (others, more) = factorize(name, one), factorize(name, other)
+    return values == more and np.array_equal(codes, others)
 
 
 def frame_columns(values: Any) -> list[tuple[str, Any]] | None:

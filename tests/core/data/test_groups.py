@@ -27,6 +27,7 @@ def codes(data):
         ({"sex": np.array(SEX), "race": np.float32(RACE)}, ("sex", "race")),
         ([SEX, RACE], ("group 1", "group 2")),
         (np.array([SEX, RACE], dtype=object).T, ("group 1", "group 2")),
+        ({"sex": SEX, 1: RACE, "1": np.float64(RACE)}, ("sex", "1")),  # twice the same
     ],
 )
 def test_crossed_groups(g, attributes):
@@ -101,9 +102,9 @@ def test_missing_values_in_crossed_groups():
     [
         (["missing", None, "a", "a"], "group", 'has a level "missing" in group'),
         ([None] * 4, "drop", 'missing in every row; pass missing="group"'),
-        (np.empty((4, 0)), "raise", "distinct names; got no column"),
+        (np.empty((4, 0)), "raise", "at least one column; got none"),
         ({"p": ["a, b", "a", "c", "c"], "q": ["c", "b, c", "d", "d"]}, "raise", "'a, b, c'"),
-        ({1: SEX, "1": SEX}, "raise", "distinct names; got '1', '1'"),
+        ({1: SEX, "1": [*"abcd"]}, "raise", "more than one column '1', which differ; rename"),
         (["a", "b", ["c"], "a"], "raise", r"plain values; got \['c'\] at row 2"),
         ([{"a": 1}] * 4, "raise", "row order; got dict"),
     ],
