@@ -144,15 +144,18 @@ def sentence(error: Exception, command: str) -> str:
     """Return an error with the options of a command in place of the library's arguments.
 
     Names of options such as `group` are replaced as the subject only, at the beginning or after the
-    name of a file; `y_true` and the like everywhere but in lists of columns.
+    name of a file, or where a value is given; `y_true` and the like everywhere but in lists of
+    columns.
     """
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror.lower()}"
-    names = {o.argument: f"--{o.name}" for o in options_of(command).values() if o.argument}
+    names = {option.dest: f"--{option.name}" for option in options_of(command).values()}
     text, column, listed = str(error).partition("; its columns")
     subject = rf"(^|: )({'|'.join(names)})(?![\w./])"
     text = re.sub(subject, lambda match: match[1] + names[match[2]], text, count=1)
+    value = rf"\b({'|'.join(names)})=(?:\"(\w+)\")?"
+    text = re.sub(value, lambda match: f"{names[match[1]]} {match[2] or 'VALUE'}", text)
     anywhere = rf"(?<![\w./'])(?<!column )({'|'.join(COLUMNS)})(?![\w./'])"
     return re.sub(anywhere, lambda match: COLUMNS[match[1]], text) + column + listed

@@ -85,7 +85,11 @@ def threshold(text: str) -> Any:
 def bins(text: str) -> tuple[str, Any]:
     """Parse NAME=EDGE,EDGE or NAME=COUNT."""
     name, _, value = text.rpartition("=")
-    return name, tuple(map(float, value.split(","))) if "," in value else whole(value)
+    try:
+        return name, tuple(map(float, value.split(","))) if "," in value else whole(value)
+    except (ValueError, argparse.ArgumentTypeError):
+        rule = "must be COL=EDGE,EDGE or COL=COUNT"
+        raise argparse.ArgumentTypeError(f"{rule}; got {text!r}") from None
 
 
 KINDS = {"N": whole, "X": float, "NUMBER": threshold, "COL=EDGES": bins}
@@ -129,7 +133,7 @@ OPTIONS = {  # by their headings in the help
         Option("model-column", "COL", "compare", "models, where their rows are stacked"),
         Option("row-id", "COL", "compare", "what pairs stacked rows"),
         Option("group", "COL ...", ROWS, "attribute; several are crossed", "sensitive_features"),
-        Option("pred", "COL", READS, "decisions, 0 or 1, instead of a threshold", "y_pred"),
+        Option("pred", "COL", READS, "decisions, written as labels, and no threshold", "y_pred"),
         Option("threshold", "NUMBER ...", "assess", CUTS),
         Option("threshold", "NUMBER ...", "summarize", f"{CUT}, NUMBER for several"),
         Option("threshold", "NUMBER ...", "sql", POSITIVE),

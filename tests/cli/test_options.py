@@ -80,6 +80,8 @@ def test_help_of_the_whole_and_of_a_command(run, ask):
         ("assess x.csv --prob x\\n\x1b", "--prob: invalid float value: 'x\\\\n\\x1b'"),
         ("assess x.csv --chains 99999999999999999999", "--chains: must be a whole number"),
         ("assess x.csv --nested --no-hierarchical", "not allowed with argument --nested"),
+        ("assess x.csv --bins age=x", "--bins: must be COL=EDGE,EDGE or COL=COUNT; got 'age=x'"),
+        ("assess x.csv --bins age=3,x", "--bins: must be COL=EDGE,EDGE or COL=COUNT"),
         ("assess", "the following arguments are required: FILE; see lightfair assess --help"),
     ],
 )
