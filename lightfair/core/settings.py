@@ -27,6 +27,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "family": FAMILIES,
     "target": TARGETS,
     "hierarchical": (True, False, NESTED),
+    "simultaneous": (True, False),
 }
 
 COUNTS = {  # least, and most

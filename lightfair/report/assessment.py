@@ -8,6 +8,7 @@ numbers for programs.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..core import __version__
@@ -122,14 +123,20 @@ def gap_table(result: Assessment) -> shared.Blocks:
         "group SD": lambda entry: Cell(number(entry["sd"])),
     }
     notes = [
-        f"undefined in {'; '.join(groups)}: {', '.join(names)}"
+        f"undefined in {_first(groups)}: {', '.join(names)}"
         for groups, names in undefined.items()
         if groups
     ]
     if small:
         fewer = f"groups of fewer than {settings.min_rows} rows"
-        notes.append(f"{fewer}, left out of largest gaps: {'; '.join(sorted(small))}")
+        notes.append(f"{fewer}, left out of largest gaps: {_first(sorted(small))}")
     return [table_of("metric", columns, entries), *map(Paragraph, notes)]
+
+
+def _first(groups: Sequence[str]) -> str:
+    """At most ten names, and how many there are more."""
+    more = f"; {len(groups) - 10:,} more" if len(groups) > 10 else ""
+    return "; ".join(groups[:10]) + more
 
 
 def _pair(entry: dict[str, Any]) -> Cell:

@@ -105,6 +105,12 @@ def test_the_largest_gaps_come_first(nine):
     assert gaps["selection_rate"][0].endswith(" (exact)")
 
 
+def test_of_many_small_groups_ten_are_listed(rows):
+    group = [f"{row // 5:02}" if row < 200 else "ab"[row % 2] for row in range(400)]
+    text = flat(ask_quickly(rows, group=group, metrics="selection_rate"))
+    assert f"left out of largest gaps: {'; '.join(sorted(set(group))[:10])}; 30 more" in text
+
+
 def test_small_groups_are_listed_and_never_the_headline(rows):
     group = np.array([*"abc"])[np.arange(400) % 3].astype(object)
     group[:4], group[4:13] = "four", "nine"
