@@ -68,6 +68,8 @@ def test_names_are_drawn_as_text(rows):
 def test_one_group_and_too_many_groups(rows, nine, monkeypatch):
     one = ask_quickly(rows, group=["A"] * 400, metrics="tpr")
     assert counts(figures.of_assessment(one)) == {"tpr": 1, "diagnostics": 1}
+    blank = ask_quickly(rows, y_true=[None] * 400, metrics="tpr")
+    assert counts(figures.of_assessment(blank)) == {"tpr": 3, "diagnostics": 2}
     monkeypatch.setattr(figures, "MOST_ROWS", 8)
     monkeypatch.setattr(figures, "CALIBRATED", 1)
     found = figures.of_assessment(nine)

@@ -119,7 +119,7 @@ def beta_binomial(
     """
     from scipy.special import betaincinv
 
-    if not (np.min(successes) >= 0.0 and np.min(failures) >= 0.0):
+    if not (np.all(np.asarray(successes) >= 0.0) and np.all(np.asarray(failures) >= 0.0)):
         raise ValueError("successes and failures must be counts of at least 0; got a negative one")
     check_prob(prob)
     a, b = prior[0] + np.asarray(successes), prior[1] + np.asarray(failures)

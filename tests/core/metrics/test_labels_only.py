@@ -59,6 +59,7 @@ def test_no_rows_give_the_prior():
             beta_binomial(1.0, **wrong)
     got = beta_binomial(np.zeros(()), np.zeros(()), prob=0.9)
     assert [float(x) for x in got] == pytest.approx([0.5, 12**-0.5, 0.05, 0.95])
+    assert beta_binomial(np.zeros(0), np.zeros(0)).mean.size == 0  # a figure without labels
 
 
 # metrics of counts
