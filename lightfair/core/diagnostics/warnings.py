@@ -28,7 +28,6 @@ do not change results. The codes, here and elsewhere:
     ties_with_threshold             scores equal to the threshold, counted as positive
     alike_levels                    levels whose names differ in case or spaces only
     blank_levels                    levels that read as missing
-    empty_groups                    combinations of levels without rows
     shared_clusters                 clusters with rows in several groups
     dropped_rows, missing_as_group  rows without a group, dropped or a group of their own
 
