@@ -110,15 +110,20 @@ def literal(text: Text) -> Text:
     return text
 
 
+def middle_out(name: str) -> str:
+    """Return a name of at most 81 characters, without the middle of a longer one."""
+    return name if len(name) <= 81 else f"{name[:40]}\N{HORIZONTAL ELLIPSIS}{name[-40:]}"
+
+
 def wrap_names(names: Iterable[str]) -> list[str]:
-    """Return names in at most two lines, or whole if they would look alike.
+    """Return names in at most two lines, or, if they would look alike, whole or without a middle.
 
     Examples
     --------
     >>> wrap_names(["Native Hawaiian or Other, Female"])
     ['Native Hawaiian or\\nOther, Female']
     """
-    whole = [textwrap.wrap(one_line(name), NAME) or [""] for name in names]
+    whole = [textwrap.wrap(one_line(middle_out(name)), NAME) or [""] for name in names]
     short = ["\n".join(lines[:2]) + "\N{HORIZONTAL ELLIPSIS}" * (len(lines) > 2) for lines in whole]
     return [
         text if short.count(text) == 1 else "\n".join(lines)

@@ -143,8 +143,8 @@ def _forest(
             legend["truth"] = canvas.handle(truth)
     title, x = f"{metric} by group", metric
     if differ:
-        title = f"{metric}: differences from {settings.reference}"
-        x = f"{metric} minus that of {settings.reference}"
+        base = canvas.middle_out(str(settings.reference))
+        title, x = f"{metric}: differences from {base}", f"{metric} minus that of {base}"
         legend[f"smaller than {settings.epsilon:g}"] = canvas.patch()
     if not all(entry["exact"] for entry in entries):
         x += f", {100 * settings.prob:g} % intervals"

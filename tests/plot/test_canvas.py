@@ -20,6 +20,8 @@ def test_names_have_two_lines_unless_they_would_look_alike():
     names = canvas.wrap_names(alike)
     assert [name.replace("\n", " ") for name in names[:2]] == alike[:2]
     assert max(len(line) for name in names for line in name.split("\n")) <= canvas.NAME + 1
+    ends = canvas.wrap_names(["a" * 500 + end for end in "xyz"])  # a figure has no room for more
+    assert [name[-1] for name in ends] == [*"xyz"] and max(map(len, ends)) < 90
     assert canvas.wrap_names(["a\tb\nc", ""]) == ["a\\tb\\nc", ""]
 
 

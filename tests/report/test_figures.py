@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from xml.etree import ElementTree
 
@@ -68,6 +69,11 @@ def test_names_are_drawn_as_text(rows):
 def test_one_group_and_too_many_groups(rows, nine, monkeypatch):
     one = ask_quickly(rows, group=["A"] * 400, metrics="tpr")
     assert counts(figures.of_assessment(one)) == {"tpr": 1, "diagnostics": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)  # of matplotlib: no room
+        warnings.simplefilter("ignore", lf.FairnessWarning)
+        long = np.where(rows.group == "A", "x y " * 60 + "A", "x y " * 60 + "B")
+        figures.of_assessment(ask_quickly(rows, group=long, metrics="tpr"))
     blank = ask_quickly(rows, y_true=[None] * 400, metrics="tpr")
     assert counts(figures.of_assessment(blank)) == {"tpr": 3, "diagnostics": 2}
     monkeypatch.setattr(figures, "MOST_ROWS", 8)
