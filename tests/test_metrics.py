@@ -75,8 +75,8 @@ def test_against_fairlearn_and_scikit_learn(count, levels):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("count, width, codes", [(600, 0.005, []), (6000, 0.001, ["tied_scores"])])
-def test_scores_close_together(count, width, codes, weighted):
+@pytest.mark.parametrize("count, width", [(600, 0.005), (40_000, 0.001)])
+def test_scores_close_together(count, width, weighted):
     """Few are kept apart; many tie in cells, and what is computed from cells is not exact."""
     from sklearn.metrics import brier_score_loss, roc_auc_score
 
@@ -85,6 +85,7 @@ def test_scores_close_together(count, width, codes, weighted):
     label, weight = (score > 0.5 + width / 2).astype(int), rng.uniform(1, 2, count)
     data = {"sensitive_features": group, "sample_weight": weight if weighted else None}
     result = lf.assess(label, score, metrics=["auc", "brier"], **data, **QUICKEST)
+    codes = ["tied_scores"] * (count > 600)
     assert [note.code for note in result.warnings] == codes
     limits = {"auc": 0.5 if codes else 1e-12, "brier": 1e-3 if codes else 1e-12}
     for metric, expected in (("auc", roc_auc_score), ("brier", brier_score_loss)):

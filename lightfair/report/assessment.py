@@ -191,7 +191,8 @@ def direction(
     chances = {"higher": above, "lower": 1.0 - above - equal, "the same": equal}
     word = max(chances, key=chances.__getitem__)
     same = word == "the same"
-    if not chances[word] >= (prob if same else tails(prob)[1]):
+    rounded = same and estimate.sd == 0.0 and not estimate.exact  # by ties in cells of scores
+    if rounded or not chances[word] >= (prob if same else tails(prob)[1]):
         return None
     at = [result.groups.index(name) for name in (group, str(result.settings.reference))]
     one, two = without[:, at].T

@@ -175,14 +175,14 @@ def test_ties_and_clipped_rows_are_counted(engine):
     assert both(engine, columns)[0].sums("rows")[:, 0].sum() == 0
 
 
-@pytest.mark.parametrize("distinct, step", [(128, 3e-3), (129, 3e-3), (1024, 1e-9), (1025, 1e-9)])
+@pytest.mark.parametrize("distinct, step", [(128, 3e-3), (129, 3e-3), (4096, 1e-9), (4097, 1e-9)])
 def test_strata_of_few_scores_keep_them(engine, distinct, step):
-    """Few are 128, or 1024 that are close together."""
-    columns = draw(n=2000, score=("double", 0.1 + step * np.arange(distinct)))
-    columns |= {"label": ("integer", [None] * 2000), "race": ("text", ["a"] * 2000)}
+    """Few are 128, or 4096 that are close together."""
+    columns = draw(n=5000, score=("double", 0.1 + step * np.arange(distinct)))
+    columns |= {"label": ("integer", [None] * 5000), "race": ("text", ["a"] * 5000)}
     result, expected = both(engine, columns)
     assert_same(result, expected)
-    assert len(result.points.logit) == (distinct if distinct in (128, 1024) else 0)
+    assert len(result.points.logit) == (distinct if distinct in (128, 4096) else 0)
 
 
 def test_scores_at_edges_of_cells(engine):

@@ -30,7 +30,7 @@ UNSCORED_CLIP = 0.25  # of rows with decisions and no scores, which lie at a bou
 
 NARROW = 0.4  # logits: a stratum of scores this close, of few cells, keeps more of them
 
-NARROW_LIMIT = 1_024
+NARROW_LIMIT = 4_096
 
 UNLABELED = 2  # labels in a stratum's code: 0, 1, unlabeled
 
