@@ -159,8 +159,7 @@ def test_sql(ask):
 
 
 @pytest.mark.parametrize(
-    "options, wanted",
-    [("", {}), ("--width 0.1 --difference B", {"width": 0.1, "group": "B"})],
+    "options, wanted", [("", {}), ("--width 0.1 --difference B", {"width": 0.1, "group": "B"})]
 )
 def test_plan(options, wanted, ask, assessed):
     given = ["plan", "rows.csv", *COLUMNS, *QUICK, "--extra", "50"]

@@ -37,7 +37,7 @@ TABLES = {
     "decisions": lambda: make(y_pred=np.arange(3000) % 2),
     "several thresholds": lambda: make(threshold=[0.5, 0.2]),
     "thresholds of groups": lambda: make(
-        threshold={(s, r): 0.4 for s in "fm" for r in ("x", "y, z", "é")},
+        threshold={(s, r): 0.4 for s in "fm" for r in ("x", "y, z", "é")}
     ),
     "merged levels, no clip": lambda: lf.score_table(
         lf.score_data([1, 0], [0.2, 0.7], sensitive_features=[1, "1"]), clip=0.0

@@ -7,12 +7,7 @@ import pytest
 
 import lightfair as lf
 from lightfair.core.data.nodes import UNLABELED
-from lightfair.planning.forecast import (
-    expected_sd,
-    forecast_width,
-    preposterior,
-    score_bins,
-)
+from lightfair.planning.forecast import expected_sd, forecast_width, preposterior, score_bins
 
 DELTA = np.array([[-1.0, 1.0]])
 

@@ -16,9 +16,7 @@ def test_there_and_back(frame, of_groups):
     Group = pytest.importorskip("aequitas.group").Group
     known = frame.rename(columns={"label": "label_value"}).dropna(subset=["label_value"])
     crosstab, _ = Group().get_crosstabs(
-        known.astype({"label_value": int}),
-        attr_cols=["sex"],
-        score_thresholds={"score_val": [0.5]},
+        known.astype({"label_value": int}), attr_cols=["sex"], score_thresholds={"score_val": [0.5]}
     )
     better = crosstab.copy()
     for metric, column in METRICS.items():

@@ -12,12 +12,7 @@ from asking import ask as assess
 
 import lightfair.core as lf
 from lightfair.core.comparison.gaps import pair_indices
-from lightfair.core.comparison.verdict import (
-    Question,
-    exit_code,
-    judge,
-    parse_check,
-)
+from lightfair.core.comparison.verdict import Question, exit_code, judge, parse_check
 
 NAN = float("nan")
 

@@ -4,13 +4,7 @@ import numpy as np
 import pytest
 
 from lightfair.core.mcmc import convergence as diagnostics
-from lightfair.core.mcmc.convergence import (
-    Gate,
-    diagnose,
-    gate,
-    gelman_rubin,
-    mcse_mean,
-)
+from lightfair.core.mcmc.convergence import Gate, diagnose, gate, gelman_rubin, mcse_mean
 
 
 def rhat_of(x):

@@ -323,11 +323,7 @@ LOCAL = {
     "half mu": (moves, "hyper_of", lambda right, s, mu, prior: right(s, 0.5 * mu, prior), "row"),
     "wide eta": (Hierarchy, "eta_given", wide, "row"),
 }
-FAINT = (
-    "surrogate without constant",
-    "log_proposal without the scale of y",
-    "half pull",
-)
+FAINT = ("surrogate without constant", "log_proposal without the scale of y", "half pull")
 
 
 def rejected(monkeypatch, name, module, function, wrong, reveals, **options):
