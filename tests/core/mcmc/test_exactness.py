@@ -358,7 +358,7 @@ APART = {
     "counts of all groups": (Hierarchy, "counts", all_alike, "sigma"),
     "squares of all groups": (Hierarchy, "squares", all_alike, "sigma"),
     "shift to steep slopes": (moves, "_groups", steeper, "apart"),
-    "odds of the prior": (moves, "given_eta", times(1, 0.0), "apart"),
+    "odds against the labels": (moves, "given_eta", times(1, -1.0), "log likelihood"),
 }
 
 
