@@ -68,7 +68,7 @@ def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
         return [(str(name), values.column(j)) for j, name in enumerate(values.schema.names)]
     if hasattr(values, "fetchnumpy"):  # a relation of DuckDB
         return [(str(name), column) for name, column in values.fetchnumpy().items()]
-    if hasattr(values, "collect_schema") and hasattr(values, "collect"):  # lazy, of polars
+    if hasattr(values, "lazy") and hasattr(values, "collect"):  # lazy, of polars
         values = values.collect()
     if isinstance(values, np.ndarray) or len(getattr(values, "shape", ())) != 2:
         return None
