@@ -151,7 +151,7 @@ def make_noise(
         rng.standard_normal((*walks, (groups + rows) * size + count - 2)),
         rng.standard_exponential((*walks, groups + count - 2)),
         rng.logistic(size=(*walks, groups)),
-        np.maximum(rng.uniform(-1.0, 1.0, (*walks, groups)), 0.0),
+        np.maximum(2.0 * rng.random((*walks, groups)) - 1.0, 0.0),
         *effort,
     )
 
