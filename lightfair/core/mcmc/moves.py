@@ -35,8 +35,10 @@ from .surrogate import (
     FREEDOM,
     LARGEST,
     WIDEST,
+    Conditional,
     Local,
     Surrogate,
+    conditional,
     draw,
     draw_given,
     given_eta,
@@ -196,7 +198,7 @@ def _proposed(
     eta, far = draw(at, prior, normal[..., count:cut].transpose(2, 0, 1), for_psi)
     psi = np.ascontiguousarray(far.transpose(1, 3, 2, 0))
     psi[..., :2] += group_place(place, apart, prior)
-    excess = -log_surrogate(eta, far, at, surrogate, prior).transpose(0, 2, 1)
+    excess = -log_surrogate(eta, far, at.psi, surrogate, prior).transpose(0, 2, 1)
     wild = beyond(psi)
     psi[wild] = 0.0
     heights = loglik(psi, data)
@@ -229,12 +231,17 @@ def reweigh(packed: Floats, data: LabeledData, surrogate: Surrogate, prior: Hier
     place = place_of(now.hyper, prior)
     at = integrated(sigma_of(now.hyper, prior), place, now.apart, surrogate, prior)
     far = now.psi.transpose(3, 0, 2, 1).copy()
-    far[:2] -= at.local.place
-    eta = now.eta.transpose(2, 3, 0, 1).copy()
-    eta[-1, :2] = 0.0
-    surrogate_height = log_surrogate(eta, far, at, surrogate, prior)
+    far[:2] -= at.psi.local.place
+    surrogate_height = log_surrogate(_without_place(now.eta), far, at.psi, surrogate, prior)
     now.excess[...] = now.loglik - surrogate_height.transpose(0, 2, 1)
     now.weight[...] = log_weight(now.hyper, now.apart, at.value, surrogate, prior)
+
+
+def _without_place(eta: Floats) -> Floats:
+    """Return eta (P, D, data set, n) as `surrogate.draw` does, given that of states."""
+    free: Floats = eta.transpose(2, 3, 0, 1).copy()
+    free[-1, :2] = 0.0
+    return free
 
 
 def sweeps(
@@ -324,12 +331,10 @@ def _groups(
     (sets, n, groups), chance = now.apart.shape, prior.scales.apart
     ways = 2 if chance > 0.0 else 1  # with the usual prior, and apart
     apart = np.repeat(np.arange(ways) > 0, n)[:, None] * np.ones((sets, 1, groups))
-    place = now.eta[:, :, -1, :2]
-    eta = now.eta.transpose(2, 3, 0, 1).copy()
-    eta[-1, :2] = 0.0
+    eta = _without_place(now.eta)
     again = np.tile(eta, ways)
-    scale, spot = (np.tile(x, (1, ways, 1)) for x in (sigma, place))
-    both = integrated(scale, spot, apart, surrogate, prior, again)
+    scale, place = (np.tile(x, (1, ways, 1)) for x in (sigma, now.eta[:, :, -1, :2]))
+    both = conditional(again, scale, place, apart, surrogate, prior)
     far = np.tile(now.psi.transpose(3, 0, 2, 1), ways)
     far[:2] -= both.local.place
     height, value, noise = given_eta(again, far, both, surrogate, prior)
@@ -340,11 +345,8 @@ def _groups(
     def of(which: npt.NDArray[np.bool_], x: Floats) -> Floats:
         return np.where(which, x[..., -n:], x[..., :n])
 
-    at = both._replace(
-        local=Local(*(of(after, x) for x in both.local)),
-        half=of(after, both.half),
-        spread=of(after, both.spread),
-    )
+    local = Local(*(of(after, x) for x in both.local))
+    at = Conditional(local, of(after, both.half), of(after, both.spread))
     share, fresh = keep.transpose(0, 2, 1), normal.transpose(3, 0, 2, 1)
     noise = share * of(before, noise) + np.sqrt(1.0 - share * share) * fresh
     far = draw_given(eta, at, prior, noise)

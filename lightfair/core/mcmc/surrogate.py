@@ -21,7 +21,8 @@ matrices and their batches the axes of the matrix come first, as in `linalg`.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -76,22 +77,34 @@ class Local(NamedTuple):
     factor: Floats
 
 
-class Integrated(NamedTuple):
-    """The surrogate posterior at given hyper, with eta and psi integrated out.
+class Conditional(NamedTuple):
+    """The surrogate posterior of psi at given hyper and eta.
 
-    value: (data set, n), log marginal likelihood of hyper. The rest is what `draw` needs: half, [L'
-    | L^-1 S [H | h]] of each group, L the Cholesky factor of I + S H S, (D, 2 D + 1, data set,
-    group, n), where rows, and columns of L', are the coordinates in reverse; top, the same of eta
-    in units of its prior, (P D, P D + 1, data set * n); sds of eta (P D, data set, n) and spread of
-    psi (D, data set, group, n).
+    half, [L' | L^-1 S [H | h]] of each group, L the Cholesky factor of I + S H S, (D, 2 D + 1, data
+    set, group, n), where rows, and columns of L', are the coordinates in reverse; spread of psi (D,
+    data set, group, n).
     """
 
     local: Local
-    value: Floats
     half: Floats
+    spread: Floats
+
+
+class Integrated(NamedTuple):
+    """The surrogate posterior at given hyper, with eta and psi integrated out.
+
+    value: (data set, n), log marginal likelihood of hyper. The rest is what `draw` needs: of psi
+    given eta; top, as `half`, of eta in units of its prior, (P D, P D + 1, data set * n); sds of
+    eta (P D, data set, n).
+    """
+
+    psi: Conditional
+    value: Floats
     top: Floats
     sds: Floats
-    spread: Floats
+
+
+System = TypeVar("System")
 
 
 def sigma_of(hyper: Floats, prior: Hierarchy) -> Floats:
@@ -123,33 +136,57 @@ def hyper_of(sigma: Floats, place: Floats, prior: Hierarchy) -> Floats:
 
 
 def integrated(
-    sigma: Floats,
-    place: Floats,
-    apart: Floats,
-    surrogate: Surrogate,
-    prior: Hierarchy,
-    eta: Floats | None = None,
+    sigma: Floats, place: Floats, apart: Floats, surrogate: Surrogate, prior: Hierarchy
 ) -> Integrated:
     """Linearize the surrogate given hyper and integrate eta and psi out of it.
-
-    Given eta, too, (P, D, data set, n), as from `draw`, what is of eta alone is left out.
 
     Parameters
     ----------
     sigma, place, apart
         float64 (data set, n, S), above 0, (data set, n, 2), and (data set, n, group), 1 or 0.
     """
-    at = group_place(place, apart, prior).transpose(3, 0, 2, 1)
+
+    def integrate(local: Local) -> Integrated:
+        return _integrated(local, sigma, apart, surrogate, prior, fixed=True)
+
+    at = group_place(place, apart, prior)
+    return _near_mode(integrate, lambda system: draw(system, prior)[1], at, surrogate)
+
+
+def conditional(
+    eta: Floats,
+    sigma: Floats,
+    place: Floats,
+    apart: Floats,
+    surrogate: Surrogate,
+    prior: Hierarchy,
+) -> Conditional:
+    """Linearize the surrogate given hyper, as in `integrated`, and eta, as from `draw`."""
+
+    def condition(local: Local) -> Conditional:
+        return _conditioned(local, sigma, apart, surrogate, prior)[0]
+
+    at = group_place(place, apart, prior)
+    return _near_mode(condition, lambda system: draw_given(eta, system, prior), at, surrogate)
+
+
+def _near_mode(
+    solve: Callable[[Local], System],
+    mode: Callable[[System], Floats],
+    place: Floats,
+    surrogate: Surrogate,
+) -> System:
+    """Return what is solved at the linearization near its own mode of psi - place.
+
+    place: (data set, n, group, 2).
+    """
+    at = place.transpose(3, 0, 2, 1)
     start = np.moveaxis(surrogate.level, -1, 0)[..., None]
-    for step in range(PASSES):
-        local = linearized(at, start)
-        system = _integrated(local, sigma, apart, surrogate, prior, True, eta is None)
-        if step < PASSES - 1:
-            far = draw(system, prior)[1] if eta is None else draw_given(eta, system, prior)
-            move = at + far[:2] - start
-            # where a and b are those of the mode, if they are larger: the data are most of it then
-            start = start + np.log1p(np.maximum(move, 0.0)) + np.clip(move, -FARTHEST, 0.0)
-    return system
+    for _ in range(PASSES - 1):
+        move = at + mode(solve(linearized(at, start)))[:2] - start
+        # where a and b are those of the mode, if they are larger: the data are most of it then
+        start = start + np.log1p(np.maximum(move, 0.0)) + np.clip(move, -FARTHEST, 0.0)
+    return solve(linearized(at, start))
 
 
 def linearized(place: Floats, start: Floats) -> Local:
@@ -158,19 +195,10 @@ def linearized(place: Floats, start: Floats) -> Local:
     return Local(place, factor * (1.0 - (start - place)), factor)
 
 
-def _integrated(
-    local: Local,
-    sigma: Floats,
-    apart: Floats,
-    surrogate: Surrogate,
-    prior: Hierarchy,
-    fixed: bool,
-    whole: bool = True,
-) -> Integrated:
-    """Integrate; fixed: whether mu_a and mu_b are those of `local`, else they have their prior.
-
-    whole: whether eta is integrated out, too.
-    """
+def _conditioned(
+    local: Local, sigma: Floats, apart: Floats, surrogate: Surrogate, prior: Hierarchy
+) -> tuple[Conditional, Floats, Floats]:
+    """Psi given eta, the likelihood [H | h] of psi - place, and its constant, at 0."""
     shift, factor = local.shift, local.factor
     size = len(prior.scales.own)
     sets, n, _ = sigma.shape
@@ -190,8 +218,21 @@ def _integrated(
     flat = half.reshape(size, 2 * size + 1, -1)
     diagonal(flat)[...] += 1.0
     eliminate(flat)
-    if not whole:
-        return Integrated(local, constant, half, constant, constant, spread)
+    return Conditional(local, half, spread), bend, constant
+
+
+def _integrated(
+    local: Local,
+    sigma: Floats,
+    apart: Floats,
+    surrogate: Surrogate,
+    prior: Hierarchy,
+    fixed: bool,
+) -> Integrated:
+    """Integrate; fixed: whether mu_a and mu_b are those of `local`, else they have their prior."""
+    psi, bend, constant = _conditioned(local, sigma, apart, surrogate, prior)
+    size = len(prior.scales.own)
+    flat = psi.half.reshape(size, 2 * size + 1, -1)
     own = flat[:, 2 * size]
     value = 0.5 * (own * own).sum(axis=0) - log_diagonal(flat)
     bend -= gram(flat[:, size : 2 * size], flat[:, size:]).reshape(bend.shape)
@@ -200,9 +241,9 @@ def _integrated(
         sds[-1, :2] = 0.0
     top = _effects(bend, sds, prior)
     pull = top[:, -1]
-    total = (value.reshape(sets, groups, n) + constant).sum(axis=1)
-    total += (0.5 * (pull * pull).sum(axis=0) - log_diagonal(top)).reshape(sets, n)
-    return Integrated(local, total, half, top, sds.reshape(-1, sets, n), spread)
+    total = (value.reshape(constant.shape) + constant).sum(axis=1)
+    total += (0.5 * (pull * pull).sum(axis=0) - log_diagonal(top)).reshape(total.shape)
+    return Integrated(psi, total, top, sds.reshape(-1, *total.shape))
 
 
 def _effects(weight: Floats, sds: Floats, prior: Hierarchy) -> Floats:
@@ -249,11 +290,11 @@ def draw(
     back_solve(at.top, eta)
     eta = eta.reshape(at.sds.shape) * at.sds
     eta = eta.reshape(rows, size, *at.sds.shape[1:])
-    return eta, draw_given(eta, at, prior, for_psi)
+    return eta, draw_given(eta, at.psi, prior, for_psi)
 
 
 def draw_given(
-    eta: Floats, at: Integrated, prior: Hierarchy, for_psi: Floats | None = None
+    eta: Floats, at: Conditional, prior: Hierarchy, for_psi: Floats | None = None
 ) -> Floats:
     """Draw psi - place given eta, as `draw` does."""
     centre, pull = _conditional(eta, at, prior)
@@ -268,7 +309,7 @@ def draw_given(
     return np.asarray(centre + at.spread * xi[::-1])
 
 
-def _conditional(eta: Floats, at: Integrated, prior: Hierarchy) -> tuple[Floats, Floats]:
+def _conditional(eta: Floats, at: Conditional, prior: Hierarchy) -> tuple[Floats, Floats]:
     """Middle of psi - place given eta, (D, data set, group or 1, n), and the pull on xi there."""
     size = len(eta[0])
     centre = np.einsum("gp,pdrn->drgn", prior.design, eta) if len(eta) > 1 else eta[0][:, :, None]
@@ -277,7 +318,7 @@ def _conditional(eta: Floats, at: Integrated, prior: Hierarchy) -> tuple[Floats,
     return centre, at.half[:, 2 * size] - bent
 
 
-def _bent(xi: Floats, coordinate: int, centre: Floats, at: Integrated) -> Floats:
+def _bent(xi: Floats, coordinate: int, centre: Floats, at: Conditional) -> Floats:
     """What xi of a coordinate would be in the linearization, were a or b what it truly is."""
     if coordinate > 1:
         return xi
@@ -288,7 +329,7 @@ def _bent(xi: Floats, coordinate: int, centre: Floats, at: Integrated) -> Floats
 
 
 def log_surrogate(
-    eta: Floats, far: Floats, at: Integrated, surrogate: Surrogate, prior: Hierarchy
+    eta: Floats, far: Floats, at: Conditional, surrogate: Surrogate, prior: Hierarchy
 ) -> Floats:
     """Return the log likelihood (data set, group, n) of which `draw` is from the posterior.
 
@@ -305,7 +346,7 @@ def log_surrogate(
 
 
 def given_eta(
-    eta: Floats, far: Floats, at: Integrated, surrogate: Surrogate, prior: Hierarchy
+    eta: Floats, far: Floats, at: Conditional, surrogate: Surrogate, prior: Hierarchy
 ) -> tuple[Floats, Floats, Floats]:
     """Return `log_surrogate`, the log of its integral over psi, and the noise that draws psi.
 

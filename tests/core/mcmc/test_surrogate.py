@@ -119,8 +119,8 @@ def test_log_surrogate_is_the_density_of_draws(prior):
     ]
     jacobian = np.stack(columns, axis=-1)[..., free, :] / 2e-5
     expected = norm.logpdf(noise[..., free]).sum(-1) - np.linalg.slogdet(jacobian)[1]
-    got = log_surrogate(eta, far, at, surrogate, prior).sum(axis=1) - at.value
-    height, value, back = given_eta(eta, far, at, surrogate, prior)
+    got = log_surrogate(eta, far, at.psi, surrogate, prior).sum(axis=1) - at.value
+    height, value, back = given_eta(eta, far, at.psi, surrogate, prior)
     np.testing.assert_allclose(back, shaped(noise, prior)[1], rtol=1e-6, atol=1e-6)
     cut = eta.shape[0] * eta.shape[1]
     of_psi = norm.logpdf(noise[..., cut:]).sum(-1)
