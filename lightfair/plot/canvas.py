@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..core.data.logit import Floats
-from ..core.data.messages import one_line
+from ..core.data.messages import middle_out, one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +34,7 @@ ROW = 0.52  # inches
 MARGINS = 1.5  # inches for title, legend and axis
 CHARACTER = 4.7  # points, the width of a small character
 NAME = 24  # characters in a line of a name
+LONGEST = 81  # characters of a name
 NAMED = 4  # names in a note
 NOTES = 6  # notes below a plot
 LEAST = 0.25  # of given Axes, for the data
@@ -110,9 +111,9 @@ def literal(text: Text) -> Text:
     return text
 
 
-def middle_out(name: str) -> str:
-    """Return a name of at most 81 characters, without the middle of a longer one."""
-    return name if len(name) <= 81 else f"{name[:40]}\N{HORIZONTAL ELLIPSIS}{name[-40:]}"
+def short(name: str) -> str:
+    """Return a name for which a title has room."""
+    return middle_out(name, LONGEST)
 
 
 def wrap_names(names: Iterable[str]) -> list[str]:
@@ -123,11 +124,11 @@ def wrap_names(names: Iterable[str]) -> list[str]:
     >>> wrap_names(["Native Hawaiian or Other, Female"])
     ['Native Hawaiian or\\nOther, Female']
     """
-    whole = [textwrap.wrap(one_line(middle_out(name)), NAME) or [""] for name in names]
-    short = ["\n".join(lines[:2]) + "\N{HORIZONTAL ELLIPSIS}" * (len(lines) > 2) for lines in whole]
+    whole = [textwrap.wrap(one_line(short(name)), NAME) or [""] for name in names]
+    two = ["\n".join(lines[:2]) + "\N{HORIZONTAL ELLIPSIS}" * (len(lines) > 2) for lines in whole]
     return [
-        text if short.count(text) == 1 else "\n".join(lines)
-        for text, lines in zip(short, whole, strict=True)
+        text if two.count(text) == 1 else "\n".join(lines)
+        for text, lines in zip(two, whole, strict=True)
     ]
 
 

@@ -67,7 +67,7 @@ def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axe
     title, x = f"Posterior of {metric}", metric
     if base is not None:
         low, high = low - high, high - low
-        short = canvas.middle_out(str(base))
+        short = canvas.short(str(base))
         title, x = f"{title}: difference from {short}", f"{metric} minus that of {short}"
     names = [name for name in groups if name != base]
     ax = canvas.axes_for(ax, "x", len(names))

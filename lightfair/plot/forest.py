@@ -143,7 +143,7 @@ def _forest(
             legend["truth"] = canvas.handle(truth)
     title, x = f"{metric} by group", metric
     if differ:
-        base = canvas.middle_out(str(settings.reference))
+        base = canvas.short(str(settings.reference))
         title, x = f"{metric}: differences from {base}", f"{metric} minus that of {base}"
         legend[f"smaller than {settings.epsilon:g}"] = canvas.patch()
     if not all(entry["exact"] for entry in entries):

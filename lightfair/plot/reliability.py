@@ -75,7 +75,7 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
         notes.append("steps: each region of scores can deviate from the curve")
     legend = {"lightfair": canvas.handle(canvas.LIGHTFAIR, marker="")}
     legend["labeled rows"] = canvas.handle(canvas.LABELS_ONLY._replace(dashes="-", width=1.0))
-    title, y = f"Calibration of {canvas.middle_out(name)}", "share of positive labels"
+    title, y = f"Calibration of {canvas.short(name)}", "share of positive labels"
     canvas.finish(ax, title, x, y, legend=legend, notes=notes)
     return ax
 

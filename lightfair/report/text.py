@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Sequence
 from itertools import count, zip_longest
 
-from ..core.data.messages import one_line
+from ..core.data.messages import middle_out, one_line
 from .document import Document, Paragraph, Section, Table
 
 LEAST, MOST = 40, 200  # columns
@@ -131,12 +131,9 @@ def shortened(names: Sequence[str], most: int) -> list[str]:
     """
     found: list[str] = []
     for name in names:
-        short, number = name, count()
-        middle = "…"
-        while len(short) > most or (short in found and short != name):
-            kept = most - len(middle)
-            short = name[: (kept + 1) // 2] + middle + name[len(name) - kept // 2 :]
-            middle = f"…{next(number)}…"
+        short, number = middle_out(name, most), count()
+        while short in found and short != name:
+            short = middle_out(name, most, f"…{next(number)}…")
         found.append(short)
     return found
 

@@ -198,6 +198,13 @@ def plain_name(name: str) -> str:
     return name.casefold().replace("-", "_").replace(" ", "_").strip("_")
 
 
+def middle_out(name: str, most: int, middle: str = "\N{HORIZONTAL ELLIPSIS}") -> str:
+    """Return a name, or both ends of one of more than `most` characters, around `middle`."""
+    kept = most - len(middle)
+    ends = name[: (kept + 1) // 2], name[len(name) - kept // 2 :]
+    return name if len(name) <= most else middle.join(ends)
+
+
 def one_line(text: str) -> str:
     """Write characters that cannot be printed, as names in data may hold, as escapes."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
