@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, NamedTuple
@@ -66,11 +67,12 @@ MESSAGES = {  # of warnings, by their codes
 }
 
 
-class OneLine:
+class OneLine(ABC):
     """A value that is shown in one line, `_line`, as text and in notebooks."""
 
+    @abstractmethod
     def _line(self) -> str:
-        raise NotImplementedError
+        """Return the value in one line, as it is shown."""
 
     def __str__(self) -> str:
         return one_line(self._line())
