@@ -30,7 +30,7 @@ NEEDED = ("y_true", "y_score", "sensitive_features")
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """Return the checked settings of an assessment."""
-    from ..core.data.nodes import UNSCORED_CLIP
+    from ..core.data.nodes import clip_of
     from ..core.settings import Settings
 
     given = {field.name: getattr(arguments, field.name, None) for field in fields(Settings)}
@@ -38,8 +38,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     if not 0.0 < arguments.alpha < 1e6:
         raise ValueError(f"alpha must be above 0; got {arguments.alpha}; it multiplies the prior")
     given["threshold"] = None
-    if vars(arguments).get("y_pred") and not arguments.y_score:
-        given["clip"] = UNSCORED_CLIP
+    decided = bool(getattr(arguments, "y_pred", None))
+    given["clip"] = clip_of(not decided or bool(arguments.y_score), given["clip"])
     settings = Settings(**{name: value for name, value in given.items() if value is not None})
     return replace(settings, prior=settings.prior.scaled(arguments.alpha))
 

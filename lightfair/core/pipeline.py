@@ -17,7 +17,7 @@ from .assessment import Assessment
 from .comparison.gaps import only_one
 from .data.groups import check_size
 from .data.logit import Floats
-from .data.nodes import UNSCORED_CLIP
+from .data.nodes import clip_of
 from .data.rows import ScoreData, score_data
 from .data.table import ScoreTable, score_table
 from .diagnostics import warnings
@@ -177,8 +177,7 @@ def assess(
     if absent:
         raise TypeError(f"rows need {' and '.join(absent)}, too; a ScoreTable is given alone")
     grid = isinstance(threshold, str) and threshold == "all"
-    usual = 0.01 if clip is None else clip
-    options["clip"] = usual if scored else UNSCORED_CLIP
+    options["clip"] = clip_of(scored, clip)
     settings = Settings(thresholds="all" if grid else None, **options)
     cut = 0.5 if threshold is None or grid else threshold
     data = score_data(y_true, threshold=cut, missing=missing, **rows)

@@ -155,10 +155,9 @@ def sql_query(
     reader = RowReader(threshold=threshold, decided=decided, unlabeled=unlabeled, **read)
     if reader.several or isinstance(reader.cuts, dict):
         raise ValueError(f"threshold must be one number; got {show(threshold)}; or pass y_pred")
-    if y_score is None:
-        if y_pred is None:
-            raise ValueError("y_score or y_pred must name a column; got neither")
-        clip = nodes.UNSCORED_CLIP
+    if y_score is None and y_pred is None:
+        raise ValueError("y_score or y_pred must name a column; got neither")
+    clip = nodes.clip_of(y_score is not None, clip)
     nodes.check_clip(clip)
     features = sensitive_features
     features = (features,) if isinstance(features, str) else tuple(features)

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 from ..core.data import table as core
 from ..core.data.clusters import cluster_moments
 from ..core.data.groups import check_size
-from ..core.data.nodes import UNSCORED_CLIP, check_clip, check_edges
+from ..core.data.nodes import check_clip, check_edges, clip_of
 from ..core.data.rows import RowReader, ScoreData
 from ..core.data.table import score_table
 from .files import CHUNK_ROWS, Columns, pieces
@@ -149,8 +149,7 @@ def gather_tables(
         raise ValueError(f"chunk_rows must be a whole number of at least 1; got {chunk_rows!r}")
     if clip is not None:
         check_clip(clip)
-    unscored = columns is not None and columns.y_score is None
-    cut = UNSCORED_CLIP if unscored else 0.01 if clip is None else clip
+    cut = clip_of(columns is None or columns.y_score is not None, clip)
     if columns and any(isinstance(edges, int) for edges in reader.bins.values()):
         source = [read_arrays(source, columns, progress)]  # quantiles are those of all rows
     total: core.ScoreTable | None = None

@@ -26,6 +26,8 @@ CELL_WIDTH = 0.05  # of the logit; the error of the rule grows with the fourth p
 
 EXACT_LIMIT = 128  # distinct scores that a stratum keeps
 
+CLIP = 0.01  # of scores, by default
+
 UNSCORED_CLIP = 0.25  # of rows with decisions and no scores, which lie at a bound
 
 NARROW = 0.4  # logits: a stratum of scores this close, of few cells, keeps more of them
@@ -85,6 +87,13 @@ class Nodes(NamedTuple):
     logit: Floats
     weight: Floats
     scale: Floats
+
+
+def clip_of(scored: bool, clip: float | None) -> float:
+    """Return the clip of rows with scores, or with decisions alone; None: the default."""
+    if not scored:
+        return UNSCORED_CLIP
+    return CLIP if clip is None else clip
 
 
 def check_clip(clip: Any) -> None:
