@@ -27,7 +27,7 @@ from .mcmc.convergence import Gate
 from .mcmc.posterior import Posterior, identity
 from .metrics import labels_only
 from .metrics.clusters import discounted
-from .metrics.definitions import Metric, canonical, decided, in_cells
+from .metrics.definitions import Metric, canonical, decided, in_cells, lack_in
 from .metrics.estimate import ByName, Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import pseudo_rows
 from .metrics.prediction_powered import PredictionPowered, prediction_powered
@@ -169,7 +169,7 @@ class Assessment(OneLine):
         by, of = self.group_draws(metric), self.settings.metric(metric)
         draws = pooled.overall_draws(self._drawn, (of,))[of.name]
         exact = by.exact(np.arange(len(self.groups)))
-        return Estimate(draws, of.lack, exact, prob=self.settings.prob)
+        return Estimate(draws, by.lack, exact, prob=by.prob)
 
     @property
     def by_group(self) -> Any:
@@ -316,7 +316,7 @@ class Assessment(OneLine):
         pooled, small = bool(self.settings.hierarchical), np.isin(self.groups, self.small_groups)
         coarse, prob = in_cells(of, self.fine), self.settings.prob
         more: dict[str, Any] = {"bounds": of.bounds, "coarse": coarse, "prob": prob, "small": small}
-        lack = "scores" if of.of == "nodes" and not self.table.scored else of.lack
+        lack = lack_in(of, self.table)
         return ByGroup(draws, self.groups, lack, known, of.label_free, pooled, **more)
 
     def without_model(self, metric: str) -> Floats:

@@ -258,6 +258,7 @@ def test_every_door_reads_the_same(names, positive, tmp_path):
     assert ("y_score" in names) == tables[0].scored == (result.metric("auc", 1).reason is None)
     if "y_score" not in names:
         assert result.metric("auc", "1").reason == "there are no scores"
+        assert result.metric("auc").reason == "there are no scores"  # of all rows together
         assert "no_scores" in [note.code for note in result.warnings]
         assert "no scores: a rate of positives for each decision" in str(result)
         assert "each decision has a rate of positives" in result.to_markdown()

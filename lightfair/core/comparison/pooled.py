@@ -22,7 +22,7 @@ import numpy as np
 
 from ..data.logit import Floats
 from ..data.table import ScoreTable
-from ..metrics.definitions import Metric, in_cells, theta
+from ..metrics.definitions import Metric, in_cells, lack_in, theta
 from ..metrics.score_bins import Imputed, score_slots, slot_theta, with_pseudo_rows
 from .gaps import ByGroup
 
@@ -68,8 +68,7 @@ def margins(
             known = np.array([metric.label_free or every for every in complete]) & drawn.finite
             names = tuple(level.name for level in levels)
             cells = in_cells(metric, drawn.fine)
-            scored = metric.of == "counts" or drawn.table.scored
-            lack = metric.lack if scored else "scores"
+            lack = lack_in(metric, drawn.table)
             coarse = np.array([cells[list(level.groups)].any() for level in levels])
             more: dict[str, Any] = {"bounds": metric.bounds, "coarse": coarse, "prob": prob}
             found[metric.name][attribute] = ByGroup(values, names, lack, known, **more)

@@ -563,6 +563,11 @@ def decided(metric: Metric, table: ScoreTable) -> str | None:
     return why if np.ptp(values) == 0.0 else None
 
 
+def lack_in(metric: Metric, table: ScoreTable) -> str:
+    """Return what is missing where a metric is undefined: scores, if rows have decisions alone."""
+    return metric.lack if metric.of == "counts" or table.scored else "scores"
+
+
 def in_cells(metric: Metric, table: ScoreTable) -> Bools:
     """Whether a metric is computed from cells of scores, and not exactly: bool (group,)."""
     groups = len(table.groups)
