@@ -263,9 +263,10 @@ class Assessment(core.Assessment, Result):
         """
         from .interop.tidy import frame_of
 
-        frame = frame_of({name: {"all rows": one} for name, one in super().overall.items()})
+        found = super().overall
+        frame = frame_of({name: {"all rows": one} for name, one in found.items()})
         if isinstance(frame, dict):
-            return super().overall
+            return found
         return frame.iloc[0] if hasattr(frame, "iloc") else frame
 
     def to_arviz(self, *, as_dict: bool = False) -> Any:

@@ -31,7 +31,7 @@ from .metrics.definitions import Metric, canonical, decided, in_cells, lack_in
 from .metrics.estimate import ByName, Estimate, Gap, Ratio, check_prob
 from .metrics.imputation import pseudo_rows
 from .metrics.prediction_powered import PredictionPowered, prediction_powered
-from .metrics.score_bins import Imputed, impute_group, score_slots
+from .metrics.score_bins import Imputed, Slots, impute_group, score_slots
 from .settings import Settings
 
 CLASS_LABELS = 100  # labels of each class, with which a metric is judged by the model alone
@@ -241,12 +241,17 @@ class Assessment(OneLine):
         return impute_group(
             self.imputing.psi,
             at,
-            score_slots(discounted(self.fine, self.settings.target))[at],
+            self._bins[at],
             self.imputing.regions,
             target=self.settings.target,
             seed=self.label_seed,
             cap=self.settings.cap,
         )
+
+    @cached_property
+    def _bins(self) -> tuple[Slots, ...]:
+        """Score bins of every group, in which labels are imputed."""
+        return score_slots(discounted(self.fine, self.settings.target))
 
     @cached_property
     def pseudo_rows(self) -> Floats:
