@@ -19,7 +19,7 @@ from .comparison.verdict import LISTED
 from .data.logit import Floats
 from .diagnostics.predictive import typical_rate
 from .metrics.clusters import cluster_values
-from .metrics.estimate import Estimate, Gap, Ratio, tails
+from .metrics.estimate import Estimate, Gap, Ratio, tails, undefined_reason
 from .metrics.prediction_powered import powered_difference
 from .model.regions import NOWHERE, worth
 
@@ -163,7 +163,7 @@ def _other_methods(result: Assessment, name: str, group: int, base: int | None =
         return values
     truth = result.truth[name]
     value = plain(truth[group] if base is None else truth[group] - truth[base])
-    lack = None if value is not None else f"no {result.settings.metric(name).lack}"
+    lack = None if value is not None else undefined_reason(1.0, result.settings.metric(name).lack)
     return {**values, "truth": value, **_optional("truth_reason", lack)}
 
 
