@@ -396,25 +396,7 @@ def check_rows(
     """Return the checked rows of each model; arguments as in `compare_models`."""
     if model is not None:
         at = unstacked(y_true, model, row_id)
-        first = next(iter(at.values()))
-        values = column("scores", scores)
-        check_lengths({"y_true": column("y_true", y_true), "scores": values})
-        scores = {name: values[own] for name, own in at.items()}
-
-        def of_all(name: str, values: Any) -> Any:
-            codes, _ = factorize(name, values)
-            check_lengths({"y_true": range(len(at) * len(first)), name: codes})
-            wrong = np.concatenate([own[codes[own] != codes[first]] for own in at.values()])
-            if wrong.size:
-                rule = f"{name} must be the same in all models"
-                raise ValueError(f"{rule} for a row_id; not so in {row_list(wrong)}")
-            return column(name, values)[first]
-
-        y_true = of_all("y_true", y_true)
-        features = attribute_columns(rows["sensitive_features"])
-        rows = rows | {"sensitive_features": {k: of_all(w, v) for k, w, v in features}}
-        for name in {"sample_weight", "label_prob"} & {k for k, v in rows.items() if v is not None}:
-            rows[name] = of_all(name, rows[name])
+        scores, y_true, rows = _of_models(scores, y_true, rows, at)
     pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
     if pairs is None:
         got = type(scores).__name__
@@ -452,6 +434,33 @@ def unstacked(y_true: Any, model: Any, row_id: Any) -> dict[str, Ints]:
             got = "not so for " + list_values([None, *values][one] for one in wrong[:1])
             raise ValueError(f"row_id must pair rows: each once in each model; {got} in {name}")
     return found
+
+
+def _of_models(
+    scores: Any, y_true: Any, rows: dict[str, Any], at: dict[str, Ints]
+) -> tuple[dict[str, Any], Any, dict[str, Any]]:
+    """Return scores by model, and what their rows share: labels, and arguments of `score_data`."""
+    values = column("scores", scores)
+    check_lengths({"y_true": column("y_true", y_true), "scores": values})
+    y_true = _shared("y_true", y_true, at)
+    features = attribute_columns(rows["sensitive_features"])
+    rows = rows | {"sensitive_features": {k: _shared(where, v, at) for k, where, v in features}}
+    for name in ("sample_weight", "label_prob"):
+        if rows.get(name) is not None:
+            rows[name] = _shared(name, rows[name], at)
+    return {name: values[own] for name, own in at.items()}, y_true, rows
+
+
+def _shared(name: str, values: Any, at: dict[str, Ints]) -> npt.NDArray[Any]:
+    """Return the column of the first model; raise ValueError unless the others have the same."""
+    codes, _ = factorize(name, values)
+    first = next(iter(at.values()))
+    check_lengths({"y_true": range(len(at) * len(first)), name: codes})
+    wrong = np.concatenate([own[codes[own] != codes[first]] for own in at.values()])
+    if wrong.size:
+        rule = f"{name} must be the same in all models"
+        raise ValueError(f"{rule} for a row_id; not so in {row_list(wrong)}")
+    return np.asarray(column(name, values)[first])
 
 
 def check_thresholds(threshold: Any, models: Sequence[str]) -> dict[str, Any]:

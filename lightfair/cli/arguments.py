@@ -83,6 +83,14 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
     return Columns(**names)
 
 
+def named_columns(arguments: argparse.Namespace) -> Columns:
+    """Return the names of the columns of rows, for work on single rows."""
+    columns = columns_of(arguments)
+    if columns is None:
+        raise ValueError("single rows are needed: give --label, --score and --group")
+    return columns
+
+
 def reading_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what reading needs: files, columns, checks of rows, and progress."""
     from ..core.data.rows import RowReader
@@ -134,10 +142,8 @@ def rows_of(arguments: argparse.Namespace, clip: float) -> ScoreData:
     """Read all rows into memory, for work on single rows."""
     from ..io.summarize import read_rows
 
-    reading = reading_of(arguments)
-    if reading["columns"] is None:
-        raise ValueError("single rows are needed: give --label, --score and --group")
-    return read_rows(**reading, clip=clip)
+    named_columns(arguments)
+    return read_rows(**reading_of(arguments), clip=clip)
 
 
 def sentence(error: Exception, command: str) -> str:

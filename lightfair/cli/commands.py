@@ -10,7 +10,16 @@ import inspect
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .arguments import columns_of, one_threshold, rows_of, settings_of, table_of, threshold_of
+from .arguments import (
+    columns_of,
+    named_columns,
+    one_threshold,
+    reading_of,
+    rows_of,
+    settings_of,
+    table_of,
+    threshold_of,
+)
 from .output import Answer, check_outputs, deliver
 from .terminal import progress_line
 
@@ -131,12 +140,11 @@ def compare(arguments: argparse.Namespace) -> Answer:
     from ..api import ModelComparison, shown
     from ..io.summarize import read_arrays
     from ..model_comparison import ROWS, check_rows, compare_data
-    from .arguments import reading_of
 
     check_outputs(arguments)
-    columns, models = columns_of(arguments), arguments.y_score
-    stacked = columns is not None and columns.model_column is not None
-    if columns is None or stacked != (columns.row_id is not None) or len(models) > stacked == 1:
+    columns, models = named_columns(arguments), arguments.y_score
+    stacked = columns.model_column is not None
+    if stacked != (columns.row_id is not None) or (stacked and len(models) > 1):
         raise ValueError("stacked models need --model-column, --row-id and one --score")
     if arguments.hierarchical is None:
         arguments.hierarchical = "nested"

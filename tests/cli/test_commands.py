@@ -209,6 +209,7 @@ def test_compare_stacked_models(ask, fail, folder, rows):
     stacked += [(y, t, g, "t", i) for i, (y, _, g, *_, t) in enumerate(cells)][::-1]
     text = "\n".join(",".join(map(str, row)) for row in [("y", "s", "g", "m", "id"), *stacked])
     (folder / "stacked.csv").write_text(text)
+    assert "single rows are needed" in fail("compare", "stacked.csv")
     options = ["--metric", "tpr", "--threshold", "s=0.5", "--threshold", "t=0.3", *QUICK, "--json"]
     wide = ask("compare", "rows.csv", *COLUMNS, "--score", "t", *options)
     given = ["compare", "stacked.csv", *COLUMNS, "--model-column", "m", *options]
