@@ -22,10 +22,11 @@ from ..data.logit import Floats
 from ..model.likelihood import LabeledData
 from ..model.scales import Scales
 from . import moves
+from .fitting import expand, refit
 from .hierarchy import Hierarchy, nested, plain
 from .jit import compiles
 from .moves import make_noise, unpack
-from .surrogate import Surrogate, expand, refit, sigma_of
+from .surrogate import Surrogate, sigma_of
 
 BLOCK = 1_000_000  # numbers in the largest array of noise or proposals made at once
 

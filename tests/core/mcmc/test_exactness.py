@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from cases import CASES, DEVIATIONS, PARTS, labeled
 
-from lightfair.core.mcmc import moves, surrogate
+from lightfair.core.mcmc import fitting, moves, surrogate
 from lightfair.core.mcmc.hierarchy import Hierarchy, nested, plain
 from lightfair.core.mcmc.jit import available
 from lightfair.core.mcmc.moves import State
@@ -175,7 +175,7 @@ def revealing(made, within=None, away=0, astray=0, misplaced=0, sweeps=SWEEPS, j
     prior = made.prior if within is None else within
     case = away, astray, misplaced, id(within)
     if case not in made.surrogates:
-        gaussian = surrogate.expand(rolled(seen, away), prior)
+        gaussian = fitting.expand(rolled(seen, away), prior)
         made.surrogates[case] = gaussian._replace(noise=NOISE * gaussian.noise)
     state = converted(state, made.prior, prior)
     after = kernel(state, seen, made.surrogates[case], prior, sweeps, jit)

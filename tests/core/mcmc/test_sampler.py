@@ -17,11 +17,12 @@ import lightfair.core as lf
 from lightfair.core.data.logit import logit_of
 from lightfair.core.mcmc import moves, sampler
 from lightfair.core.mcmc.convergence import diagnose, mcse_mean
+from lightfair.core.mcmc.fitting import expand
 from lightfair.core.mcmc.hierarchy import plain
 from lightfair.core.mcmc.jit import available, compiles
 from lightfair.core.mcmc.moves import Noise, make_noise, pack, unpack
 from lightfair.core.mcmc.sampler import CHAINS, DRAWS, LEAST, WARMUP, start_chains, take_draws
-from lightfair.core.mcmc.surrogate import Surrogate, expand, hyper_of, place_of, sigma_of
+from lightfair.core.mcmc.surrogate import Surrogate, hyper_of, place_of, sigma_of
 from lightfair.core.model.curve import Prior, features
 from lightfair.core.model.likelihood import loglik
 from lightfair.core.model.scales import curve_scales

@@ -10,21 +10,19 @@ from scipy.optimize import minimize
 from scipy.stats import halfnorm, norm
 from scipy.stats import t as student
 
+from lightfair.core.mcmc.fitting import expand, most_probable, refit
 from lightfair.core.mcmc.moves import sigma_target
 from lightfair.core.mcmc.surrogate import (
     FARTHEST,
     FREEDOM,
     draw,
-    expand,
     given_eta,
     hyper_of,
     integrated,
     log_proposal,
     log_surrogate,
-    most_probable,
     place_of,
     propose_hyper,
-    refit,
     sigma_of,
 )
 from lightfair.core.model.likelihood import loglik
