@@ -89,7 +89,7 @@ from .core.model.curve import Prior
 from .core.model.regions import Trust
 from .core.pipeline import assess_data
 from .core.settings import Settings
-from .core.values import diagnostics_values, plain, summary, warning_values
+from .core.values import diagnostics_values, plain, summary, truth_values, warning_values
 
 Bools = npt.NDArray[np.bool_]
 
@@ -129,6 +129,8 @@ class ModelComparison:
     cell_group : intp array, shape (cell,)
         Index into `groups`.
     warnings : tuple of Note
+    truth : ModelComparison or None
+        The same by frequencies, in one draw, from labels that the comparison did not use.
 
     Examples
     --------
@@ -153,6 +155,7 @@ class ModelComparison:
     decisions: Bools
     cell_group: Ints
     warnings: tuple[Note, ...]
+    truth: ModelComparison | None = None
 
     def metric(self, model: Any, metric: str, group: Any = None) -> Estimate:
         """Return the estimate of a metric of a model in a group, or without a group in all rows.
@@ -244,8 +247,8 @@ class ModelComparison:
         """Return the comparison as plain values, ready for JSON.
 
         Keys: version, settings, data (rows, labeled, unlabeled, models, groups, disagreements),
-        metrics (each: models, pairs), diagnostics, warnings. An undefined number is null with a
-        reason.
+        metrics (each: models, pairs; truth if it is known), diagnostics, warnings. An undefined
+        number is null with a reason.
 
         Examples
         --------
@@ -537,6 +540,18 @@ def compare_data(
     return replace(result, warnings=warnings)
 
 
+def with_truth(result: ModelComparison, full: dict[str, ScoreData]) -> ModelComparison:
+    """Add what all labels say: the same rows by model, with labels that were hidden."""
+    by_group: dict[str, dict[str, Floats]] = {}
+    overall: dict[str, dict[str, Floats]] = {}
+    metrics = [result.settings.metric(name) for name in result.settings.metrics]
+    for model, data in full.items():
+        counts = score_table(data, clip=result.settings.clip).labeled_sums()[0][None, None]
+        by_group[model] = {metric.name: theta(metric, counts) for metric in metrics}
+        overall[model] = {metric.name: theta(metric, counts.sum(axis=2)) for metric in metrics}
+    return replace(result, truth=replace(result, theta=by_group, overall=overall))
+
+
 def _crossed(checked: dict[str, ScoreData], clip: float) -> tuple[ScoreData, Bools, Ints]:
     """Rows in cells, each a group crossed with a joint decision, with the combined score.
 
@@ -635,21 +650,29 @@ def _model_values(result: ModelComparison, name: str, model: str, than: str | No
 
     They are those of a model, or how it differs from another one.
     """
-    prob, reference = result.settings.prob, result.settings.reference
+    settings = result.settings
+    reference, of = settings.reference, settings.metric(name)
+
+    def values(method: str, *of_what: Any) -> Values:
+        found = summary(getattr(result, method)(*of_what), settings.prob)
+        if result.truth is None:
+            return found
+        return found | truth_values(getattr(result.truth, method)(*of_what).mean, of)
 
     def value(group: str | None = None) -> Values:
         if than is None:
-            return summary(result.metric(model, name, group), prob)
+            return values("metric", model, name, group)
         delta = result.metric_difference(name, model, than, group)
         more, same = plain(delta.prob_greater(0.0)), plain(delta.prob_equal())
-        return {**summary(delta, prob), "prob_greater": more, "prob_equal": same}
+        found = values("metric_difference", name, model, than, group)
+        return {**found, "prob_greater": more, "prob_equal": same}
 
     def gap(group: str | None = None) -> Values:
         if than is None:
-            return summary(result.gap(model, name, group), prob)
+            return values("gap", model, name, group)
         gain = result.fairer(name, model, than, group)
         fairer, same = plain(gain.prob_greater(0.0)), plain(gain.prob_equal())
-        change = summary(result.gap_difference(name, model, than, group), prob)
+        change = values("gap_difference", name, model, than, group)
         return {**change, "prob_fairer": fairer, "prob_as_fair": same}
 
     others = [group for group in result.groups if reference not in (None, group)]

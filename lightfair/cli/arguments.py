@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import re
 import sys
@@ -114,8 +115,13 @@ def reading_of(arguments: argparse.Namespace) -> dict[str, Any]:
         missing=arguments.missing or "raise",
         bins=arguments.bins,
     )
+    stdin: Any = None
+    if "-" in arguments.file:  # chosen rows are read twice
+        whole = getattr(arguments, "n", None) is not None
+        stdin = io.BytesIO(sys.stdin.buffer.read()) if whole else sys.stdin.buffer
+    arguments.source = [stdin if path == "-" else path for path in arguments.file]
     return {
-        "source": [sys.stdin.buffer if path == "-" else path for path in arguments.file],
+        "source": arguments.source,
         "columns": columns,
         "reader": reader,
         "progress": progress and partial(progress, "rows read"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import inspect
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .arguments import (
     columns_of,
@@ -26,7 +26,6 @@ from .terminal import progress_line
 if TYPE_CHECKING:
     from ..api import Assessment
     from ..core.data.rows import ScoreData
-    from ..core.data.table import ScoreTable
     from ..core.settings import Settings
 
 
@@ -51,11 +50,7 @@ def assess(arguments: argparse.Namespace) -> Answer:
     input; 3 no check fails, and one is inconclusive.
     """
     check_outputs(arguments)
-    settings = settings_of(arguments)
-    if arguments.subsample_labels is not None:
-        data = rows_of(arguments, settings.clip)
-        return _hidden(arguments, settings, data, "subsample-labels")
-    return _report(arguments, _assessed(arguments, settings, table_of(arguments)))
+    return _report(arguments, _assessed(arguments, settings_of(arguments)).result)
 
 
 def demo(arguments: argparse.Namespace) -> Answer:
@@ -78,7 +73,7 @@ def demo(arguments: argparse.Namespace) -> Answer:
     settings = settings_of(arguments)
     rows = simulate(arguments.rows, arguments.rows, arguments.rng)
     data = score_data(rows.y_all, rows.y_score, sensitive_features={"group": rows.group})
-    return _hidden(arguments, settings, data, "labeled")
+    return _report(arguments, _of_rows(arguments, settings, data).result)
 
 
 def plan(arguments: argparse.Namespace) -> Answer:
@@ -105,16 +100,10 @@ def plan(arguments: argparse.Namespace) -> Answer:
     if arguments.n is not None and arguments.missing == "drop":
         raise ValueError("--choose needs the numbers of rows; drop rows first, or --missing group")
     one_threshold(arguments)
-    settings = settings_of(arguments)
-    if arguments.n is None:
-        data, table = None, table_of(arguments)
-    else:
-        data = rows_of(arguments, settings.clip)
-        table = api.score_table(data, clip=settings.clip)
-    result = _assessed(arguments, settings, table)
-    also = "" if data is None else _choose(arguments, result, data)
+    found = _assessed(arguments, settings_of(arguments), whole=arguments.n is not None)
+    also = "" if arguments.n is None else _choose(arguments, found)
     options = {"group": arguments.group, "extra": arguments.extra}
-    label_plan = api.plan_labels(result, arguments.metrics, arguments.width, **options)
+    label_plan = api.plan_labels(found.result, arguments.metrics, arguments.width, **options)
     return deliver(arguments, label_plan, also=also)
 
 
@@ -139,7 +128,7 @@ def compare(arguments: argparse.Namespace) -> Answer:
     """
     from ..api import ModelComparison, shown
     from ..io.summarize import read_arrays
-    from ..model_comparison import ROWS, check_rows, compare_data
+    from ..model_comparison import ROWS, check_rows, compare_data, with_truth
 
     check_outputs(arguments)
     columns, models = named_columns(arguments), arguments.y_score
@@ -156,8 +145,11 @@ def compare(arguments: argparse.Namespace) -> Answer:
     scores = given["y_score"] if stacked else {name: arrays[name] for name in models}
     rows = {name: given[name] for name in ROWS if given[name] is not None}
     pairing, cut = (given["model_column"], given["row_id"]), threshold or 0.5
-    checked = check_rows(scores, given["y_true"], cut, rows, *pairing)
+    full = check_rows(scores, given["y_true"], cut, rows, *pairing)
+    checked = {model: _hidden(arguments, data) for model, data in full.items()}
     result = compare_data(checked, settings, arguments.rng, progress_line())
+    if arguments.subsample_labels is not None:
+        result = with_truth(result, full)
     return deliver(arguments, shown(result, ModelComparison))
 
 
@@ -179,14 +171,20 @@ def threshold(arguments: argparse.Namespace) -> Answer:
           --html thresholds.html
     """
     from .. import api
+    from ..thresholds import search
 
     check_outputs(arguments)
     one_threshold(arguments)
     if arguments.reach is not None and arguments.reference is not None:
         raise ValueError("--reach takes the place of --reference; give one of them")
-    result = _assessed(arguments, settings_of(arguments), table_of(arguments))
-    given = arguments.metrics, arguments.group
-    return deliver(arguments, api.find_threshold(result, *given, target=arguments.reach))
+    found, given = (
+        _assessed(arguments, settings_of(arguments)),
+        (arguments.metrics, arguments.group),
+    )
+    result = api.find_threshold(found.result, *given, target=arguments.reach)
+    if arguments.subsample_labels is not None and found.full is not None:
+        result = replace(result, truth=search.truth_at(result, found.full))
+    return deliver(arguments, result)
 
 
 def summarize(arguments: argparse.Namespace) -> Answer:
@@ -242,37 +240,55 @@ def sql(arguments: argparse.Namespace) -> Answer:
     return Answer(sql_query(**{name: given[name] for name in names if given[name] is not None}))
 
 
-def _assessed(arguments: argparse.Namespace, settings: Settings, table: ScoreTable) -> Assessment:
-    """Assess a table, with the thresholds of the command line."""
+class _Found(NamedTuple):
+    """An assessment, its rows if they are in memory, and the rows with all of their labels."""
+
+    result: Assessment
+    rows: ScoreData | None = None
+    full: ScoreData | None = None
+
+
+def _assessed(arguments: argparse.Namespace, settings: Settings, *, whole: bool = False) -> _Found:
+    """Assess rows or tables, with the thresholds of the command line; `whole`: rows in memory."""
     from ..api import as_assessment
     from ..core.pipeline import assess_table
     from ..thresholds.curve import for_table
 
+    if whole or arguments.subsample_labels is not None:
+        return _of_rows(arguments, settings, rows_of(arguments, settings.clip))
+    table = table_of(arguments)
     thresholds = for_table(threshold_of(arguments), table)
     settings = replace(settings, clip=table.clip, thresholds=thresholds)
     result = assess_table(table, settings, rng=arguments.rng, progress=progress_line())
-    return as_assessment(result)
+    return _Found(as_assessment(result))
 
 
-def _hidden(
-    arguments: argparse.Namespace, settings: Settings, data: ScoreData, option: str
-) -> Answer:
-    """Report rows with all but some labels hidden, beside the truth from all labels."""
-    import numpy as np
-
+def _of_rows(arguments: argparse.Namespace, settings: Settings, full: ScoreData) -> _Found:
+    """Assess rows; if labels are hidden, beside the truth from all of them."""
     from ..api import as_assessment
     from ..core.pipeline import assess_data
+
+    rows, truth = _hidden(arguments, full), None if arguments.subsample_labels is None else full
+    options = {"rng": arguments.rng, "progress": progress_line()}
+    result = assess_data(rows, settings, truth=truth, **options)
+    return _Found(as_assessment(result), rows, full)
+
+
+def _hidden(arguments: argparse.Namespace, data: ScoreData) -> ScoreData:
+    """Hide all but N random labels, the same ones for the same seed, if that is asked for."""
+    import numpy as np
+
     from ..core.simulation import hide_labels
 
-    seed, labeled = arguments.rng, getattr(arguments, option.replace("-", "_"))
+    if (labeled := arguments.subsample_labels) is None:
+        return data
     known = int((data.label >= 0).sum())
     if labeled > known:
-        raise ValueError(f"--{option} must be at most {known}, the number of labels; got {labeled}")
-    rng = np.random.default_rng([seed, 1])
+        limit = f"at most {known}, the number of labels"
+        raise ValueError(f"subsample_labels must be {limit}; got {labeled}")
+    rng = np.random.default_rng([arguments.rng, 1])
     label = np.nan_to_num(hide_labels(data.label.astype(np.int64), labeled, rng), nan=-1)
-    rows = replace(data, label=label.astype(np.int8))
-    result = assess_data(rows, settings, rng=seed, truth=data, progress=progress_line())
-    return _report(arguments, as_assessment(result))
+    return replace(data, label=label.astype(np.int8))
 
 
 def _report(arguments: argparse.Namespace, result: Assessment) -> Answer:
@@ -281,14 +297,19 @@ def _report(arguments: argparse.Namespace, result: Assessment) -> Answer:
     return deliver(arguments, result, exit_code(result.checks))
 
 
-def _choose(arguments: argparse.Namespace, result: Assessment, data: ScoreData) -> str:
-    """Choose rows to label, write them, and return a line about them."""
+def _choose(arguments: argparse.Namespace, found: _Found) -> str:
+    """Choose rows to label, write them with all their columns, and return a line about them."""
+    from ..io.files import take_rows
     from ..io.writing import write_text
     from ..planning.choose import choose_rows
 
+    assert found.rows is not None  # they are in memory
     given = vars(arguments)
     options = {name: given[name] for name in ("group", "explore", "rng")}
-    chosen = choose_rows(result, arguments.n, data, metric=arguments.metrics, **options)
-    lines = [f"{row},{prob:.10g}" for row, prob in zip(chosen.rows, chosen.prob, strict=True)]
-    write_text(arguments.output, "\n".join(["row,label_prob", *lines, ""]))
-    return f"{arguments.output}: {len(chosen.rows):,} rows to label"
+    chosen = choose_rows(found.result, arguments.n, found.rows, metric=arguments.metrics, **options)
+    columns = {"row": chosen.rows.tolist(), "label_prob": [f"{p:.10g}" for p in chosen.prob]}
+    names = named_columns(arguments).names
+    text, added = take_rows(arguments.source, names, columns["row"], columns)
+    write_text(arguments.output, text)
+    count = f"{len(chosen.rows):,} rows to label"
+    return f"{arguments.output}: {count}, with columns {' and '.join(added)} added"

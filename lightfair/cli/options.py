@@ -146,9 +146,9 @@ OPTIONS = {  # by their headings in the help
         Option("unlabeled", "VALUE", ROWS, "label that means unlabeled"),
         Option("missing", "raise|drop|group", ROWS, "what to do with rows without a group (raise)"),
         Option("bins", "COL=EDGES ...", ROWS, BINS),
-        Option("subsample-labels", "N", "assess", SUBSAMPLE),
+        Option("subsample-labels", "N", "assess plan compare threshold", SUBSAMPLE),
         Option("rows", "N", "demo", "simulated rows (10000)", default=10_000),
-        Option("labeled", "N", "demo", "labeled rows (200)", default=200),
+        Option("labeled", "N", "demo", "labeled rows (200)", "subsample_labels", 200),
         Option("clip", "X", f"{ROWS} demo", "clip scores to [X, 1 - X] (0.01, or as the tables)"),
     ),
     "the plan": (
@@ -158,7 +158,7 @@ OPTIONS = {  # by their headings in the help
     ),
     "rows to label next": (
         Option("choose", "N", "plan", "choose N rows", "n"),
-        Option("output", "CSV", "plan", "file for their row numbers, from 0, and probabilities"),
+        Option("output", "CSV", "plan", "file for these rows, their numbers and probabilities"),
         Option("explore", "X", "plan", "share of purely random choice (0.1)", default=0.1),
     ),
     "the search": (

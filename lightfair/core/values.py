@@ -19,6 +19,7 @@ from .comparison.verdict import LISTED
 from .data.logit import Floats
 from .diagnostics.predictive import typical_rate
 from .metrics.clusters import cluster_values
+from .metrics.definitions import Metric
 from .metrics.estimate import Estimate, Gap, Ratio, tails, undefined_reason
 from .metrics.prediction_powered import powered_difference
 from .model.regions import NOWHERE, worth
@@ -162,9 +163,15 @@ def _other_methods(result: Assessment, name: str, group: int, base: int | None =
     if result.truth is None:
         return values
     truth = result.truth[name]
-    value = plain(truth[group] if base is None else truth[group] - truth[base])
-    lack = None if value is not None else undefined_reason(1.0, result.settings.metric(name).lack)
-    return {**values, "truth": value, **_optional("truth_reason", lack)}
+    value = truth[group] if base is None else truth[group] - truth[base]
+    return values | truth_values(value, result.settings.metric(name))
+
+
+def truth_values(truth: float, metric: Metric) -> Values:
+    """Return the value of a metric, or of a difference, by labels that were hidden."""
+    value = plain(truth)
+    lack = None if value is not None else undefined_reason(1.0, metric.lack)
+    return {"truth": value, **_optional("truth_reason", lack)}
 
 
 def _point(

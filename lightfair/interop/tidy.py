@@ -47,8 +47,8 @@ Columns of a ModelComparison (`COMPARISON_COLUMNS`): quantity is "overall" (a me
 value of `model` minus that of `than`. Estimates are posterior means.
 
 Columns of a LabelPlan (`PLAN_COLUMNS`): quantity is "width" (expected width of an interval) at
-each number `extra`; "labels" (extra labels needed for `width`); or "shrinks_per_label" (of the
-widest difference, per label in the group).
+each number `extra`; "labels" (extra labels needed for `width`); "shrinks_per_label" (of the widest
+difference, per label in the group); or, if the truth is known, "difference".
 
 Columns of a FoundThresholds (`SEARCH_COLUMNS`): quantity is "wanted" (the metric of the reference
 at its own `threshold`, or the target), "recommended" (a threshold of a group), and at that
@@ -90,11 +90,11 @@ NAMES = {
     "sd low high prob upper prob_positive within prob_within prob_largest exact converged rows "
     "labeled positives effective_labels width_ratio effective_reason relation status more_labels "
     "left_out reason",
-    "models": "quantity metric model than group reference estimate sd low high prob prob_fairer "
-    "prob_as_fair prob_greater prob_equal exact converged reason",
-    "plan": "quantity metric group reference extra estimate prob width reason",
-    "thresholds": "quantity metric group reference threshold statistic estimate sd low high prob "
-    "within prob_within exact converged reason",
+    "models": "quantity metric model than group reference method estimate sd low high prob "
+    "prob_fairer prob_as_fair prob_greater prob_equal exact converged reason",
+    "plan": "quantity metric group reference extra method estimate low high prob width reason",
+    "thresholds": "quantity metric group reference threshold method statistic estimate sd low high "
+    "prob within prob_within exact converged reason",
 }
 
 KINDS = {
@@ -108,7 +108,7 @@ LIMITS = dict.fromkeys(UNLIMITED.split()) | {"ratio": FOUR_FIFTHS}
 RENAMED = {"name": "group", "level": "group", "mean": "estimate", "median": "estimate"}
 RENAMED |= {"prob_four_fifths": "prob_within", "gap": "estimate"}
 COUNTS = ("rows", "labeled", "positives")
-PLACE = ("quantity", "metric", "group", "reference", "threshold", "prob", *COUNTS)
+PLACE = ("quantity", "metric", "group", "reference", "threshold", "prob", "model", "than", *COUNTS)
 
 LIBRARIES = ("pandas", "polars")
 PANDAS = {str: "string", float: "float64", int: "Int64", bool: "boolean"}
@@ -244,7 +244,7 @@ def of_assessment(result: Assessment) -> Iterator[Row]:
     settings, data, counted = values["settings"], values["data"], counted_metrics(result)
     cut = settings["threshold"]
     shared = {"threshold": None if isinstance(cut, dict) else cut}
-    common = _common(values) | {"method": "lightfair", "within": settings["epsilon"]}
+    common = _common(values) | {"within": settings["epsilon"]}
     at = {name: shared if name in counted else {} for name in values["metrics"]}
     none = {**dict.fromkeys(COUNTS, 0), "reason": "the group has no rows"}
     for name, metric in values["metrics"].items():
@@ -286,12 +286,13 @@ def of_models(result: ModelComparison) -> Iterator[Row]:
 def of_plan(plan: LabelPlan) -> Iterator[Row]:
     """Return the rows of a plan."""
     values = plan.to_dict()
-    common = {name: values[name] for name in ("metric", "prob", "width")}
+    common = {name: values[name] for name in ("metric", "prob", "width")} | {"method": "lightfair"}
     for step in values["steps"]:
         at = {**common, "extra": step["extra"]}
         for entry in step["intervals"]:
             row = _row(entry, {**at, "quantity": "width"})
             yield row | {"estimate": entry["width"], "width": values["width"]}
+    yield from _walk({"differences": values.get("differences", [])}, common)
     number, reason = values["labels"]["number"], values["labels"]["reason"]
     labels = {"estimate": None if number is None else float(number), "reason": reason}
     shrinks = [{**group, "estimate": group["shrinks_per_label"]} for group in values["groups"]]
@@ -320,7 +321,8 @@ def of_thresholds(search: FoundThresholds) -> Iterator[Row]:
 
 
 def _common(values: Row) -> Row:
-    return {"prob": values["settings"]["prob"], "converged": values["diagnostics"]["ok"]}
+    shared = {"prob": values["settings"]["prob"], "converged": values["diagnostics"]["ok"]}
+    return shared | {"method": "lightfair"}
 
 
 def _with_counts(groups: list[Row], data: Row) -> list[Row]:

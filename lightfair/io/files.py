@@ -130,6 +130,52 @@ def pieces(
                 rows += max(sizes)
 
 
+def take_rows(
+    source: Sequence[Any], names: Mapping[str, str], rows: Sequence[int], added: dict[str, Any]
+) -> tuple[str, list[str]]:
+    """Return rows of files as CSV, with all their columns, and the names of those in front.
+
+    Parameters
+    ----------
+    source, names
+        Files with the same columns, and the columns by which they were read.
+    rows
+        Numbers of rows, increasing, counted over all files.
+    added
+        Values of columns in front, by name; a name that the files have gets "next_" before it.
+    """
+    lines: Iterator[Sequence[Any]]
+    text, header, first, place = io.StringIO(), list[str](), 0, 0
+    for part in source:
+        if not isinstance(part, (str, os.PathLike)):
+            part.seek(0)
+        with _opened(part) as (file, kind, where):
+            if kind == "CSV":
+                own, mark, lines = _csv_lines(file, where, names)
+            else:
+                own, batches = _arrow_batches(file, kind)
+                mark, lines = ",", chain.from_iterable(map(_batch_rows, batches))
+            if not header:
+                header, writer = own, csv.writer(text, delimiter=mark, lineterminator="\n")
+                titles = [name if name not in own else f"next_{name}" for name in added]
+                writer.writerow([*titles, *header])
+            elif own != header:
+                rule = "files must have the same columns if rows are written whole"
+                raise ValueError(f"{rule}; in {where}, {_list_columns(own)}")
+            for number, line in enumerate(lines, first):
+                if place < len(rows) and number == rows[place]:
+                    writer.writerow([*(column[place] for column in added.values()), *line])
+                    place += 1
+            first = number + 1
+    return text.getvalue(), titles
+
+
+def _batch_rows(batch: Any) -> Iterator[Sequence[Any]]:
+    """Rows of a batch, with None for missing values."""
+    batch.validate(full=True)
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
 def columns_in(path: Any) -> str:
     """Describe the columns of a file for an error message; "" if it cannot be read."""
     header = _header(path)
@@ -283,6 +329,14 @@ def _csv(
     file: Any, kind: str, where: str, names: Mapping[str, str], chunk_rows: int
 ) -> tuple[list[str], Iterator[dict[str, Any]]]:
     """The header of a CSV file, trimmed, and the requested columns of its rows in chunks."""
+    header, mark, rows = _csv_lines(file, where, names)
+    return header, _csv_chunks(rows, header, names, mark != ",", chunk_rows, where)
+
+
+def _csv_lines(
+    file: Any, where: str, names: Mapping[str, str]
+) -> tuple[list[str], str, Iterator[list[str]]]:
+    """The header of a CSV file, trimmed, its separator, and the cells of its rows."""
     first = next((line for line in file if line.strip()), "")
     if not first:
         raise ValueError(f"{where} is empty; it must have a header line and rows")
@@ -294,8 +348,7 @@ def _csv(
     mark = max(SEPARATORS, key=match)
     reader = csv.reader(chain([first], file), delimiter=mark, skipinitialspace=True, strict=True)
     header = [name.strip() for name in next(reader)]
-    rows = _csv_rows(reader, len(header), where)
-    return header, _csv_chunks(rows, header, names, mark != ",", chunk_rows, where)
+    return header, mark, _csv_rows(reader, len(header), where)
 
 
 def _csv_rows(reader: Any, width: int, where: str) -> Iterator[list[str]]:
@@ -338,19 +391,7 @@ def _arrow(
     file: Any, kind: str, where: str, names: Mapping[str, str], chunk_rows: int
 ) -> tuple[list[str], Iterator[dict[str, Any]]]:
     """The header of a Parquet or Arrow file, and the requested columns of its rows in chunks."""
-    try:
-        ipc, parquet = import_module("pyarrow.ipc"), import_module("pyarrow.parquet")
-    except ImportError as error:
-        raise ImportError("Parquet and Arrow need pyarrow; install it, or give CSV") from error
-    if kind == "Arrow":
-        opened = ipc.open_file(file)
-        header = opened.schema.names
-        batches = map(opened.get_batch, range(opened.num_record_batches))
-    else:  # without pre_buffer and with a buffer, a row group is read page by page
-        opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
-        header = opened.schema_arrow.names
-        once = max(map(header.count, names), default=1) == 1
-        batches = opened.iter_batches(chunk_rows, columns=list(names) if once else None)
+    header, batches = _arrow_batches(file, kind, [*names], chunk_rows)
 
     def chunks() -> Iterator[dict[str, Any]]:
         for batch in batches:
@@ -362,3 +403,24 @@ def _arrow(
                 yield _chosen(where, batch.slice(at, chunk_rows), names)
 
     return header, chunks()
+
+
+def _arrow_batches(
+    file: Any, kind: str, names: Sequence[str] = (), chunk_rows: int = CHUNK_ROWS
+) -> tuple[list[str], Iterator[Any]]:
+    """The header of a Parquet or Arrow file, and its batches; `names` are the columns that matter.
+
+    Without names, and where columns share a name, batches have all columns.
+    """
+    try:
+        ipc, parquet = import_module("pyarrow.ipc"), import_module("pyarrow.parquet")
+    except ImportError as error:
+        raise ImportError("Parquet and Arrow need pyarrow; install it, or give CSV") from error
+    if kind == "Arrow":
+        opened = ipc.open_file(file)
+        return opened.schema.names, map(opened.get_batch, range(opened.num_record_batches))
+    # without pre_buffer and with a buffer, a row group is read page by page
+    opened = parquet.ParquetFile(file, pre_buffer=False, buffer_size=1 << 20)
+    header = opened.schema_arrow.names
+    once = max(map(header.count, names), default=2) == 1
+    return header, opened.iter_batches(chunk_rows, columns=list(names) if once else None)

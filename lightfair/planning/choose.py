@@ -83,6 +83,26 @@ class LabelChoice(OneLine):
     prob: Floats
     every_prob: Floats
 
+    def take(self, frame: Any) -> Any:
+        """Return the chosen rows of a frame, with their probabilities as the column label_prob.
+
+        The frame is one of pandas, polars or Arrow, or a dict of columns.
+
+        Examples
+        --------
+        >>> next_rows = choice.take({"score": rows.y_score, "group": rows.group})
+        >>> [*next_rows], len(next_rows["group"])
+        (['score', 'group', 'label_prob'], 20)
+        """
+        if hasattr(frame, "iloc"):
+            return frame.iloc[self.rows].assign(label_prob=self.prob)
+        if hasattr(frame, "with_columns"):
+            return frame[self.rows].with_columns(label_prob=self.prob)
+        if hasattr(frame, "append_column"):
+            return frame.take(self.rows).append_column("label_prob", [self.prob])
+        taken = {name: np.asarray(column)[self.rows] for name, column in frame.items()}
+        return taken | {"label_prob": self.prob}
+
     def _line(self) -> str:
         return f"{counted(len(self.rows), 'row')} to label, of {len(self.every_prob):,}"
 

@@ -41,7 +41,7 @@ from ..core.data.logit import Floats, Ints, over
 from ..core.data.messages import Note, lies_in
 from ..core.data.nodes import UNLABELED
 from ..core.metrics.estimate import check_prob
-from ..core.values import framed, plain
+from ..core.values import framed, metric_values, plain
 from .contrasts import Contrasts, contrasts_of
 from .forecast import Preposterior, expected_sd, forecast_width, preposterior
 from .settle import two_digits
@@ -145,6 +145,8 @@ class LabelPlan:
             number, reason.
         next_group
             Where a label narrows the widest interval most.
+        differences
+            If the truth is known: the planned differences now, and the truth.
 
         Examples
         --------
@@ -166,8 +168,15 @@ class LabelPlan:
                 for i, number in enumerate(self.extra.tolist())
             ],
             "labels": {"number": self.labels, "reason": self.reason},
+            **({} if self.assessment.truth is None else {"differences": self._differences()}),
         }
         return framed(self.assessment, values)
+
+    def _differences(self) -> list[dict[str, Any]]:
+        """The planned differences, or the metric of the only group, beside the truth."""
+        found = metric_values(self.assessment, self.metric)
+        planned = {one.group for one in self.intervals}
+        return [one for one in found["differences"] if one["group"] in planned] or found["groups"]
 
 
 def plan_labels(

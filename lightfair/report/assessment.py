@@ -28,7 +28,7 @@ from ..core.values import (
 )
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import Columns, chance, probability_columns, table_of, value_cell
+from .format import Columns, chance, probability_columns, table_of, truth_cell, value_cell
 from .provenance import provenance_sections
 from .thresholds import threshold_section
 
@@ -224,7 +224,7 @@ def _metric(result: Assessment, name: str, *, full: bool) -> Section:
     columns: Columns = dict(METHODS) if name not in settings.label_free else {}
     columns |= {POWERED: _powered} if full and columns else {}
     columns = columns or {"lightfair": value_cell}
-    truth = {"truth": _truth} if result.truth is not None else {}
+    truth = {"truth": truth_cell} if result.truth is not None else {}
     blocks: shared.Blocks = []
     own = dict(zip(result.groups, result.effective_labels(name).own, strict=True))
     by_group = {entry["name"]: entry | {"own": own[entry["name"]]} for entry in groups}
@@ -260,10 +260,6 @@ def _powered(entry: dict[str, Any]) -> Cell:
     powered = entry[KEY]
     ends = powered["interval"]
     return value_cell({**powered, "exact": ends is not None and ends[0] == ends[1]})
-
-
-def _truth(entry: dict[str, Any]) -> Cell:
-    return Cell(number(entry["truth"]), entry.get("truth_reason"))
 
 
 def _marginal(result: Assessment, name: str) -> Table:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..core.data.messages import estimate, probability
+from ..core.data.messages import estimate, number, probability
 from ..core.metrics.estimate import Estimate
 from ..core.values import plain, summary
 from .document import Cell, Table
@@ -37,6 +37,12 @@ def value_cell(entry: dict[str, Any]) -> Cell:
     middle = entry.get("median", entry.get("mean"))
     low, high = entry["interval"]
     return Cell(estimate(middle, low, high, bool(entry.get("exact"))))
+
+
+def truth_cell(entry: dict[str, Any]) -> Cell:
+    """Return the cell of what all labels say, "" in results that have no such value."""
+    text = number(entry["truth"]) if "truth" in entry else ""
+    return Cell(text, entry.get("truth_reason"))
 
 
 def estimate_cell(estimate: Estimate, prob: float) -> Cell:

@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from ..core import __version__
-from ..core.data.messages import counted, probability
-from ..core.metrics.estimate import Estimate
+from ..core.data.messages import counted, number, probability
 from ..model_comparison import ModelComparison, data_values
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section
@@ -92,6 +91,8 @@ def _rows(result: ModelComparison) -> Section:
             f"{counted(pair['rows'], 'row')}, {pair['labeled']:,} of them labeled"
         )
     lines.append(f"{100 * settings.prob:g} % credible intervals")
+    if result.truth is not None:
+        lines.append(shared.TRUTH)
     table = shared.rows_table("group", {group["name"]: group for group in data["groups"]})
     return Section("rows", "rows", (*map(Paragraph, lines), table))
 
@@ -103,8 +104,7 @@ def _listed(models: tuple[str, ...]) -> str:
 def _metric(result: ModelComparison, name: str) -> Section:
     """A metric and its gaps by group, of each model and of each pair of models."""
     groups = {ALL: None, **{group: group for group in result.groups}}
-    both = result.metric, result.metric_difference
-    blocks: shared.Blocks = _tables(result, name, "group", groups, *both)
+    blocks: shared.Blocks = _tables(result, name, "group", groups, "metric", "metric_difference")
     if gaps := _gaps(result):
         groups = {"largest" if group is None else group: group for group in gaps}
         head = f"minus {result.settings.reference}"
@@ -112,7 +112,7 @@ def _metric(result: ModelComparison, name: str) -> Section:
             f"P({model} fairer than {than})": partial(_fairer, result, name, model, than)
             for than, model in itertools.combinations(result.models, 2)
         }
-        blocks += _tables(result, name, head, groups, result.gap, result.gap_difference)
+        blocks += _tables(result, name, head, groups, "gap", "gap_difference")
         blocks.append(table_of("smaller gap", columns, groups))
     return Section(name, name, tuple(blocks))
 
@@ -126,24 +126,28 @@ def _fairer(result: ModelComparison, name: str, model: str, than: str, group: An
 
 
 def _tables(
-    result: ModelComparison,
-    name: str,
-    head: str,
-    groups: dict[str, Any],
-    value: Callable[..., Estimate],
-    difference: Callable[..., Estimate],
+    result: ModelComparison, name: str, head: str, groups: dict[str, Any], value: str, apart: str
 ) -> shared.Blocks:
-    """Tables of the models and of their differences by group; one table for two models."""
+    """Tables of the models and of their differences by group; one table for two models.
 
-    def cell(estimate: Callable[..., Estimate], *of: str) -> Callable[[Any], Cell]:
-        return lambda group: estimate_cell(estimate(*of, group), result.settings.prob)
+    `value` and `apart` are the names of methods; what they return is known if there is a truth.
+    """
+    prob, truth = result.settings.prob, result.truth
+
+    def cell(method: str, *of: str) -> Callable[[Any], Cell]:
+        return lambda group: estimate_cell(getattr(result, method)(*of, group), prob)
+
+    def known(*of: str) -> Callable[[Any], Cell]:
+        return lambda group: Cell(number(getattr(truth, apart)(*of, group).mean))
 
     models: Columns = {model: cell(value, model, name) for model in result.models}
-    pairs: Columns = {
-        f"{two} minus {one}": cell(difference, name, two, one)
-        for one, two in itertools.combinations(result.models, 2)
-    }
-    parts = [models | pairs] if len(pairs) == 1 else [models, pairs]
+    pairs: Columns = {}
+    for one, two in itertools.combinations(result.models, 2):
+        pairs[title := f"{two} minus {one}"] = cell(apart, name, two, one)
+        if truth is not None:
+            known_title = "truth" if len(result.models) == 2 else f"truth of {title}"
+            pairs[known_title] = known(name, two, one)
+    parts = [models | pairs] if len(result.models) == 2 else [models, pairs]
     return [table_of(head, columns, groups) for columns in parts]
 
 

@@ -11,7 +11,7 @@ from ..core.data.messages import counted
 from ..planning.plan import NEXT, Expected, LabelPlan
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import Columns, table_of
+from .format import Columns, table_of, truth_cell, value_cell
 
 LISTED = 4  # intervals in a report, those that are widest
 
@@ -59,11 +59,23 @@ def _widths(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
     }
     text = f"expected width of {100 * plan.prob:g} % intervals"
     extra = {f"{extra:,}": at for at, extra in enumerate(plan.extra.tolist())}
-    blocks = (Paragraph(text), table_of("extra labels", columns, extra))
+    blocks = (Paragraph(text), table_of("extra labels", columns, extra), *_truth(plan))
     if len(order) <= LISTED:
         return blocks
     rest = f"{counted(len(order) - LISTED, 'interval')}, not wider or undefined"
     return *blocks, Paragraph(f"not shown: {rest}; to_dict() has all")
+
+
+def _truth(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
+    """What is planned for as it is now, beside what all labels say; () if that is not known."""
+    entries = plan.to_dict().get("differences", ())
+    if not entries:
+        return ()
+    base = plan.assessment.settings.reference
+    title = plan.metric if base is None else f"{plan.metric} minus {base}"
+    by_group = {one.get("group") or one["name"]: one for one in entries}
+    now = table_of(title, {"now": value_cell, "truth": truth_cell}, by_group)
+    return now, Paragraph(shared.TRUTH)
 
 
 def _width(one: Expected, at: int) -> Cell:

@@ -34,6 +34,11 @@ CRITICAL = (
 )
 
 
+TRUTH = (
+    "truth: computed from the labels of all these rows; the assessment used only those counted as "
+    "labeled"
+)
+
 KNOWN = (
     "every number is known from the rows themselves: nothing was estimated; "
     'target="population" estimates the metrics of rows like these'
@@ -106,11 +111,7 @@ def rows_section(result: Assessment) -> Section:
         }
         blocks.append(rows_table("all of", levels))
     if result.truth is not None:
-        text = (
-            "truth: computed from the labels of all these rows; the assessment used only those "
-            "counted as labeled"
-        )
-        blocks.append(Paragraph(text))
+        blocks.append(Paragraph(TRUTH))
     if empty := result.table.empty_groups:
         blocks.append(Paragraph("groups without rows, not assessed: " + "; ".join(empty)))
     return Section("rows", "rows", tuple(blocks))

@@ -69,18 +69,25 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
         "gap there": cells.value_cell,
         near: cells.chance("prob_within"),
     }
+    if found.truth is not None:
+        columns["truth"] = cells.truth_cell
     none = {"interval": None, "prob_within": None}
+    values = found.to_dict()
     gaps = {
         entry["group"]: entry | (entry["gap"] or none | {"reason": entry["recommended_reason"]})
-        for entry in found.to_dict()["groups"]
+        for entry in values["groups"]
     }
     blocks: shared.Blocks = [cells.table_of("group", columns, gaps), Paragraph(RULE)]
     if found.wanted is not None:
         cell = cells.estimate_cell(found.wanted, settings.prob)
         at = "" if found.own is None else f" {found.own:g}"
         value = cell.text if cell.why is None else f"undefined, {cell.why}"
+        if found.truth is not None:
+            value += f"; truth {cells.truth_cell(values['wanted']).text}"
         text = f"{found.metric} of {found.reference}, at its own threshold{at}: {value}."
         blocks.insert(0, Paragraph(text))
+    if found.truth is not None:
+        blocks.append(Paragraph(shared.TRUTH))
     if not full:
         blocks += shared.critical_warnings(notes)
         return Document(title, (Section("thresholds", "", tuple(blocks)),))

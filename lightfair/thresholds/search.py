@@ -24,7 +24,7 @@ On the command line::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,11 +33,12 @@ from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints, logit_of, sigmoid
 from ..core.data.messages import Note, index_of, lies_in, show
 from ..core.data.nodes import CELL_WIDTH
-from ..core.data.table import ScoreTable
+from ..core.data.rows import ScoreData
+from ..core.data.table import ScoreTable, score_table
 from ..core.metrics.definitions import Metric, resolve_metrics, theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate
 from ..core.metrics.score_bins import Slots, confusion, score_slots
-from ..core.values import framed, plain, summary
+from ..core.values import framed, plain, summary, truth_values
 from .curve import EDGE, UNSCORED, above_and_below, known_range, sums_by_rank
 
 EQUAL = 1e-9  # rates that differ by less are equal
@@ -84,6 +85,8 @@ class FoundThresholds:
         Threshold of the reference; None if there is none, or its decisions were given.
     assessment : Assessment
         Its posterior was searched.
+    truth : dict of str to float, or None
+        The metric of each group at its threshold, by labels that the search did not use.
 
     Examples
     --------
@@ -115,6 +118,7 @@ class FoundThresholds:
     groups: tuple[GroupThreshold, ...]
     own: float | None
     assessment: Assessment
+    truth: dict[str, float] | None = None
 
     @property
     def metric(self) -> str:
@@ -149,7 +153,8 @@ class FoundThresholds:
         own, wanted
             Threshold of the reference, and its metric there.
         groups
-            Per group: recommended (recommended_reason if it is null); metric and gap there.
+            Per group: recommended (recommended_reason if it is null); metric and gap there, with
+            the truth if it is known.
 
         Examples
         --------
@@ -158,12 +163,15 @@ class FoundThresholds:
         ('B', True)
         """
         prob = self.assessment.settings.prob
+        wanted = None if self.wanted is None else summary(self.wanted, prob)
+        if wanted is not None and self.truth is not None:
+            wanted |= truth_values(self.truth[str(self.reference)], self.of)
         values = {
             "metric": self.metric,
             "reference": self.reference,
             "own": self.own,
             "target": self.target,
-            "wanted": None if self.wanted is None else summary(self.wanted, prob),
+            "wanted": wanted,
             "groups": [_group_values(self, one) for one in self.groups],
         }
         return framed(self.assessment, values)
@@ -253,6 +261,15 @@ def find_threshold(
         own=own,
         assessment=result,
     )
+
+
+def truth_at(found: FoundThresholds, full: ScoreData) -> dict[str, float]:
+    """Return the metric of each group at its threshold among all labels of the assessed rows."""
+    cuts = np.array([found.threshold.get(name, np.nan) for name in full.groups])[full.group]
+    predicted = np.where(np.isnan(cuts), full.predicted, full.score >= cuts)
+    table = score_table(replace(full, predicted=predicted), clip=found.assessment.table.clip)
+    values = theta(found.of, table.labeled_sums()[0])
+    return dict(zip(table.groups, values.tolist(), strict=True))
 
 
 def _search(
@@ -350,4 +367,9 @@ def _group_values(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]
         values[name] = None if estimate is None else summary(estimate, settings.prob)
     if one.gap is not None:
         values["gap"]["prob_within"] = plain(one.gap.prob_within(settings.epsilon))
+    if found.truth is not None and one.gap is not None:
+        truth = found.truth[one.group]
+        goal = found.target if found.reference is None else found.truth[found.reference]
+        values["metric"] |= truth_values(truth, found.of)
+        values["gap"] |= truth_values(truth - float(goal or 0.0), found.of)
     return values

@@ -121,19 +121,94 @@ def test_demo(ask):
     assert "truth" in out and out == ask(*given) != ask(*given, "--seed", "1")
 
 
-def test_hidden_labels(ask, rows, folder):
-    lines = [f"{y},{s},{g}" for y, s, g in zip(rows.y_all, rows.y_score, rows.group, strict=True)]
-    (folder / "full.csv").write_text("\n".join(["y,s,g", *lines]))
-    given = ["assess", "full.csv", *COLUMNS, *QUICK, "--metric", "tpr"]
-    values = json.loads(ask(*given, "--subsample-labels", "50", "--json"))
+@pytest.fixture
+def hidden(folder, rows, models):
+    """Options that hide labels, and the share of positives above a threshold, by group."""
+    lines = zip(rows.y_all, rows.y_score, models["t"], rows.group, strict=True)
+    text = [",".join(map(str, line)) for line in lines]
+    (folder / "full.csv").write_text("\n".join(["y,s,t,g", *text]))
+
+    def tpr(name, cut=0.5, score="s"):
+        positive = (rows.y_all == 1) if name is None else (rows.group == name) & (rows.y_all == 1)
+        return pytest.approx((models[score][positive] >= cut).mean())
+
+    return ["full.csv", *COLUMNS, *QUICK, "--metric", "tpr", "--subsample-labels", "50"], tpr
+
+
+def test_hidden_labels(ask, hidden):
+    given, tpr = hidden
+    values = json.loads(ask("assess", *given, "--json"))
     assert values["data"]["labeled"] == 50
-    for index, name in enumerate("AB"):
-        positive = (rows.group == name) & (rows.y_all == 1)
-        share = (rows.y_score[positive] >= 0.5).mean()
-        assert values["metrics"]["tpr"]["groups"][index]["truth"] == pytest.approx(share)
-    cuts = ["--threshold", "all", "--subsample-labels", "0"]
-    assert "no_labels" in ask(*given, *cuts) and "truth" not in ask(*given)
-    assert "thresholds" in json.loads(ask(*given, *cuts, "--json"))
+    groups = values["metrics"]["tpr"]["groups"]
+    assert [one["truth"] for one in groups] == [tpr("A"), tpr("B")]
+    cuts = ["--threshold", "all", *given[:-1], "0"]
+    assert "no_labels" in ask("assess", *cuts) and "truth" not in ask("assess", *given[:-2])
+    assert "thresholds" in json.loads(ask("assess", *cuts, "--json"))
+
+
+def test_hidden_labels_of_other_commands(ask, hidden):
+    """A plan, thresholds and a comparison of models beside what all labels say."""
+    given, tpr = hidden
+    gap = tpr("B").expected - tpr("A").expected
+    out, values = (ask("plan", *given, *more) for more in ([], ["--json"]))
+    (entry,) = json.loads(values)["differences"]
+    assert entry["truth"] == pytest.approx(gap) and f" {gap:.3f}\n" in out
+    assert "differences" not in json.loads(ask("plan", *given[:-2], "--json"))
+
+    out, values = (ask("threshold", *given, *more) for more in ([], ["--json"]))
+    (entry,) = (values := json.loads(values))["groups"]
+    assert entry["metric"]["truth"] == (there := tpr("B", entry["recommended"]))
+    assert entry["gap"]["truth"] == pytest.approx(there.expected - tpr("A").expected)
+    assert values["wanted"]["truth"] == tpr("A")
+    assert f"; truth {tpr('A').expected:.3f}.\n" in out and f"{entry['gap']['truth']:.3f}\n" in out
+    reached = json.loads(ask("threshold", *given, "--reach", "0.5", "--json"))["groups"][0]
+    assert reached["gap"]["truth"] == pytest.approx(reached["metric"]["truth"] - 0.5)
+
+    out, values = (ask("compare", *given, "--score", "t", *more) for more in ([], ["--json"]))
+    metric = json.loads(values)["metrics"]["tpr"]
+    assert [one["overall"]["truth"] for one in metric["models"]] == [
+        tpr(None),
+        tpr(None, score="t"),
+    ]
+    (pair,) = metric["pairs"]
+    moved = tpr("B", score="t").expected - tpr("B").expected
+    assert pair["groups"][1]["truth"] == pytest.approx(moved)
+    apart = tpr("B", score="t").expected - tpr("A", score="t").expected - gap
+    assert pair["differences"][0]["truth"] == pytest.approx(apart)
+    assert out.count(" truth\n") == 4 and f" {moved:.3f}\n" in out
+    table = ask("compare", *given, "--score", "t", "--csv", "-")
+    of = {"method": "truth", "metric": "tpr", "quantity": "metric", "model": "t", "group": "B"}
+    numbers = [row for row in csv.DictReader(table.splitlines()) if of.items() <= row.items()]
+    assert [float(row["estimate"]) for row in numbers if row["than"] == "s"] == [
+        pytest.approx(moved)
+    ]
+
+
+def test_rows_to_label_from_other_files(run, folder):
+    """Whole rows come from files of any kind, also from two of them and from standard input."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    head, *lines = (folder / "rows.csv").read_text().splitlines()
+    (folder / "semicolons.csv").write_text("\n".join([head, *lines]).replace(",", ";"))
+    (folder / "one.csv").write_text("\n".join([head, *lines[:150]]))
+    (folder / "two.csv").write_text("\n".join([head, *lines[150:]]))
+    (folder / "other.csv").write_text("\n".join([f"z{head}", *lines[150:]]))
+    columns = dict(
+        zip(head.split(","), zip(*(x.split(",") for x in lines), strict=True), strict=True)
+    )
+    parquet.write_table(pyarrow.table({**columns, "row": range(400)}), "rows.parquet")
+    found = {}
+    for files in ("rows.csv", "semicolons.csv", "one.csv two.csv", "rows.parquet"):
+        options = ["--choose", "9", "--output", "next.csv"]
+        code, out, _ = run("plan", *files.split(), *COLUMNS, *QUICK, *options)
+        assert code == 0
+        found[files] = (folder / "next.csv").read_text().replace(";", ",").splitlines()
+    first = found.pop("rows.csv")
+    assert found["semicolons.csv"] == found["one.csv two.csv"] == first
+    assert found["rows.parquet"][0] == f"next_row,label_prob,{head},row"
+    assert [line.rpartition(",")[0] for line in found["rows.parquet"][1:]] == first[1:]
+    code, _, err = run("plan", "one.csv", "other.csv", *COLUMNS, *QUICK, *options)
+    assert code == 2 and "no column y" in err
 
 
 def test_summarize(ask, assessed):
@@ -175,13 +250,15 @@ def test_plan_of_a_table_and_rows_to_label(ask, fail, rows, assessed):
     assert "single rows are needed" in fail("plan", "table.json", *quick, *choice)
     Path("next.csv").write_text("row,label_prob\n7,0.5\n")  # a list of rows may be overwritten
     out = ask("plan", "rows.csv", *COLUMNS, *QUICK, *choice)
-    assert out.endswith("next.csv: 20 rows to label\n")
+    assert out.endswith("next.csv: 20 rows to label, with columns row and label_prob added\n")
     data = {"y_score": rows.y_score, "sensitive_features": {"g": rows.group}}
     want = lf.choose_labels(assessed(), 20, y_true=rows.y_true, rng=2, **data)
     header, *lines = csv.reader(Path("next.csv").read_text().splitlines())
-    assert header == ["row", "label_prob"]
-    assert [int(row) for row, _ in lines] == want.rows.tolist()
-    np.testing.assert_allclose([float(prob) for _, prob in lines], want.prob, rtol=1e-8)
+    columns, *cells = csv.reader(Path("rows.csv").read_text().splitlines())
+    assert header == ["row", "label_prob", *columns]
+    assert [int(row) for row, *_ in lines] == want.rows.tolist()
+    assert [line[2:] for line in lines] == [cells[at] for at in want.rows]
+    np.testing.assert_allclose([float(line[1]) for line in lines], want.prob, rtol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,14 @@ def test_all_rows_or_some_of_them_can_be_given_and_chosen(result, rows):
     given = {"y_score": rows.y_score, "sensitive_features": rows.group, "y_true": rows.y_true}
     part = lf.choose_labels(result, 20, **{name: one[some] for name, one in given.items()})
     assert len(part.every_prob) == len(some) and part.every_prob.sum() == pytest.approx(20)
+    columns = {"score": rows.y_score[some], "group": rows.group[some]}
+    kinds = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table"))
+    frames = [getattr(pytest.importorskip(name), kind)(columns) for name, kind in kinds]
+    for frame in (columns, *frames):
+        taken = part.take(frame)
+        assert type(taken) is type(frame)
+        assert np.asarray(taken["score"]).tolist() == columns["score"][part.rows].tolist()
+        assert np.asarray(taken["label_prob"]).tolist() == part.prob.tolist()
 
 
 def test_dropped_rows_keep_their_numbers(result, rows):
@@ -125,19 +133,15 @@ def test_dropped_rows_keep_their_numbers(result, rows):
     assert np.isnan(rows.y_true[choice.rows]).all()
 
 
-def test_decisions_replace_a_threshold(rows):
-    decided = (rows.y_score > 0.4).astype(int)
-    data = {"sensitive_features": rows.group, "y_pred": decided}
-    result = lf.assess(rows.y_true, rows.y_score, **data, **QUICK)
-    assert len(choose(result, rows, y_pred=decided).rows) == 100
+def test_decisions_and_bins_are_those_of_the_assessment(result, rows):
+    decided = {"sensitive_features": rows.group, "y_pred": (rows.y_score > 0.4).astype(int)}
+    bins = {"sensitive_features": np.arange(1000) % 60, "bins": {"group": [20, 40]}}
+    for data in (decided, bins):
+        own = lf.assess(rows.y_true, rows.y_score, **data, **QUICK)
+        assert len(choose(own, rows, **data).rows) == 100
+    own = lf.assess(rows.y_true, rows.y_score, **decided, **QUICK)
     with pytest.raises(ValueError, match="y_pred must be given"):
-        choose(result, rows)
-
-
-def test_bins_are_those_of_the_assessment(rows):
-    data = {"sensitive_features": np.arange(1000) % 60, "bins": {"group": [20, 40]}}
-    result = lf.assess(rows.y_true, rows.y_score, **data, **QUICK)
-    assert len(choose(result, rows, **data).rows) == 100
+        choose(own, rows)
 
 
 def test_weighted_rows_at_bounds_with_thresholds_by_group():
