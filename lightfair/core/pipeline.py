@@ -15,6 +15,7 @@ import numpy as np
 
 from .assessment import Assessment
 from .comparison.gaps import only_one
+from .data.columns import from_frame
 from .data.groups import check_size
 from .data.logit import Floats
 from .data.nodes import clip_of
@@ -32,10 +33,11 @@ from .model.curve import Prior
 from .model.regions import Trust
 from .settings import Settings, check_rng
 
-ROWS = (  # arguments about rows, which a ScoreTable has no use for
-    *("y_score", "sensitive_features", "y_pred", "sample_weight"),
-    *("label_prob", "cluster", "positive_label", "unlabeled", "bins"),
-)
+# arguments that may name columns of a frame
+COLUMNS = ("y_score", "sensitive_features", "y_pred", "sample_weight", "label_prob", "cluster")
+
+# arguments about rows, which a ScoreTable has no use for
+ROWS = (*COLUMNS, "positive_label", "unlabeled", "bins", "frame")
 
 
 def assess(
@@ -53,6 +55,7 @@ def assess(
     unlabeled: Any = None,
     missing: str = "raise",
     bins: Any = None,
+    frame: Any = None,
     reference: Any = None,
     family: str = "beta",
     hierarchical: bool | str = True,
@@ -83,6 +86,9 @@ def assess(
         How to read the rows; see `score_data`. y_pred may take the place of y_score. The default
         threshold is 0.5. With a list of thresholds, the report is about the first and compares all
         of them at its end; "all" compares a grid of at most 64.
+    frame : data frame or dict of columns, optional
+        Then y_true, y_score and the like may be names of its columns, and sensitive_features one
+        name or a list of them.
     metrics : str, Metric, or sequence of them
         Names in `METRICS`, costs as `cost(...)` or "cost(fp=1,fn=5)", and user-defined metrics as
         `Metric`.
@@ -171,6 +177,9 @@ def assess(
         options["clip"] = y_true.clip if clip is None else clip
         settings = Settings(thresholds=threshold, **options)
         return assess_table(y_true, settings, rng=rng, progress=progress)
+    if rows.pop("frame") is not None:
+        named = from_frame(frame, {"y_true": y_true, **{name: rows[name] for name in COLUMNS}})
+        y_true, rows = named.pop("y_true"), rows | named
     scored = y_score is not None
     absent = ["y_score"] * (not scored and y_pred is None)
     absent += ["sensitive_features"] * (sensitive_features is None)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..core.assessment import Assessment
 from ..core.data import columns
 from ..core.data.columns import Labels, number_of, same
-from ..core.data.messages import Note, counted, hint, list_values, note, show
+from ..core.data.messages import Note, counted, list_values, note, show
 from ..core.pipeline import assess
 
 
@@ -116,13 +116,10 @@ def _features(model: Any, X: Any, features: Any) -> tuple[Any, Any]:
     unknown = [name for name in names if name not in frame]
     if unknown and not isinstance(features, str) and len(names) == np.shape(X)[0]:
         return features, X  # a level for each row
-    if unknown:
-        name, known = unknown[0], list_values(tuple(frame)) or "no column names"
-        similar = hint(name, frame)
-        raise ValueError(f"sensitive_features: X has no column {name!r}{similar}; it has {known}")
+    chosen = {name: columns.named_column(frame, name, "sensitive_features", "X") for name in names}
     fitted = getattr(model, "feature_names_in_", frame)
     kept = [name for name in frame if name in fitted or name not in names]
-    return {name: frame[name] for name in names}, X if len(kept) == len(frame) else X[kept]
+    return chosen, X if len(kept) == len(frame) else X[kept]
 
 
 def _probabilities(model: Any, X: Any) -> tuple[list[Any], NDArray[np.floating[Any]]]:

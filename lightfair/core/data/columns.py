@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .logit import Floats, Ints
-from .messages import list_values, missing_rows, show
+from .messages import hint, list_values, missing_rows, show
 
 TRUTHS = {"true": 1, "false": 0}  # a bool as text, in any case
 
@@ -77,6 +77,30 @@ def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
     if hasattr(values, "get_columns"):
         return [(str(column.name), column) for column in values.get_columns()]
     return None
+
+
+def named_column(frame: Mapping[str, Any], name: str, argument: str, where: str = "frame") -> Any:
+    """Return a column of a frame, given as columns by name, for an argument."""
+    if name not in frame:
+        known = list_values(tuple(frame)) or "no column names"
+        problem = f"{where} has no column {name!r}{hint(name, frame)}"
+        raise ValueError(f"{argument}: {problem}; it has {known}")
+    return frame[name]
+
+
+def from_frame(frame: Any, rows: dict[str, Any]) -> dict[str, Any]:
+    """Return arguments about rows, with columns of a frame in place of their names."""
+    columns = dict(frame if isinstance(frame, Mapping) else frame_columns(frame) or {})
+    features = rows["sensitive_features"]
+    names = [features] if isinstance(features, str) else features
+    found = {
+        argument: named_column(columns, value, argument) if isinstance(value, str) else value
+        for argument, value in rows.items()
+    }
+    if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
+        own = {name: named_column(columns, name, "sensitive_features") for name in names}
+        found["sensitive_features"] = own
+    return found
 
 
 def check_lengths(columns: dict[str, Any]) -> None:
@@ -269,7 +293,8 @@ def _array(name: str, values: Any) -> NDArray[Any]:
     kind = type(values).__name__
     plain = hasattr(values, "__array__") or hasattr(values, "__iter__")
     if isinstance(values, (str, bytes, Mapping, set, frozenset)) or not plain:
-        raise ValueError(f"{name} must be a list, array or column in row order; got {kind}")
+        named = "; names of columns need frame=" * isinstance(values, str)
+        raise ValueError(f"{name} must be a list, array or column in row order; got {kind}{named}")
     if isinstance(values, np.ndarray) and hasattr(values, "mask"):
         masked = np.array(values.data, dtype=object)
         masked[values.mask] = None
