@@ -67,6 +67,32 @@ def test_every_container_gives_the_same(make, labels):
     assert (data.groups, data.notes) == (expected.groups, expected.notes)
 
 
+FRAMES = {
+    "dict": dict,
+    "pandas": of("pandas", lambda pandas, columns: pandas.DataFrame(columns)),
+    "polars": of("polars", lambda polars, columns: polars.LazyFrame(columns)),
+    "arrow": of("pyarrow", lambda arrow, columns: arrow.table(columns)),
+}
+
+
+@pytest.mark.parametrize("make", FRAMES.values(), ids=FRAMES)
+def test_columns_of_a_frame_may_be_named(make):
+    frame, quick = make({"y": Y, "s": S, "g": G, "h": ["u", "u", "v", "v"]}), {"draws": 4, "rng": 1}
+    for names in ("g", ["g"], ("g", "h")):
+        named = lf.assess("y", "s", sensitive_features=names, frame=frame, **quick).table
+        assert named.attributes == tuple(names) and named.labeled == 3
+    mixed = lf.assess(Y, "s", sensitive_features={"g": G}, cluster="h", frame=frame, **quick)
+    assert mixed.groups == ("a", "b") and mixed.table.clusters is not None
+    for options, message in (
+        ({"sensitive_features": "G"}, "_features: frame has no column 'G' .*'g'.*; it has"),
+        ({"y_pred": "d"}, "y_pred: frame has no column 'd'; it has 'y', 's', 'g', 'h'"),
+        ({"frame": 5}, "y_true: frame has no column 'y'; it has no column names"),
+        ({"frame": None}, "y_true must be a list, .* got str; names of columns need frame="),
+    ):
+        with pytest.raises(ValueError, match=message):
+            lf.assess("y", "s", **{"sensitive_features": "g", "frame": frame, **options})
+
+
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize(
     "levels, names",
