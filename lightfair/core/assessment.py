@@ -132,10 +132,25 @@ class Assessment(OneLine):
 
     @property
     def small_groups(self) -> tuple[str, ...]:
-        """Groups that the largest gap leaves out, with fewer than `min_rows` rows."""
+        """Groups with fewer than `min_rows` rows."""
         rows = self.table.sums("rows").sum(axis=(1, 2))
-        small = np.flatnonzero(rows < self.settings.min_rows)
-        return tuple(self.groups[at] for at in small if len(rows) - len(small) > 1)
+        return tuple(self.groups[at] for at in np.flatnonzero(rows < self.settings.min_rows))
+
+    def set_aside(self, metric: str | Metric) -> tuple[str, ...]:
+        """Return the groups that findings leave out, and the largest gap if two others remain.
+
+        They are small, or have no labels where the metric depends on them.
+
+        Examples
+        --------
+        >>> result.set_aside("tpr")
+        ()
+        """
+        small, labels = self.small_groups, self.table.sums("rows")[..., :UNLABELED].sum(axis=(1, 2))
+        of = metric if isinstance(metric, Metric) else self.settings.metric(metric)
+        blank = (labels == 0.0) & (not of.label_free)
+        groups = zip(self.groups, blank, strict=True)
+        return tuple(name for name, without in groups if without or name in small)
 
     def draws(self, metric: str) -> Floats:
         """Return draws of a metric, float64 (chain, draw, group); NaN where it is undefined.
@@ -318,7 +333,9 @@ class Assessment(OneLine):
             draws = self.draws(of.name)
         complete = self.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
         known = (complete | of.label_free) & (self.settings.target != "population")
-        pooled, small = bool(self.settings.hierarchical), np.isin(self.groups, self.small_groups)
+        both = (np.isin(self.groups, names) for names in (self.set_aside(of), self.small_groups))
+        small = next((one for one in both if np.count_nonzero(~one) > 1), np.bool_(False))
+        pooled = bool(self.settings.hierarchical)
         coarse, prob = in_cells(of, self.fine), self.settings.prob
         more: dict[str, Any] = {"bounds": of.bounds, "coarse": coarse, "prob": prob, "small": small}
         lack = lack_in(of, self.table)

@@ -118,7 +118,8 @@ def assess(
         in (0, 1).
     min_rows : int
         Groups with fewer rows are listed, and left out of the largest gap and of the standard
-        deviation between groups, unless fewer than two groups have as many.
+        deviation between groups, unless fewer than two groups have as many. So are groups without
+        labels, for metrics that depend on labels.
     simultaneous : bool
         Whether to add simultaneous intervals of all differences.
     checks : str or sequence of str

@@ -35,7 +35,7 @@ result always has the same columns, whatever was requested. Columns of an Assess
 - relation, status (str), more_labels (int): of checks: "difference" or "ratio"; "pass", "fail" or
   "insufficient"; how many labels would probably settle it.
 - left_out (str): groups that a comparison of several groups leaves out: their metric is undefined,
-  or they have fewer than `min_rows` rows.
+  or they have fewer than `min_rows` rows, or no labels.
 - reason (str): why there is no estimate, or no verdict.
 
 Undefined values are None, with a reason. Groups without rows are listed, without numbers. A metric

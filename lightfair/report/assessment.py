@@ -101,20 +101,23 @@ def _findings(result: Assessment, *, full: bool) -> Section:
     if len(result.groups) > 2:
         blocks += gap_table(result)
     if len(result.groups) > 1:
-        blocks += directions(result)
+        blocks += [*directions(result), *_set_aside(result)]
     warned = shared.warning_summary(result.warnings)
     blocks += warned if full else warned[-1:]
     return Section("verdict", "findings", tuple(blocks))
 
 
 def gap_table(result: Assessment) -> shared.Blocks:
-    """Return the largest gap of each metric, between whom, and the groups it leaves out."""
-    settings, small = result.settings, set(result.small_groups)
+    """Return the largest gap of each metric, if two groups have one, and between whom."""
+    settings = result.settings
     entries, undefined = {}, dict[tuple[str, ...], list[str]]()
     for name in settings.metrics:
-        gap, spread = result.largest_gap(name), result.between_group_sd(name)
-        entries[name] = compared_values(gap, settings) | {"sd": spread.median}
-        others = tuple(group for group in gap.left_out if group not in small)
+        gap, aside = result.largest_gap(name), result.set_aside(name)
+        if len(result.groups) - len(aside) < 2:
+            continue
+        sd = result.between_group_sd(name).median
+        entries[name] = compared_values(gap, settings) | {"sd": sd}
+        others = tuple(group for group in gap.left_out if group not in aside)
         undefined.setdefault(others, []).append(name)
     columns: Columns = {
         "largest gap": value_cell,
@@ -123,14 +126,25 @@ def gap_table(result: Assessment) -> shared.Blocks:
         "group SD": lambda entry: Cell(number(entry["sd"])),
     }
     notes = [
-        f"undefined in {_first(groups)}: {', '.join(names)}"
+        Paragraph(f"undefined in {_first(groups)}: {', '.join(names)}")
         for groups, names in undefined.items()
         if groups
     ]
-    if small:
-        fewer = f"groups of fewer than {settings.min_rows} rows"
-        notes.append(f"{fewer}, left out of largest gaps: {_first(sorted(small))}")
-    return [table_of("metric", columns, entries), *map(Paragraph, notes)]
+    return [table_of("metric", columns, entries), *notes] if entries else []
+
+
+def _set_aside(result: Assessment) -> list[Paragraph]:
+    """The groups that no finding names."""
+    asides = (result.set_aside(name) for name in result.settings.metrics)
+    small = result.small_groups
+    unlabeled = sorted({name for names in asides for name in names} - {*small})
+    kinds = {f"of fewer than {result.settings.min_rows} rows": small}
+    kinds["without labels, where they are needed"] = tuple(unlabeled)
+    return [
+        Paragraph(f"groups {kind}, left out of findings: {_first(names)}")
+        for kind, names in kinds.items()
+        if names
+    ]
 
 
 def _first(groups: Sequence[str]) -> str:
@@ -149,13 +163,14 @@ def _pair(entry: dict[str, Any]) -> Cell:
 def directions(result: Assessment) -> list[Paragraph]:
     """Return what is sure about the differences from the reference, and where nothing is."""
     reference, unclear = str(result.settings.reference), []
-    left_out = {reference, *result.small_groups}
     blocks = []
     for name in result.settings.metrics:
         found: dict[tuple[str, bool], list[str]] = {}
-        without = result.without_model(name)
-        for group in result.groups:
-            if group not in left_out and (sure := direction(result, name, group, without)):
+        without, aside = result.without_model(name), result.set_aside(name)
+        left = [] if reference in aside else [g for g in result.groups if g != reference]
+        compared = [group for group in left if group not in aside]
+        for group in compared:
+            if sure := direction(result, name, group, without):
                 found.setdefault(sure, []).append(group)
         for (word, supported), groups in sorted(found.items(), key=lambda one: not one[0][1]):
             deltas = [result.difference(name, group) for group in groups]
@@ -170,7 +185,7 @@ def directions(result: Assessment) -> list[Paragraph]:
             if not supported:
                 text += ", by the model alone: labels without it do not support this"
             blocks.append(Paragraph(f"{text}.", "finding"))
-        unclear += [name] * (not found)
+        unclear += [name] * (not found and bool(compared))
     if unclear:
         text = f"No clear difference from {reference}: {', '.join(unclear)}."
         blocks.append(Paragraph(text, "finding"))

@@ -53,9 +53,16 @@ def test_without_labels_there_is_no_direction(rows):
     score = np.where(rows.group == "B", 0.5 + 0.5 * rows.y_score, 0.5 * rows.y_score)
     blank = ask_quickly(rows, y_true=np.full(400, np.nan), y_score=score, metrics=["fpr"])
     assert blank.difference("fpr", "B", "A").prob_greater(0) > 0.95
-    (text,) = (block.text for block in directions(blank))
-    assert text.startswith("fpr is higher for B than for A: ")
-    assert text.endswith(", by the model alone: labels without it do not support this.")
+    assert not directions(blank)
+    without = "groups without labels, where they are needed, left out of findings:"
+    assert f"{without} A; B" in flat(blank)
+    label = np.where(rows.group == "A", rows.y_true, np.nan)
+    half = ask_quickly(rows, y_true=label, y_score=score, metrics=["fpr", "selection_rate"])
+    (text,) = (block.text for block in directions(half))
+    assert text.startswith("selection_rate is higher for B") and f"{without} B" in flat(half)
+    group = np.where(np.arange(400) % 2, rows.group, "C")
+    three = ask_quickly(rows, y_true=label, y_score=score, group=group, metrics="fpr")
+    assert {*three.largest_gap("fpr").which} == {"A", "C"} and three.set_aside("fpr") == ("B",)
 
 
 def test_a_sentence_has_direction_size_and_probability(rows, many):
@@ -108,7 +115,7 @@ def test_the_largest_gaps_come_first(nine):
 def test_of_many_small_groups_ten_are_listed(rows):
     group = [f"{row // 5:02}" if row < 200 else "ab"[row % 2] for row in range(400)]
     text = flat(ask_quickly(rows, group=group, metrics="selection_rate"))
-    assert f"left out of largest gaps: {'; '.join(sorted(set(group))[:10])}; 30 more" in text
+    assert f"left out of findings: {'; '.join(sorted(set(group))[:10])}; 30 more" in text
 
 
 def test_small_groups_are_listed_and_never_the_headline(rows):
@@ -122,14 +129,16 @@ def test_small_groups_are_listed_and_never_the_headline(rows):
         assert {"four", "nine"} <= {*entry["left_out"]}
         assert {"four", "nine"} <= {one.group for one in result.pairs(name)} | {"a"}
     text = flat(result)
-    assert "groups of fewer than 10 rows, left out of largest gaps: four; nine" in text
+    assert "groups of fewer than 10 rows, left out of findings: four; nine" in text
     found = " ".join(block.text for block in directions(result))
     assert "four" not in found and "nine" not in found
     assert "four" in table(document(result).sections[2], "group")
     every = ask_quickly(rows, **options, min_rows=1)
     assert every.small_groups == () and "groups of fewer" not in flat(every)
     tiny = {"group": ["x"] * 5 + ["y"] * 395, "metrics": "selection_rate"}
-    assert ask_quickly(rows, **tiny).largest_gap("selection_rate").which  # there is no other pair
+    two = ask_quickly(rows, **tiny)
+    assert two.largest_gap("selection_rate").which and not directions(two)  # it is the only pair
+    assert "of fewer than 10 rows, left out of findings: x" in flat(two)
 
 
 @pytest.mark.parametrize("labels, text", [(1e6, ">1,000,000 (5)"), (12.4, "12 (5)"), (None, "-")])
