@@ -33,6 +33,7 @@ from typing import Any
 
 from ..core import __version__
 from ..core.assessment import Assessment
+from ..core.data.messages import name_key
 from ..core.metrics.estimate import minus
 from ..core.model.curve import active
 
@@ -97,7 +98,7 @@ def posterior_dict(result: Assessment) -> dict[str, Any]:
         add("deviation", posterior.deviations, "group", "region")
     for name, effect in (posterior.effects or {}).items():
         at = result.table.attributes.index(name)
-        coords[f"{name}_level"] = sorted({part[at] for part in result.table.parts})
+        coords[f"{name}_level"] = sorted({part[at] for part in result.table.parts}, key=name_key)
         add(f"effect_{name}", effect[..., free], f"{name}_level", "parameter")
         add(f"effect_sd_{name}", (posterior.effect_sd or {})[name][..., free], "parameter")
     counts = result.table.sums("rows").sum(axis=1).astype(int)

@@ -52,7 +52,7 @@ import numpy as np
 from ..core.data import table as core
 from ..core.data.clusters import SIZE
 from ..core.data.groups import group_names
-from ..core.data.messages import Counts, show
+from ..core.data.messages import Counts, name_key, show
 from ..core.data.nodes import CELL_WIDTH, Cells, Part, Points, check_clip, settled
 from ..core.data.rows import check_cuts
 from .writing import write_text
@@ -249,7 +249,9 @@ def _values(table: ScoreTable) -> dict[str, Any]:
 def _table(values: Mapping[str, Any]) -> ScoreTable:
     parts = tuple(map(tuple, values["groups"]))
     groups = group_names(parts)
-    if list(groups) != sorted(groups) or {len(values["attributes"])} != set(map(len, parts)):
+    if list(groups) != sorted(groups, key=name_key) or {len(values["attributes"])} != set(
+        map(len, parts)
+    ):
         raise ValueError("groups must be sorted by name, each with a level of each attribute")
     check_clip(values["clip"])
     counts: dict[str, Any] = {name: int(values["counts"][name]) for name in COUNTS}

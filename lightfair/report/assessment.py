@@ -137,9 +137,10 @@ def _set_aside(result: Assessment) -> list[Paragraph]:
     """The groups that no finding names."""
     asides = (result.set_aside(name) for name in result.settings.metrics)
     small = result.small_groups
-    unlabeled = sorted({name for names in asides for name in names} - {*small})
-    kinds = {f"of fewer than {result.settings.min_rows} rows": small}
-    kinds["without labels, where they are needed"] = tuple(unlabeled)
+    aside = {name for names in asides for name in names}
+    unlabeled = [name for name in result.groups if name in aside and name not in small]
+    kinds: dict[str, Sequence[str]] = {f"of fewer than {result.settings.min_rows} rows": small}
+    kinds["without labels, where they are needed"] = unlabeled
     return [
         Paragraph(f"groups {kind}, left out of findings: {_first(names)}")
         for kind, names in kinds.items()

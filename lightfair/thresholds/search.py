@@ -139,7 +139,8 @@ class FoundThresholds:
         cuts = {one.group: one.recommended for one in self.groups}
         if self.reference is not None:
             cuts[self.reference] = self.own
-        return {name: cut for name, cut in sorted(cuts.items()) if cut is not None}
+        found = ((name, cuts.get(name)) for name in self.assessment.groups)
+        return {name: cut for name, cut in found if cut is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the thresholds as plain values, ready for JSON.

@@ -98,7 +98,7 @@ def test_columns_of_a_frame_may_be_named(make):
     "levels, names",
     [
         (["b", None, "a", "b"], ("a", "b")),
-        ([2, None, 10, 2], ("10", "2")),
+        ([2, None, 10, 2], ("2", "10")),
         ([1.5, None, 2.0, 1.5], ("1.5", "2")),
         (["1.0", None, "2", "2.00"], ("1", "2")),
         (["01.0", None, "v1.0", "1.5"], ("01.0", "1.5", "v1.0")),
@@ -111,7 +111,7 @@ def test_missing_groups_are_the_same_in_every_container(make, levels, names):
         read(g=make(levels))
     assert read(g=make(levels), missing="drop").groups == names
     grouped = read(g=make(levels), missing="group")
-    assert grouped.groups == tuple(sorted([*names, "missing"]))
+    assert sorted(grouped.groups) == sorted([*names, "missing"])
     assert grouped.groups[grouped.group[1]] == "missing"
 
 

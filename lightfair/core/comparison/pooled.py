@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..data.logit import Floats
+from ..data.messages import name_key
 from ..data.table import ScoreTable
 from ..metrics.definitions import Metric, in_cells, lack_in, theta
 from ..metrics.score_bins import Imputed, score_slots, slot_theta, with_pseudo_rows
@@ -81,7 +82,7 @@ def margin_levels(table: ScoreTable) -> dict[str, tuple[Level, ...]]:
     found = {}
     for attribute, column in zip(table.attributes, zip(*table.parts, strict=True), strict=True):
         levels = []
-        for name in sorted(set(column)):
+        for name in sorted(set(column), key=name_key):
             groups = tuple(g for g, level in enumerate(column) if level == name)
             negative, positive, unlabeled = rows[list(groups)].sum(axis=0).astype(int).tolist()
             labeled = negative + positive

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .groups import places_of
 from .logit import Floats
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def cluster_moments(groups: tuple[str, ...], parts: Sequence[ScoreData], clip: f
             weight = weight / np.where(known, data.label_prob, 1.0)
         cell = np.where(known, 2 * data.predicted + data.label, OPEN)
         score = np.where(known, weight * np.clip(data.score, clip, 1.0 - clip), 0.0)
-        group = np.searchsorted(groups, data.groups)[data.group]
+        group = places_of(data.groups, groups)[data.group]
         every.append((group, data.cluster, cell, weight, SCORES + data.predicted, score))
     group, cluster, cell, weight, side, score = map(np.concatenate, zip(*every, strict=True))
     _, cluster, often = np.unique(cluster, return_inverse=True, return_counts=True)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from .columns import factorize, number_of
 from .logit import Ints
-from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, note, show
+from .messages import MISSING_LEVEL, Counts, Note, level_name, list_values, name_key, note, show
 
 Parts = tuple[tuple[str, ...], ...]
 
@@ -88,7 +88,7 @@ def levels_of(name: str, column: Any, missing: str, first: int, bins: dict[str, 
         text = f'sensitive_features has a level "{MISSING_LEVEL}" in {name}'
         raise ValueError(f'{text}; rename it or pass missing="drop"')
     names.append(MISSING_LEVEL)
-    distinct = sorted(set(names))
+    distinct = sorted(set(names), key=name_key)
     position = {level: code for code, level in enumerate(distinct)}
     ranks = np.array([position[level] for level in names])
     return Levels(name, ranks[codes], codes < 0, distinct)
@@ -109,7 +109,7 @@ def cross(
         used, codes = np.unique(wide, return_inverse=True)
         parts = [(*parts[code // width], level.names[code % width]) for code in used.tolist()]
     names = group_names(parts)
-    order = sorted(range(len(names)), key=names.__getitem__)
+    order = sorted(range(len(names)), key=lambda code: name_key(names[code]))
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return rank[codes], tuple(parts[code] for code in order)
@@ -137,6 +137,12 @@ def group_names(parts: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return names
 
 
+def places_of(names: Sequence[str], groups: Sequence[str]) -> Ints:
+    """Return the index of each name among groups, which have all of them."""
+    place = {name: at for at, name in enumerate(groups)}
+    return np.array([place[name] for name in names], dtype=np.intp)
+
+
 def crossed(parts: Parts) -> tuple[int, ...]:
     """Return the indexes of attributes with two levels or more."""
     return tuple(k for k, column in enumerate(zip(*parts, strict=True)) if len(set(column)) > 1)
@@ -144,11 +150,11 @@ def crossed(parts: Parts) -> tuple[int, ...]:
 
 def empty_groups(parts: Parts) -> tuple[str, ...]:
     """Return combinations of levels without rows, sorted; () if there are too many to list."""
-    levels = [sorted(set(column)) for column in zip(*parts, strict=True)]
+    levels = [set(column) for column in zip(*parts, strict=True)]
     if not len(parts) < math.prod(map(len, levels)) <= EMPTY_LIMIT:
         return ()
     missing = set(itertools.product(*levels)) - set(parts)
-    return tuple(sorted(map(", ".join, missing)))
+    return tuple(sorted(map(", ".join, missing), key=name_key))
 
 
 def data_notes(
@@ -166,7 +172,7 @@ def data_notes(
     changed = {"dropped_rows": counts.dropped, "missing_as_group": counts.missing_as_group}
     notes = [note(code, count) for code, count in changed.items() if count]
     for attribute, column in zip(attributes, zip(*parts, strict=True), strict=False):
-        levels = sorted(set(column))
+        levels = sorted(set(column), key=name_key)
         alike: dict[str, list[str]] = {}
         for level in levels:
             alike.setdefault("".join(level.casefold().split()), []).append(level)

@@ -20,6 +20,9 @@ MISSING_LEVEL = "missing"  # the level that missing="group" makes
 
 WHOLE = re.compile(r"-?(0|[1-9]\d*)\.0+")  # a whole number, as text of other software may have it
 
+# in names: a minus sign stands at the beginning or after a blank, and a bin "below 9" is before 9
+NUMBERS = re.compile(r"(?:\bbelow )?((?:(?<![^\s(\[,])-)?(?:\d+(?:\.\d+)?|\binf\b))")
+
 SIMILAR = 0.6  # similarity, of 1, from which a name is suggested
 
 MESSAGES = {  # of warnings, by their codes
@@ -131,6 +134,18 @@ def level_name(value: Any) -> str:
         return str(int(value))
     text = value.decode("utf-8") if isinstance(value, bytes) else str(value)
     return text.partition(".")[0] if WHOLE.fullmatch(text) else text
+
+
+def name_key(name: str) -> tuple[list[float | str], str]:
+    """Return the key by which names are sorted: numbers in them by size, other parts as text.
+
+    Examples
+    --------
+    >>> sorted(["10", "9 to 10", "below 9", "2", "[-1, 5)", "[-inf, -1)"], key=name_key)
+    ['2', 'below 9', '9 to 10', '10', '[-inf, -1)', '[-1, 5)']
+    """
+    parts = enumerate(NUMBERS.split(name))
+    return [float(part) if at % 2 else part for at, part in parts], name
 
 
 def index_of(value: Any, names: Sequence[str], what: str = "group") -> int:

@@ -24,9 +24,9 @@ import numpy as np
 
 from . import nodes
 from .clusters import SHARED, cluster_moments
-from .groups import Parts, data_notes, empty_groups, group_names
+from .groups import Parts, data_notes, empty_groups, group_names, places_of
 from .logit import Floats, Ints, logit_of
-from .messages import Counts, Note, OneLine, counted, note
+from .messages import Counts, Note, OneLine, counted, name_key, note
 from .nodes import UNLABELED, Cells, Nodes, Part, Points, clip_bounds, joined, settled
 from .rows import ScoreData
 
@@ -166,7 +166,7 @@ class ScoreTable(OneLine):
         for name, part in zip(other.groups, other.parts, strict=True):
             if part_of.setdefault(name, part) != part:
                 group_names([part, part_of[name]])  # raises
-        groups = tuple(sorted(part_of))
+        groups = tuple(sorted(part_of, key=name_key))
         points, cells = settled(
             len(groups) * (len(self.cuts) + 1),
             self.clip,
@@ -271,7 +271,7 @@ class ScoreTable(OneLine):
 
 def _renumbered(part: Part, old: tuple[str, ...], new: tuple[str, ...]) -> Part:
     """Write strata of the groups `old` as those of `new`, which has all of them."""
-    index = np.searchsorted(new, old)
+    index = places_of(old, new)
     interval, stratum = np.divmod(part.stratum, len(old) * 6)
     group = interval * len(new) + index[stratum // 6]
     return part._replace(stratum=group * 6 + stratum % 6)
@@ -289,7 +289,7 @@ def _merged_thresholds(
     if isinstance(one, dict) and isinstance(other, dict):
         if any(other.get(name, cut) != cut for name, cut in one.items()):
             _check_same("threshold", one, other)
-        return dict(sorted({**one, **other}.items()))
+        return dict(sorted({**one, **other}.items(), key=lambda item: name_key(item[0])))
     _check_same("threshold", one, other)
     return one
 
@@ -302,7 +302,7 @@ def _merged(name: str, groups: tuple[str, ...], tables: tuple[ScoreTable, ...]) 
     total = np.zeros((len(groups), *next(iter(found.values())).shape[1:]))
     for table in tables:
         if table in found:
-            total[np.searchsorted(groups, table.groups)] += found[table]
+            total[places_of(table.groups, groups)] += found[table]
         elif table.labeled:
             what = "label_prob; pass 1 if all were labeled" if name == "design" else "cluster"
             raise ValueError(f"tables add only if both have {what}")

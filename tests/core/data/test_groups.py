@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lightfair.core.data.clusters import ALL
 from lightfair.core.data.rows import score_data
+from lightfair.core.data.table import score_table
 
 SEX = ["x", "y", "x", "x"]
 RACE = [1, 2, 2, 1]
@@ -58,7 +60,7 @@ def test_combinations_of_levels_may_exceed_32_bits():
     n = 50_000
     level = np.arange(n)
     data = grouped([level, level], n)
-    assert data.groups == tuple(sorted(f"{one}, {one}" for one in range(n)))
+    assert data.groups == tuple(f"{one}, {one}" for one in range(n))
     assert [data.groups[at] for at in data.group[:3]] == ["0, 0", "1, 1", "2, 2"]
 
 
@@ -67,6 +69,29 @@ def test_groups_are_sorted_by_name():
     data = grouped([["x", "x!", "x", "x!"], ["a", "a", "b", "b"]])
     assert data.groups == ("x!, a", "x!, b", "x, a", "x, b")
     assert data.group.tolist() == [2, 0, 3, 1]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["9", "10", "100", "a"],
+        ["-10", "-9", "1.5", "2"],
+        ["[-inf, 5.0)", "[5.0, 25.0)", "[25.0, 45.0)", "[45.0, inf)"],
+        ["below 5", "5 to 25", "25 to 45", "45 or more", "missing"],
+        ["18-25", "26-45", "100-101"],
+        ["f, below 5", "f, 5 to 25", "m, below 5"],
+        ["g9", "g10", "g-9", "g-10", "inf1", "info"],
+    ],
+)
+def test_numbers_in_names_are_sorted_by_size(names):
+    """Also where tables add up, and with clusters: the k-th group has k rows."""
+    column = [name for at, name in enumerate(names, 1) for _ in range(at)][::-1]
+    n, sizes = len(column), [*range(1, len(names) + 1)]
+    data = grouped(column, n, threshold=dict.fromkeys(names, 0.5), cluster=range(n))
+    assert data.groups == tuple(names) and np.bincount(data.group).tolist() == sizes
+    table = score_table(grouped(column[:-1], n - 1)) + score_table(grouped(column[-1:], 1))
+    assert table.groups == data.groups and table.sums("rows").sum(axis=(1, 2)).tolist() == sizes
+    assert score_table(data).clusters[:, ALL, ALL].tolist() == sizes
 
 
 def test_values_of_one_name_are_one_level():
