@@ -50,7 +50,7 @@ MESSAGES = {  # of warnings, by their codes
     "check y_score, and threshold or y_pred",
     "one_group": "there is only one group, {}: no differences; name another attribute",
     "tied_scores": "{} take scores within {:g} in log odds as equal: {:.0%} of the pairs of rows "
-    "in {}; spread the scores, for example by their ranks",
+    "in {}{}; spread the scores, for example by their ranks",
     "reversed_scores": "{}higher scores go with fewer positive labels: a calibration curve cannot "
     "fall, so these numbers are not reliable; check positive_label, or whether 1 - score was meant",
     "label_drift": "labeled rows are not a random sample of their group{}: {}; the posterior "

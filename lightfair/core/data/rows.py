@@ -72,7 +72,8 @@ class ScoreData(OneLine):
     weight : float64 array, shape (n,), or None
         Finite, not negative, with a positive sum in every group. None: every row counts once.
     groups : tuple of str
-        Names of the groups that have rows, sorted, numbers in them by size. Crossed groups read "Female, Black".
+        Names of the groups that have rows, sorted, numbers in them by size. Crossed groups read
+        "Female, Black".
     attributes : tuple of str
         Names of the sensitive attributes.
     parts : tuple of tuple of str

@@ -121,8 +121,16 @@ def tied_scores(
     tied = [(bins.total[bins.is_cell] ** 2).sum() / bins.total.sum() ** 2 for bins in slots]
     if not names or max(tied) < TIED_LIMIT:
         return []
-    group = table.groups[int(np.argmax(tied))]
-    return [note("tied_scores", ", ".join(names), CELL_WIDTH, max(tied), group)]
+    at, off = int(np.argmax(tied)), ""
+    if "auc" in names:  # pairs in a cell count one half each, and may count 0 or 1
+        bins = slots[at]
+        positive, negative = (
+            bins.known[:, label] + bins.weight * chance
+            for label, chance in ((1, bins.score), (0, 1.0 - bins.score))
+        )
+        pairs = over((positive * negative)[bins.is_cell].sum(), positive.sum() * negative.sum(), 0)
+        off = f", by which auc may be off by {0.5 * pairs:.3f}"
+    return [note("tied_scores", ", ".join(names), CELL_WIDTH, max(tied), table.groups[at], off)]
 
 
 def _reversed(table: ScoreTable) -> list[Note]:
