@@ -316,7 +316,9 @@ def as_assessment(plain: core.Assessment) -> Assessment:
 
 def _seeded(options: dict[str, Any]) -> dict[str, Any]:
     """Take random_state as another name of rng."""
-    if options.get("rng") is None and "random_state" in options:
+    if "random_state" in options:
+        if options.get("rng") is not None:
+            raise TypeError("give rng or random_state, not both: random_state is a name of rng")
         options["rng"] = options.pop("random_state")
     return options
 

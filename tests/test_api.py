@@ -18,7 +18,7 @@ from results import QUICKEST
 from results import ask_quickly as ask
 
 import lightfair as lf
-from lightfair import core
+from lightfair import core, plot
 from lightfair.api import Result
 from lightfair.interop import tidy
 from lightfair.report.document import Document
@@ -140,10 +140,31 @@ def test_assess_is_that_of_the_core(rows):
     assert ask(rows, **options, random_state=1).to_dict() == plain.to_dict()
     drawn = [ask(rows, **options, random_state=np.random.RandomState(5)) for _ in range(2)]
     np.testing.assert_array_equal(*(one.draws("tpr") for one in drawn))
-    with pytest.raises(TypeError, match="random_state"):
-        ask(rows, **{**options, "rng": 1}, random_state=1)
     assert type(replace(result, label_seed=1)) is lf.Assessment
     assert type(result.table + result.table) is lf.ScoreTable
+
+
+def test_wrong_objects_are_named(rows):
+    result, data = ask(rows, metrics="tpr"), {"y_score": [0.5], "sensitive_features": ["a"]}
+    wanted = "result must be an Assessment, as assess returns; got "
+    plots = (plot.groups, plot.differences, plot.posterior, plot.thresholds, plot.calibration)
+    for function in (lf.plan_labels, lf.find_threshold, *plots):
+        for wrong in (3, None, result.table, rows):
+            with pytest.raises(TypeError, match=wanted + type(wrong).__name__):
+                function(wrong, "tpr")
+    for call, message in (
+        (lambda: lf.choose_labels(result.table, 1, **data), f"{wanted}ScoreTable"),
+        (lambda: lf.score_table(rows), "data must be a ScoreData, as score_data returns; got Sim"),
+        (lambda: plot.plan(result), "plan must be a LabelPlan, as plan_labels returns; got Asse"),
+        (
+            lambda: plot.models(result, "tpr"),
+            "must be a ModelComparison, as compare_models returns",
+        ),
+        (lambda: tidy.rows(result.table), "result must be an Assessment or another .*; got ScoreT"),
+        (lambda: lf.assess([1], rng=1, random_state=1), "give rng or random_state, not both: "),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
 
 
 def test_a_check_says_how_many_labels_would_settle_it(rows):

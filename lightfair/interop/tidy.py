@@ -140,7 +140,11 @@ def rows(result: Any) -> list[Row]:
 
 def columns(result: Any) -> dict[str, type]:
     """Return the columns of a result by name, each with the type of its values beside None."""
-    return dict(KINDS[result._kind])
+    kind = getattr(result, "_kind", None)
+    if kind not in KINDS:
+        rule, got = "an Assessment or another result of this package", type(result).__name__
+        raise TypeError(f"result must be {rule}; got {got}")
+    return dict(KINDS[kind])
 
 
 def to_csv(result: Any) -> str:

@@ -36,7 +36,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints, logit_of
-from ..core.data.messages import OneLine, counted, index_of, lies_in
+from ..core.data.messages import OneLine, check_kind, counted, index_of, lies_in
 from ..core.data.rows import RowReader, ScoreData
 from ..core.model.regions import centred
 from ..core.settings import check_rng
@@ -174,6 +174,7 @@ def choose_labels(
     >>> round(float(choice.every_prob.sum()), 6)  # the expected number of rows
     20.0
     """
+    check_kind(result, Assessment, "result", "assess")
     if result.table.threshold is None and y_pred is None:
         raise ValueError("y_pred must be given: the assessment was given decisions, no threshold")
     reader = RowReader(

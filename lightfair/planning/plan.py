@@ -38,7 +38,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints, over
-from ..core.data.messages import Note, lies_in
+from ..core.data.messages import Note, check_kind, lies_in
 from ..core.data.nodes import UNLABELED
 from ..core.metrics.estimate import check_prob
 from ..core.values import framed, metric_values, plain
@@ -228,6 +228,7 @@ def plan_labels(
     >>> plan.labels
     520
     """
+    check_kind(result, Assessment, "result", "assess")
     settings = result.settings
     prob = settings.prob if prob is None else check_prob(prob)
     least, most = settings.metric(metric).bounds

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats
-from ..core.data.messages import index_of, probability
+from ..core.data.messages import check_kind, index_of, probability
 from ..core.metrics.estimate import Estimate
 from . import canvas
 
@@ -61,6 +61,7 @@ def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axe
     >>> ax.get_title(loc="left")
     'Posterior of tpr: difference from A'
     """
+    check_kind(result, Assessment, "result", "assess")
     index_of(metric, [*result.theta], "metric")  # an unknown one raises
     groups, epsilon, base = result.groups, result.settings.epsilon, result.settings.reference
     low, high = result.settings.metric(metric).bounds

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.comparison.gaps import only_one
-from ..core.data.messages import index_of, probability
+from ..core.data.messages import check_kind, index_of, probability
 from ..core.values import counts_of, metric_values
 from . import canvas
 
@@ -61,6 +61,7 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A\\n39 labeled', 'B\\n21 labeled']
     """
+    check_kind(result, Assessment, "result", "assess")
     index_of(metric, [*result.theta], "metric")  # an unknown one raises
     entries = metric_values(result, metric)["groups"]
     ax = canvas.axes_for(ax, "x", len(entries))
@@ -100,6 +101,7 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
     >>> ax.get_title(loc="left")
     'tpr: differences from A'
     """
+    check_kind(result, Assessment, "result", "assess")
     index_of(metric, [*result.theta], "metric")  # an unknown one raises
     if result.settings.reference is None:
         raise ValueError(only_one(result.groups))

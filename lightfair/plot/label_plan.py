@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.data.messages import check_kind
 from ..planning.plan import LabelPlan
 from . import canvas
 
@@ -40,6 +41,7 @@ def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'Plan for tpr minus that of A'
     """
+    check_kind(plan, LabelPlan, "plan", "plan_labels")
     ax = canvas.axes_for(ax, "both")
     defined = [one for one in plan.intervals if not np.isnan(one.width[0])]
     widest = sorted(defined, key=lambda one: -one.width[0])

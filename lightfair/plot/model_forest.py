@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..core.data.messages import index_of
+from ..core.data.messages import check_kind, index_of
 from ..model_comparison import ModelComparison
 from . import canvas
 
@@ -50,6 +50,7 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A', 'B', 'all rows']
     """
+    check_kind(comparison, ModelComparison, "comparison", "compare_models")
     names, prob = comparison.models, comparison.settings.prob
     index_of(metric, [*comparison.theta[names[0]]], "metric")  # an unknown one raises
     rows = {name: name for name in comparison.groups} | {"all rows": None}

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats, sigmoid
-from ..core.data.messages import index_of
+from ..core.data.messages import check_kind, index_of
 from ..core.metrics.estimate import tails
 from ..core.metrics.labels_only import beta_binomial
 from ..core.model.curve import features
@@ -56,6 +56,7 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     >>> for ax, group in zip(axes, result.groups):
     ...     ax = lf.plot.calibration(result, group, ax=ax)
     """
+    check_kind(result, Assessment, "result", "assess")
     labeled = result.table.sums("rows")[..., :2].sum(axis=(1, 2))
     at = int(np.argmax(labeled)) if group is None else index_of(group, result.groups)
     name, threshold, prob = result.groups[at], result.table.threshold, result.settings.prob

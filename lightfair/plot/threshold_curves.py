@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..core.assessment import Assessment
+from ..core.data.messages import check_kind
 from ..thresholds.curve import requested_curve
 from . import canvas
 
@@ -49,6 +50,7 @@ def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Ax
     >>> ax.get_title(loc="left")
     'tpr by threshold'
     """
+    check_kind(result, Assessment, "result", "assess")
     curve, settings = requested_curve(result), result.settings
     most, labeled = len(canvas.GROUPS), result.table.sums("rows")[..., :2].sum(axis=(1, 2))
     drawn = np.sort(np.argsort(-labeled, kind="stable")[:most]).tolist()

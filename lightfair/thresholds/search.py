@@ -31,7 +31,7 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints, logit_of, sigmoid
-from ..core.data.messages import Note, index_of, lies_in, show
+from ..core.data.messages import Note, check_kind, index_of, lies_in, show
 from ..core.data.nodes import CELL_WIDTH
 from ..core.data.rows import ScoreData
 from ..core.data.table import ScoreTable, score_table
@@ -220,6 +220,7 @@ def find_threshold(
     >>> bool(abs(found["B"].gap.mean) < 0.01)
     True
     """
+    check_kind(result, Assessment, "result", "assess")
     (of,) = resolve_metrics((metric,), result.settings.own_metrics)
     if of.of != "counts" or of.name == "base_rate":
         raise ValueError(f"metric must depend on the threshold, such as tpr; got {of.name}")

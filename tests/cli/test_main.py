@@ -27,6 +27,11 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells of POS
         ("assess absent.csv " + COLUMNS, "absent.csv: no such file or directory"),
         ("assess rows.csv", "give --label, --score and --group; its columns are y, s, g, h, d, w"),
         (f"assess {ROWS} --label G", r"no column G \(did you mean 'g'\?\)"),
+        (
+            f"assess rows.csv {COLUMNS} --pred h",
+            "--pred must .* 'u' at row 0; .* --positive-label V",
+        ),
+        (f"assess {ROWS} --pred d --threshold 0.4", "--threshold must be left out with --pred,"),
         (f"assess {ROWS} --weight s", "--weight: a column has one role; s is --score, too"),
         (f"assess {ROWS} --alpha 0", "alpha must be above 0; got 0.0"),
         (f"assess {ROWS} --metric precisoin", "'precisoin' .did you mean 'precision'"),

@@ -386,7 +386,7 @@ BAD_QUERIES = [
     ({"y_true": "score"}, "y_score: a column has one role; score is y_true, too"),
     ({"sensitive_features": ["a", "a"]}, "sensitive_features: a column has one role; a is sens"),
     ({"sensitive_features": []}, "sensitive_features must name at least one column"),
-    ({"y_pred": "p", "threshold": 0.4}, "give y_pred or threshold, not both"),
+    ({"y_pred": "p", "threshold": 0.4}, "threshold must be left out with y_pred"),
     ({"threshold": 1.5}, r"threshold must be a number in \(0, 1\), without ends; got 1.5"),
     ({"threshold": [0.5, 0.6]}, r"threshold must be one number; got \[0.5, 0.6\]"),
     ({"threshold": {"a": 0.4}}, "got {'a': 0.4}; or pass y_pred"),

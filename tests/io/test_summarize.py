@@ -195,11 +195,12 @@ def test_names_in_two_chunks():
     [
         ("y", np.arange, "must hold two classes; got 20 values"),
         ("g", lambda *at: [*range(*at)], "at most 50 numbers; got 60 in g"),
+        ("g", lambda *at: [f"store {k}" for k in range(*at)], "at most 200 groups; got 220; merge"),
     ],
 )
 def test_what_has_too_many_values_is_not_read_to_the_end(column, values, message):
     def chunks():
-        for k in range(0, 200, 20):
+        for k in range(0, 240, 20):
             yield {"y": [None] * 20, "s": [0.5] * 20, "g": ["a"] * 20, column: values(k, k + 20)}
         raise AssertionError("read to the end")
 

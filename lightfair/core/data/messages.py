@@ -148,6 +148,14 @@ def name_key(name: str) -> tuple[list[float | str], str]:
     return [float(part) if at % 2 else part for at, part in parts], name
 
 
+def check_kind(value: Any, kind: type, argument: str, maker: str) -> None:
+    """Raise TypeError unless a value is what a function of this package returns."""
+    if not isinstance(value, kind):
+        name = f"a{'n' * (kind.__name__[0] in 'AE')} {kind.__name__}"
+        got = type(value).__name__
+        raise TypeError(f"{argument} must be {name}, as {maker} returns; got {got}")
+
+
 def index_of(value: Any, names: Sequence[str], what: str = "group") -> int:
     """Return the index of a name, given as it was in the data; raise ValueError if it is absent."""
     name = level_name(value)
@@ -246,10 +254,15 @@ def probability(value: float | None, *, exact: bool = False) -> str:
 
 
 def estimate(middle: float | None, low: float | None, high: float | None, exact: bool) -> str:
-    """Format a defined estimate and its interval; None and inf are infinite."""
-    ends = (
-        "infinite" if end is None or math.isinf(end) else number(end) for end in (middle, low, high)
-    )
+    """Format a defined estimate and its interval; None and inf are infinite.
+
+    Three digits, or as many as show a number that is not 0; of tiny ones none is shown.
+    """
+    values = [math.inf if end is None else end for end in (middle, low, high)]
+    size, digits = max(map(abs, values)), 3
+    if 1e-9 < size < 0.0005:
+        digits = -math.floor(math.log10(size))
+    ends = ("infinite" if math.isinf(end) else number(end, digits) for end in values)
     return "{} (exact)".format(*ends) if exact else "{} [{}, {}]".format(*ends)
 
 

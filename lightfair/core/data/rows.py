@@ -252,7 +252,7 @@ class RowReader:
         if missing not in ("raise", "drop", "group"):
             raise ValueError(f'missing must be "raise", "drop" or "group"; got {show(missing)}')
         if decided and not (isinstance(threshold, float) and threshold == 0.5):
-            raise ValueError("give y_pred or threshold, not both: y_pred holds the decisions")
+            raise ValueError("threshold must be left out with y_pred, which holds the decisions")
         self.several: tuple[float, ...] = check_cuts(threshold) if is_several(threshold) else ()
         one = self.several[0] if self.several else threshold
         self.cuts = None if decided else _thresholds(one)
@@ -410,7 +410,7 @@ class RowReader:
             if unclear or len(self.rejected) > (not self.labels.no_positive_label):
                 row = first + int(np.argmax(codes == code))
                 rule, got = "y_pred must hold 0 and 1, or classes", f"{show(value)} at row {row}"
-                raise ValueError(f"{rule}; got {got}; pass y_pred == positive_label")
+                raise ValueError(f"{rule}; got {got}; recode it, or pass positive_label=")
         return np.array(decided, dtype=bool)[codes]
 
     def _decided(

@@ -26,7 +26,7 @@ from . import nodes
 from .clusters import SHARED, cluster_moments
 from .groups import Parts, data_notes, empty_groups, group_names, places_of
 from .logit import Floats, Ints, logit_of
-from .messages import Counts, Note, OneLine, counted, name_key, note
+from .messages import Counts, Note, OneLine, check_kind, counted, name_key, note
 from .nodes import UNLABELED, Cells, Nodes, Part, Points, clip_bounds, joined, settled
 from .rows import ScoreData
 
@@ -332,6 +332,7 @@ def score_table(data: ScoreData, *, clip: float = 0.01) -> ScoreTable:
     >>> lf.score_table(data)
     <ScoreTable: 3 rows, 2 labeled, 1 unlabeled; 2 groups by group; threshold 0.5>
     """
+    check_kind(data, ScoreData, "data", "score_data")
     nodes.check_clip(clip)
     nodes.check_edges(data.score, clip)
     points, cells = _binned(data, clip)

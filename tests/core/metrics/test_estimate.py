@@ -55,6 +55,8 @@ def test_an_estimate_is_shown_with_the_interval_of_its_assessment():
     )
     assert Gap(draws, prob=0.8).upper() == pytest.approx(0.8)
     assert str(Ratio(np.array([[2.0]]), exact=True)) == "2.000 (exact)"
+    for value, text in ((-0.0003, "-0.0003"), (2e-8, "0.00000002"), (1e-17, "0.000"), (0, "0.000")):
+        assert str(Estimate(np.array([[value]]), exact=True)) == f"{text} (exact)"
     assert (
         str(Ratio(np.array([[0.5, 0.5, INF]]))) == "0.500 [0.500, infinite], P(four fifths) <0.001"
     )
