@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from .jit import jit
-from .surrogate import FARTHEST, LARGEST, PASSES, WIDEST
+from .surrogate import FARTHEST, LARGEST, LEAST_SKEW, PASSES, WIDEST
 
 
 @jit
@@ -99,10 +99,35 @@ def _bent(xi, i, place, shift, factor, middle, spread):
 
 
 @jit
-def _draw(system, bend, place, shift, factor, middle, spread, x, bent, out):
-    """Solve for psi - place of a group into out, given the pull and the noise on xi in x.
+def _step(far):
+    """Compiled counterpart of `surrogate._step`."""
+    return math.log1p(max(far, 0.0)) + min(max(far, -FARTHEST), 0.0)
 
-    bend: whether log b and the others are given the true a and b.
+
+@jit
+def _skewed(i, pull, own, place, shift, factor, middle, spread, fit):
+    """Compiled counterpart of `surrogate._skewed`: mode, root and skew into fit."""
+    data = own * own - 1.0
+    xi = (math.log(factor[i]) - place[i] - middle[i]) / spread[i]
+    for _ in range(PASSES + 1):
+        scale = math.exp(place[i] + middle[i] + spread[i] * xi) / factor[i]
+        bent = _bent(xi, i, place, shift, factor, middle, spread)
+        slope = scale * (own * pull - data * bent) - xi
+        xi += _step(spread[i] * slope / (1.0 + data * scale * scale)) / spread[i]
+    scale = math.exp(place[i] + middle[i] + spread[i] * xi) / factor[i]
+    steep = data * scale * scale
+    root = math.sqrt(max(1.0 + steep - spread[i] * xi, 0.5 * (1.0 + steep)))
+    skew = (2.0 * spread[i] * steep - 2.0 / 3.0 * spread[i] * spread[i] * xi) / root**3
+    fit[0] = xi
+    fit[1] = root
+    fit[2] = min(max(skew, LEAST_SKEW), 1.0)
+
+
+@jit
+def _draw(system, bend, place, shift, factor, middle, spread, x, noise, bent, fit, out):
+    """Solve for psi - place of a group into out, given the pull on xi in x.
+
+    bend: whether with noise, and log b and the others given the true a and b.
     """
     size = out.shape[0]
     for k in range(size - 1, -1, -1):
@@ -110,11 +135,17 @@ def _draw(system, bend, place, shift, factor, middle, spread, x, bent, out):
         dot = x[k]
         for j in range(k + 1, size):
             dot -= system[k, j] * bent[j]
-        dot /= system[k, k]
-        out[i] = middle[i] + spread[i] * dot
-        bent[k] = dot
         if bend and i < 2:
+            _skewed(i, dot, system[k, k], place, shift, factor, middle, spread, fit)
+            far = math.asinh(fit[2] * min(noise[k], 0.0) + 1.0) - math.asinh(1.0)
+            dot = fit[0] + (max(noise[k], 0.0) + math.sqrt(2.0) * far / fit[2]) / fit[1]
             bent[k] = _bent(dot, i, place, shift, factor, middle, spread)
+        else:
+            if bend:
+                dot += noise[k]
+            dot /= system[k, k]
+            bent[k] = dot
+        out[i] = middle[i] + spread[i] * dot
 
 
 @jit
@@ -174,13 +205,13 @@ def weigh(
     marginal likelihood of hyper, and excess (n, G) of the log likelihood. curvature (G, D, D),
     linear (G, D), level (G, 2): the surrogate; nodes, start, owner, columns: `likelihood.Runs`;
     own, own_of, wide (D,), ratio, of (P D,): the prior; rows (G, K + 1): rows of eta of each group.
-    Scratch: systems (G, D, 2 D + 1), weight (D, D + 1), top (P D, P D + 2), scratch (6 + 3 G, P D).
+    Scratch: systems (G, D, 2 D + 1), weight (D, D + 1), top (P D, P D + 2), scratch (7 + 3 G, P D).
     """
     groups, size = linear.shape
     count = top.shape[0]
     spread, middle, far = scratch[0, :size], scratch[1, :size], scratch[2, :size]
     x, y = scratch[3, :size], scratch[4, :size]
-    mode, sds = scratch[5], top[:, count + 1]
+    mode, fit, sds = scratch[5], scratch[6], top[:, count + 1]
     for n in range(sigma.shape[0]):
         for i in range(count):
             sds[i] = ratio[i] * sigma[n, of[i]] if of[i] >= 0 else ratio[i]
@@ -188,7 +219,7 @@ def weigh(
         sds[count - size + 1] = 0.0
         for g in range(groups):
             for i in range(2):
-                scratch[6 + g, i] = level[g, i] - place[n, g, i]
+                scratch[7 + g, i] = level[g, i] - place[n, g, i]
         for step in range(PASSES):
             total = 0.0
             for i in range(count):
@@ -197,14 +228,14 @@ def weigh(
             for g in range(groups):
                 _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
                 system = systems[g]
-                factor = scratch[6 + groups + g]
-                shift = scratch[6 + 2 * groups + g]
+                factor = scratch[7 + groups + g]
+                shift = scratch[7 + 2 * groups + g]
                 for i in range(size):
                     factor[i] = 1.0
                     shift[i] = 0.0
                 for i in range(2):
-                    factor[i] = math.exp(place[n, g, i] + scratch[6 + g, i])
-                    shift[i] = factor[i] * (1.0 - scratch[6 + g, i])
+                    factor[i] = math.exp(place[n, g, i] + scratch[7 + g, i])
+                    shift[i] = factor[i] * (1.0 - scratch[7 + g, i])
                 for i in range(size):
                     bent = 0.0
                     for j in range(2):
@@ -253,7 +284,7 @@ def weigh(
                     _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
                     _middle(mode, rows, g, middle)
                     _pull(systems[g], middle, size, x)
-                    shift, factor = scratch[6 + 2 * groups + g], scratch[6 + groups + g]
+                    shift, factor = scratch[7 + 2 * groups + g], scratch[7 + groups + g]
                     _draw(
                         systems[g],
                         step > PASSES,  # never; no literal: compiled once
@@ -263,13 +294,13 @@ def weigh(
                         middle,
                         spread,
                         x,
+                        x,
                         y,
+                        fit,
                         far,
                     )
                     for i in range(2):
-                        move = far[i] - scratch[6 + g, i]
-                        down = min(max(move, -FARTHEST), 0.0)
-                        scratch[6 + g, i] += math.log(1.0 + max(move, 0.0)) + down
+                        scratch[7 + g, i] += _step(far[i] - scratch[7 + g, i])
         value[n] = total
         if fresh:
             for i in range(count):
@@ -286,13 +317,25 @@ def weigh(
         for g in range(groups):
             _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
             system = systems[g]
-            shift, factor = scratch[6 + 2 * groups + g], scratch[6 + groups + g]
+            shift, factor = scratch[7 + 2 * groups + g], scratch[7 + groups + g]
             _middle(mode, rows, g, middle)
             _pull(system, middle, size, x)
             if fresh:
-                for k in range(size):
-                    far[k] = x[k] + normal[n, count + size * g + k]
-                _draw(system, fresh, place[n, g], shift, factor, middle, spread, far, y, psi[n, g])
+                noise = normal[n, count + size * g :]
+                _draw(
+                    system,
+                    fresh,
+                    place[n, g],
+                    shift,
+                    factor,
+                    middle,
+                    spread,
+                    x,
+                    noise,
+                    y,
+                    fit,
+                    psi[n, g],
+                )
                 tame = True
                 for i in range(size):
                     far[i] = psi[n, g, i]
@@ -306,21 +349,24 @@ def weigh(
                 for i in range(2):
                     far[i] -= place[n, g, i]
             height = 0.0
-            for k in range(size):
+            for k in range(size - 1, -1, -1):
                 i = size - 1 - k
                 xi = (far[i] - middle[i]) / spread[i]
-                y[k] = xi
-                height += 0.5 * (x[k] * x[k] + xi * xi)
-            for k in range(size):
-                noise = system[k, k] * y[k] - x[k]
+                rest = x[k]
                 for j in range(k + 1, size):
-                    if j >= size - 2:
-                        i = size - 1 - j
-                        bent = _bent(y[j], i, place[n, g], shift, factor, middle, spread)
-                        noise += system[k, j] * bent
-                    else:
-                        noise += system[k, j] * y[j]
-                height -= 0.5 * noise * noise
+                    rest -= system[k, j] * y[j]
+                if i < 2:
+                    _skewed(i, rest, system[k, k], place[n, g], shift, factor, middle, spread, fit)
+                    by = fit[1] * (xi - fit[0])
+                    one = fit[2] * min(by, 0.0) / math.sqrt(2.0) + math.asinh(1.0)
+                    one = math.sinh(max(one, -LARGEST))
+                    rest = max(by, 0.0) + (one - 1.0) / fit[2]
+                    height += math.log(fit[1] * math.sqrt(0.5 * (1.0 + one * one)) / system[k, k])
+                    y[k] = _bent(xi, i, place[n, g], shift, factor, middle, spread)
+                else:
+                    rest -= system[k, k] * xi
+                    y[k] = xi
+                height += 0.5 * (x[k] * x[k] + xi * xi - rest * rest)
             for i in range(size):
                 far[i] = shift[i] + factor[i] * middle[i]
             for i in range(size):

@@ -34,6 +34,8 @@ FREEDOM = 5.0  # degrees of freedom of the proposal of hyper
 
 PASSES = 2  # linearizations: at the usual psi, then at the most probable one given hyper
 
+LEAST_SKEW = 0.05  # of the draws of log a and log b, at most 1
+
 FARTHEST = 1.0  # of log a and log b below the usual ones, in the second linearization
 
 LARGEST, WIDEST = 50.0, 1000.0  # log a and log b, c and deviations that can be accepted
@@ -176,10 +178,16 @@ def _near_mode(
     at = place.transpose(3, 0, 2, 1)
     start = np.moveaxis(surrogate.level, -1, 0)[..., None]
     for _ in range(PASSES - 1):
-        move = at + mode(solve(linearized(at, start)))[:2] - start
-        # where a and b are those of the mode, if they are larger: the data are most of it then
-        start = start + np.log1p(np.maximum(move, 0.0)) + np.clip(move, -FARTHEST, 0.0)
+        start = start + _step(at + mode(solve(linearized(at, start)))[:2] - start)
     return solve(linearized(at, start))
+
+
+def _step(far: Floats) -> Floats:
+    """How far to move log a and log b, given how far off the linearized mode is.
+
+    To where a and b are those of the mode, if they are larger: the data are most of it then.
+    """
+    return np.asarray(np.log1p(np.maximum(far, 0.0)) + np.clip(far, -FARTHEST, 0.0))
 
 
 def linearized(place: Floats, start: Floats) -> Local:
@@ -291,14 +299,18 @@ def draw_given(
 ) -> Floats:
     """Draw psi - place given eta, as `draw` does."""
     centre, pull = _conditional(eta, at, prior)
-    if for_psi is not None:
-        pull += for_psi
     size = len(pull)
     xi, bent = np.empty_like(pull), np.empty_like(pull)
     for k in range(size - 1, -1, -1):
-        xi[k] = pull[k] - (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
-        xi[k] /= at.half[k, k]
-        bent[k] = xi[k] if for_psi is None else _bent(xi[k], size - 1 - k, centre, at)
+        i, own = size - 1 - k, at.half[k, k]
+        rest = pull[k] - (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
+        if for_psi is None:
+            bent[k] = xi[k] = rest / own
+        elif i > 1:
+            bent[k] = xi[k] = (rest + for_psi[k]) / own
+        else:
+            xi[k] = _skewed(i, rest, own, centre, at).xi(for_psi[k])
+            bent[k] = _bent(xi[k], i, centre, at)
     return np.asarray(centre + at.spread * xi[::-1])
 
 
@@ -311,14 +323,61 @@ def _conditional(eta: Floats, at: Conditional, prior: Hierarchy) -> tuple[Floats
     return centre, at.half[:, 2 * size] - bent
 
 
-def _bent(xi: Floats, coordinate: int, centre: Floats, at: Conditional) -> Floats:
-    """What xi of a coordinate would be in the linearization, were a or b what it truly is."""
-    if coordinate > 1:
-        return xi
-    local, spread = at.local, at.spread[coordinate]
-    true = np.exp(np.minimum(local.place[coordinate] + centre[coordinate] + spread * xi, LARGEST))
-    far = (true - local.shift[coordinate]) / local.factor[coordinate]
-    return np.asarray((far - centre[coordinate]) / spread)
+def _bent(xi: Floats, i: int, centre: Floats, at: Conditional) -> Floats:
+    """What xi of log a (0) or log b (1) would be in the linearization, were a or b what it is."""
+    local, spread = at.local, at.spread[i]
+    true = np.exp(np.minimum(local.place[i] + centre[i] + spread * xi, LARGEST))
+    return np.asarray(((true - local.shift[i]) / local.factor[i] - centre[i]) / spread)
+
+
+class Skewed(NamedTuple):
+    """A distribution of xi of log a or log b: normal, with the left tail stretched.
+
+    With noise n < 0, (xi - mode) root = sqrt(2) (asinh(skew n + 1) - asinh(1)) / skew; else n.
+    """
+
+    mode: Floats
+    root: Floats
+    skew: Floats
+
+    def xi(self, noise: Floats) -> Floats:
+        """Turn standard normal noise into xi."""
+        far = np.arcsinh(self.skew * np.minimum(noise, 0.0) + 1.0) - math.asinh(1.0)
+        far = np.maximum(noise, 0.0) + math.sqrt(2.0) * far / self.skew
+        return np.asarray(self.mode + far / self.root)
+
+    def noise(self, xi: Floats) -> tuple[Floats, Floats]:
+        """Return the noise behind xi, and the log of its derivative."""
+        far = self.root * (xi - self.mode)
+        bent = self.skew * np.minimum(far, 0.0) / math.sqrt(2.0) + math.asinh(1.0)
+        one = np.sinh(np.maximum(bent, -LARGEST))
+        slope = np.log(self.root * self.root * 0.5 * (1.0 + one * one))
+        return np.maximum(far, 0.0) + (one - 1.0) / self.skew, 0.5 * slope
+
+
+def _skewed(i: int, pull: Floats, own: Floats, centre: Floats, at: Conditional) -> Skewed:
+    """Linearize a (i = 0), or b given a (1), anew: at its own mode, given eta.
+
+    Where a and b are all but collinear, far from the usual a only a b far from the usual one fits.
+    The skew is that of the quadratic in a, or b, seen in its logarithm: it matches third
+    derivatives at the mode.
+
+    Parameters
+    ----------
+    pull, own
+        What solves for xi in the linearization of `at`: own xi = pull.
+    """
+    place, shift, factor = (x[i] for x in at.local)
+    spread, data = at.spread[i], own * own - 1.0
+    xi = (np.log(factor) - place - centre[i]) / spread
+    for _ in range(PASSES + 1):
+        scale = np.exp(place + centre[i] + spread * xi) / factor
+        slope = scale * (own * pull - data * _bent(xi, i, centre, at)) - xi
+        xi = xi + _step(spread * slope / (1.0 + data * scale * scale)) / spread
+    steep = data * np.square(np.exp(place + centre[i] + spread * xi) / factor)
+    root = np.sqrt(np.maximum(1.0 + steep - spread * xi, 0.5 * (1.0 + steep)))
+    skew = (2.0 * spread * steep - 2.0 / 3.0 * spread * spread * xi) / root**3
+    return Skewed(xi, root, np.clip(skew, LEAST_SKEW, 1.0))
 
 
 def log_surrogate(
@@ -326,9 +385,9 @@ def log_surrogate(
 ) -> Floats:
     """Return the log likelihood (data set, group, n) of which `draw` is from the posterior.
 
-    Only log a is drawn as linearized: log b is drawn given the true a, and the other coordinates
-    given the true a and b, in which the likelihood is quadratic. So they fit, however far from the
-    mode a and b are.
+    log a and log b are linearized anew, given eta, and given the true a, too (`_skewed`); the other
+    coordinates are drawn given the true a and b, in which the likelihood is quadratic. So they fit,
+    however far from the mode a and b are.
 
     Parameters
     ----------
@@ -348,18 +407,19 @@ def given_eta(
     size = len(far)
     centre, pull = _conditional(eta, at, prior)
     xi = ((far - centre) / at.spread)[::-1]
-    bent = xi.copy()
-    for k in (size - 1, size - 2):
-        bent[k] = _bent(xi[k], size - 1 - k, centre, at)
-    noise = np.empty_like(pull)
-    for k in range(size):
-        noise[k] = at.half[k, k] * xi[k] - pull[k]
-        noise[k] += (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
+    bent, noise, slope = xi.copy(), np.empty_like(pull), np.zeros_like(pull)
+    for k in range(size - 1, -1, -1):
+        i, own = size - 1 - k, at.half[k, k]
+        rest = pull[k] - (at.half[k, k + 1 : size] * bent[k + 1 :]).sum(axis=0)
+        noise[k], slope[k] = own * xi[k] - rest, np.log(own)
+        if i < 2:
+            noise[k], slope[k] = _skewed(i, rest, own, centre, at).noise(xi[k])
+            bent[k] = _bent(xi[k], i, centre, at)
     theta = np.array(np.broadcast_to(centre, far.shape))
     theta[:2] = at.local.shift + at.local.factor * theta[:2]
-    peak = 0.5 * (pull * pull).sum(axis=0) + quadratic(theta, surrogate)
-    height = peak + 0.5 * (xi * xi - noise * noise).sum(axis=0)
-    return height, peak - log_diagonal(at.half), noise
+    value = 0.5 * (pull * pull).sum(axis=0) + quadratic(theta, surrogate) - log_diagonal(at.half)
+    height = value + (0.5 * (xi * xi - noise * noise) + slope).sum(axis=0)
+    return height, value, noise
 
 
 def quadratic(theta: Floats, surrogate: Surrogate) -> Floats:

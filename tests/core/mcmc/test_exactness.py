@@ -296,6 +296,10 @@ def wide(right, *a):
     return right(*a[:-1], 2.0 * a[-1])
 
 
+def no_mode(right, skewed, noise):
+    return right(skewed._replace(mode=0.0), noise)
+
+
 def no_scale(right, *a):
     return right(*a) + np.log(surrogate._focus(*a)[1]).sum(-1)
 
@@ -314,6 +318,11 @@ WHOLE = {
     "log_proposal without the scale of y": (moves, "log_proposal", no_scale, "log sigma"),
     "log_weight without prior": (moves, "log_weight", no_prior, "log sigma"),
     "wide draw": (moves, "draw", wide, "- mean"),
+    "half the noise of log a": (surrogate.Skewed, "noise", times(0, 0.5), "squares"),
+}
+SURE = {  # where labels are many
+    "log a without its slope": (surrogate.Skewed, "noise", times(1, 0.0), "log sigma"),
+    "log a around its prior": (surrogate.Skewed, "xi", no_mode, "- mean"),
 }
 LOCAL = {
     "no Jacobian": (moves, "sigma_target", lambda right, s, *a: right(s, *a) - np.log(s), "sigma"),
@@ -326,15 +335,18 @@ LOCAL = {
 FAINT = ("surrogate without constant", "log_proposal without the scale of y", "half pull")
 
 
-def rejected(monkeypatch, name, module, function, wrong, reveals, **options):
+def rejected(monkeypatch, name, module, function, wrong, reveals, trials=1, **options):
     right = getattr(module, function)
     monkeypatch.setattr(module, function, lambda *a: wrong(right, *a))
-    return any(reveals in statistic for statistic in revealing(model(name), **options))
+    shown = revealing(model(name, trials=trials), **options)
+    return any(reveals in statistic for statistic in shown)
 
 
-@pytest.mark.parametrize("case", WHOLE)
+@pytest.mark.parametrize("case", WHOLE | SURE)
 def test_rejects_a_wrong_move_1(monkeypatch, case):
-    assert rejected(monkeypatch, "plain tight", *WHOLE[case])
+    assert rejected(
+        monkeypatch, "plain tight", *(WHOLE | SURE)[case], trials=50 if case in SURE else 1
+    )
 
 
 @pytest.mark.usefixtures("move_2_alone")

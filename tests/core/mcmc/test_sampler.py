@@ -208,7 +208,7 @@ def test_walks_and_a_poor_surrogate_adapt(monkeypatch):
     poor, fine = (started(seen, PRIORS["plain curve"], 22, warmup=n, chains=8) for n in (0, 200))
     poor, fine = (take_draws(chains, 200)[0].accepted[0] for chains in (poor, fine))
     assert poor[0] < 0.1 and poor[1:4].max() < 0.3 and poor[4:].max() < 0.1
-    assert 0.3 < fine[0] < 1.0 and (fine[1:4] > 0.9).all()
+    assert 0.3 < fine[0] < 1.0 and (fine[1:4] > 0.85).all()
     assert (fine[4:] > 0.1).all() and (fine[4:] < 0.6).all()
 
 
