@@ -108,13 +108,13 @@ def _step(far):
 def _skewed(i, pull, own, place, shift, factor, middle, spread, fit):
     """Compiled counterpart of `surrogate._skewed`: mode, root and skew into fit."""
     data = own * own - 1.0
-    xi = (math.log(factor[i]) - place[i] - middle[i]) / spread[i]
-    for _ in range(PASSES + 1):
-        scale = math.exp(place[i] + middle[i] + spread[i] * xi) / factor[i]
+    xi = pull / own
+    for _ in range(PASSES):
+        scale = math.exp(min(place[i] + middle[i] + spread[i] * xi, LARGEST)) / factor[i]
         bent = _bent(xi, i, place, shift, factor, middle, spread)
         slope = scale * (own * pull - data * bent) - xi
         xi += _step(spread[i] * slope / (1.0 + data * scale * scale)) / spread[i]
-    scale = math.exp(place[i] + middle[i] + spread[i] * xi) / factor[i]
+    scale = math.exp(min(place[i] + middle[i] + spread[i] * xi, LARGEST)) / factor[i]
     steep = data * scale * scale
     root = math.sqrt(max(1.0 + steep - spread[i] * xi, 0.5 * (1.0 + steep)))
     skew = (2.0 * spread[i] * steep - 2.0 / 3.0 * spread[i] * spread[i] * xi) / root**3

@@ -38,13 +38,13 @@ TARGET = 0.3  # rate of acceptance of the walk
 
 REFITS = (0.05, 0.1, 0.2, 0.35, 0.6, 0.9)  # of warm-up, when the surrogate is refitted
 
-EFFORT = 3, 10  # of warm-up: proposals in a sweep, and sweeps from one walk to the next
+EFFORT = 3, 20  # of warm-up: proposals in a sweep, and sweeps from one walk to the next
 
 STAYING = 0.15  # chance that a sweep of draws keeps its state, which sets the number of proposals
 
-FEWEST = 2  # proposals in a sweep
+FEWEST, MOST = 2, 4  # proposals in a sweep
 
-EVERY = {FEWEST: 20, 3: 10, 4: 2}  # sweeps from one move 2 to the next, by proposals in a sweep
+EVERY = {FEWEST: 40, 3: 20, 4: 20, 5: 2}  # sweeps from one move 2 to the next, by those needed
 
 LEAST = 40  # effective states of a refit
 
@@ -100,9 +100,9 @@ class Chains(NamedTuple):
     def ready(self) -> Chains:
         """Choose the effort of the draws by the acceptance at the end of warm-up."""
         rate = min(max(float(self.accepted[:, 0].min()), 0.01), 0.99)
-        rounds = math.ceil(math.log(STAYING) / math.log1p(-rate))
-        rounds = min(max(rounds, FEWEST), max(EVERY))
-        return self._replace(effort=(rounds, EVERY[rounds]))
+        needed = math.ceil(math.log(STAYING) / math.log1p(-rate))
+        needed = min(max(needed, FEWEST), max(EVERY))
+        return self._replace(effort=(min(needed, MOST), EVERY[needed]))
 
     def run(self, sweeps: int) -> tuple[Chains, Floats, Floats]:
         """Run sweeps.

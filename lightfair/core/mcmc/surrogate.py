@@ -369,12 +369,13 @@ def _skewed(i: int, pull: Floats, own: Floats, centre: Floats, at: Conditional) 
     """
     place, shift, factor = (x[i] for x in at.local)
     spread, data = at.spread[i], own * own - 1.0
-    xi = (np.log(factor) - place - centre[i]) / spread
-    for _ in range(PASSES + 1):
-        scale = np.exp(place + centre[i] + spread * xi) / factor
+    xi = pull / own
+    for _ in range(PASSES):
+        scale = np.exp(np.minimum(place + centre[i] + spread * xi, LARGEST)) / factor
         slope = scale * (own * pull - data * _bent(xi, i, centre, at)) - xi
         xi = xi + _step(spread * slope / (1.0 + data * scale * scale)) / spread
-    steep = data * np.square(np.exp(place + centre[i] + spread * xi) / factor)
+    scale = np.exp(np.minimum(place + centre[i] + spread * xi, LARGEST)) / factor
+    steep = data * scale * scale
     root = np.sqrt(np.maximum(1.0 + steep - spread * xi, 0.5 * (1.0 + steep)))
     skew = (2.0 * spread * steep - 2.0 / 3.0 * spread * spread * xi) / root**3
     return Skewed(xi, root, np.clip(skew, LEAST_SKEW, 1.0))

@@ -35,7 +35,7 @@ def fixture(labels):
     return json.loads((FIXTURES / f"reference_L{labels}.json").read_text())
 
 
-def fit(labels, prior, draws=250):
+def fit(labels, prior, draws=500):
     """Draws by the names of the reference, (chain, draw) each."""
     rows = fixture(labels)
     positive = np.array(rows["label"], dtype=float)
