@@ -91,7 +91,8 @@ def _weigh(
             np.empty((groups, size, 2 * size + 1)),
             np.empty((size, size + 1)),
             np.empty((rows * size, rows * size + 2)),
-            np.empty((7 + 3 * groups, rows * size)),
+            np.empty((groups, 5, size)),
+            np.empty((5, rows * size)),
         )
     if normal is not None:
         state.eta[:, :, -1, :2] = place

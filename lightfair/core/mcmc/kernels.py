@@ -92,10 +92,13 @@ def _pull(system, middle, size, out):
 
 
 @jit
-def _bent(xi, i, place, shift, factor, middle, spread):
-    """Compiled counterpart of `surrogate._bent` for log a (0) and log b (1)."""
-    true = math.exp(min(place[i] + middle[i] + spread[i] * xi, LARGEST))
-    return ((true - shift[i]) / factor[i] - middle[i]) / spread[i]
+def _bent(xi, i, local):
+    """Compiled counterpart of `surrogate._bent` for log a (0) and log b (1).
+
+    local (5, D): place, shift and factor, as of `surrogate.Local`, middle and spread of a group.
+    """
+    true = math.exp(min(local[0, i] + local[3, i] + local[4, i] * xi, LARGEST))
+    return ((true - local[1, i]) / local[2, i] - local[3, i]) / local[4, i]
 
 
 @jit
@@ -105,26 +108,26 @@ def _step(far):
 
 
 @jit
-def _skewed(i, pull, own, place, shift, factor, middle, spread, fit):
+def _skewed(i, pull, own, local, fit):
     """Compiled counterpart of `surrogate._skewed`: mode, root and skew into fit."""
     data = own * own - 1.0
+    spread = local[4, i]
     xi = pull / own
     for _ in range(PASSES):
-        scale = math.exp(min(place[i] + middle[i] + spread[i] * xi, LARGEST)) / factor[i]
-        bent = _bent(xi, i, place, shift, factor, middle, spread)
-        slope = scale * (own * pull - data * bent) - xi
-        xi += _step(spread[i] * slope / (1.0 + data * scale * scale)) / spread[i]
-    scale = math.exp(min(place[i] + middle[i] + spread[i] * xi, LARGEST)) / factor[i]
+        scale = math.exp(min(local[0, i] + local[3, i] + spread * xi, LARGEST)) / local[2, i]
+        slope = scale * (own * pull - data * _bent(xi, i, local)) - xi
+        xi += _step(spread * slope / (1.0 + data * scale * scale)) / spread
+    scale = math.exp(min(local[0, i] + local[3, i] + spread * xi, LARGEST)) / local[2, i]
     steep = data * scale * scale
-    root = math.sqrt(max(1.0 + steep - spread[i] * xi, 0.5 * (1.0 + steep)))
-    skew = (2.0 * spread[i] * steep - 2.0 / 3.0 * spread[i] * spread[i] * xi) / root**3
+    root = math.sqrt(max(1.0 + steep - spread * xi, 0.5 * (1.0 + steep)))
+    skew = (2.0 * spread * steep - 2.0 / 3.0 * spread * spread * xi) / root**3
     fit[0] = xi
     fit[1] = root
     fit[2] = min(max(skew, LEAST_SKEW), 1.0)
 
 
 @jit
-def _draw(system, bend, place, shift, factor, middle, spread, x, noise, bent, fit, out):
+def _draw(system, bend, local, x, noise, bent, fit, out):
     """Solve for psi - place of a group into out, given the pull on xi in x.
 
     bend: whether with noise, and log b and the others given the true a and b.
@@ -136,16 +139,14 @@ def _draw(system, bend, place, shift, factor, middle, spread, x, noise, bent, fi
         for j in range(k + 1, size):
             dot -= system[k, j] * bent[j]
         if bend and i < 2:
-            _skewed(i, dot, system[k, k], place, shift, factor, middle, spread, fit)
+            _skewed(i, dot, system[k, k], local, fit)
             far = math.asinh(fit[2] * min(noise[k], 0.0) + 1.0) - math.asinh(1.0)
             dot = fit[0] + (max(noise[k], 0.0) + math.sqrt(2.0) * far / fit[2]) / fit[1]
-            bent[k] = _bent(dot, i, place, shift, factor, middle, spread)
+            bent[k] = _bent(dot, i, local)
         else:
-            if bend:
-                dot += noise[k]
-            dot /= system[k, k]
+            dot = (dot + (noise[k] if bend else 0.0)) / system[k, k]
             bent[k] = dot
-        out[i] = middle[i] + spread[i] * dot
+        out[i] = local[3, i] + local[4, i] * dot
 
 
 @jit
@@ -196,6 +197,7 @@ def weigh(
     systems,
     weight,
     top,
+    at,
     scratch,
 ):
     """Integrate the surrogate at sigma (n, S), place (n, G, 2) and apart (n, G), and draw from it.
@@ -205,37 +207,34 @@ def weigh(
     marginal likelihood of hyper, and excess (n, G) of the log likelihood. curvature (G, D, D),
     linear (G, D), level (G, 2): the surrogate; nodes, start, owner, columns: `likelihood.Runs`;
     own, own_of, wide (D,), ratio, of (P D,): the prior; rows (G, K + 1): rows of eta of each group.
-    Scratch: systems (G, D, 2 D + 1), weight (D, D + 1), top (P D, P D + 2), scratch (7 + 3 G, P D).
+    Scratch: systems (G, D, 2 D + 1), weight (D, D + 1), top (P D, P D + 2), at (G, 5, D), see
+    `_bent`, and scratch (5, P D).
     """
     groups, size = linear.shape
     count = top.shape[0]
-    spread, middle, far = scratch[0, :size], scratch[1, :size], scratch[2, :size]
-    x, y = scratch[3, :size], scratch[4, :size]
-    mode, fit, sds = scratch[5], scratch[6], top[:, count + 1]
+    far, x, y = scratch[0, :size], scratch[1, :size], scratch[2, :size]
+    mode, fit, sds = scratch[3], scratch[4], top[:, count + 1]
     for n in range(sigma.shape[0]):
         for i in range(count):
             sds[i] = ratio[i] * sigma[n, of[i]] if of[i] >= 0 else ratio[i]
         sds[count - size] = 0.0
         sds[count - size + 1] = 0.0
         for g in range(groups):
-            for i in range(2):
-                scratch[7 + g, i] = level[g, i] - place[n, g, i]
+            _spread(sigma[n], apart[n, g], own, own_of, wide, at[g, 4])
+            for i in range(size):
+                at[g, 0, i] = place[n, g, i] if i < 2 else 0.0
+                at[g, 1, i] = 0.0
+                at[g, 2, i] = math.exp(level[g, i]) if i < 2 else 1.0
         for step in range(PASSES):
             total = 0.0
             for i in range(count):
                 for j in range(count + 1):
                     top[i, j] = 0.0
             for g in range(groups):
-                _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
                 system = systems[g]
-                factor = scratch[7 + groups + g]
-                shift = scratch[7 + 2 * groups + g]
-                for i in range(size):
-                    factor[i] = 1.0
-                    shift[i] = 0.0
+                shift, factor, spread = at[g, 1], at[g, 2], at[g, 4]
                 for i in range(2):
-                    factor[i] = math.exp(place[n, g, i] + scratch[7 + g, i])
-                    shift[i] = factor[i] * (1.0 - scratch[7 + g, i])
+                    shift[i] = factor[i] * (1.0 + place[n, g, i] - math.log(factor[i]))
                 for i in range(size):
                     bent = 0.0
                     for j in range(2):
@@ -260,12 +259,12 @@ def weigh(
                         for j in range(size + 1):
                             weight[i, j] -= over * system[k, size + j]
                 for r in range(rows.shape[1]):
-                    at = rows[g, r] * size
+                    first = rows[g, r] * size
                     for i in range(size):
-                        top[at + i, count] += weight[i, size]
+                        top[first + i, count] += weight[i, size]
                         for q in range(r, rows.shape[1]):
                             for j in range(size):
-                                top[at + i, rows[g, q] * size + j] += weight[i, j]
+                                top[first + i, rows[g, q] * size + j] += weight[i, j]
             for i in range(count):
                 for j in range(i, count):
                     top[i, j] *= sds[i] * sds[j]
@@ -281,26 +280,13 @@ def weigh(
                 for i in range(count):
                     mode[i] *= sds[i]
                 for g in range(groups):
-                    _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
-                    _middle(mode, rows, g, middle)
-                    _pull(systems[g], middle, size, x)
-                    shift, factor = scratch[7 + 2 * groups + g], scratch[7 + groups + g]
-                    _draw(
-                        systems[g],
-                        step > PASSES,  # never; no literal: compiled once
-                        place[n, g],
-                        shift,
-                        factor,
-                        middle,
-                        spread,
-                        x,
-                        x,
-                        y,
-                        fit,
-                        far,
-                    )
+                    _middle(mode, rows, g, at[g, 3])
+                    _pull(systems[g], at[g, 3], size, x)
+                    never = step > PASSES  # no literal: compiled once
+                    _draw(systems[g], never, at[g], x, x, y, fit, far)
                     for i in range(2):
-                        scratch[7 + g, i] += _step(far[i] - scratch[7 + g, i])
+                        move = far[i] + place[n, g, i] - math.log(at[g, 2, i])
+                        at[g, 2, i] *= math.exp(_step(move))
         value[n] = total
         if fresh:
             for i in range(count):
@@ -315,60 +301,39 @@ def weigh(
             for i in range(2):
                 mode[count - size + i] = 0.0
         for g in range(groups):
-            _spread(sigma[n], apart[n, g], own, own_of, wide, spread)
-            system = systems[g]
-            shift, factor = scratch[7 + 2 * groups + g], scratch[7 + groups + g]
-            _middle(mode, rows, g, middle)
-            _pull(system, middle, size, x)
+            system, local = systems[g], at[g]
+            _middle(mode, rows, g, local[3])
+            _pull(system, local[3], size, x)
             if fresh:
-                noise = normal[n, count + size * g :]
-                _draw(
-                    system,
-                    fresh,
-                    place[n, g],
-                    shift,
-                    factor,
-                    middle,
-                    spread,
-                    x,
-                    noise,
-                    y,
-                    fit,
-                    psi[n, g],
-                )
-                tame = True
-                for i in range(size):
-                    far[i] = psi[n, g, i]
-                    if i < 2:
-                        psi[n, g, i] += place[n, g, i]
+                _draw(system, fresh, local, x, normal[n, count + size * g :], y, fit, far)
+            tame = True
+            for i in range(size):
+                if fresh:
+                    psi[n, g, i] = far[i] + local[0, i]
                     tame = tame and abs(psi[n, g, i]) < (LARGEST if i < 2 else WIDEST)
-            else:
-                tame = True
-                for i in range(size):
-                    far[i] = psi[n, g, i]
-                for i in range(2):
-                    far[i] -= place[n, g, i]
+                else:
+                    far[i] = psi[n, g, i] - local[0, i]
             height = 0.0
             for k in range(size - 1, -1, -1):
                 i = size - 1 - k
-                xi = (far[i] - middle[i]) / spread[i]
+                xi = (far[i] - local[3, i]) / local[4, i]
                 rest = x[k]
                 for j in range(k + 1, size):
                     rest -= system[k, j] * y[j]
                 if i < 2:
-                    _skewed(i, rest, system[k, k], place[n, g], shift, factor, middle, spread, fit)
+                    _skewed(i, rest, system[k, k], local, fit)
                     by = fit[1] * (xi - fit[0])
                     one = fit[2] * min(by, 0.0) / math.sqrt(2.0) + math.asinh(1.0)
                     one = math.sinh(max(one, -LARGEST))
                     rest = max(by, 0.0) + (one - 1.0) / fit[2]
                     height += math.log(fit[1] * math.sqrt(0.5 * (1.0 + one * one)) / system[k, k])
-                    y[k] = _bent(xi, i, place[n, g], shift, factor, middle, spread)
+                    y[k] = _bent(xi, i, local)
                 else:
                     rest -= system[k, k] * xi
                     y[k] = xi
                 height += 0.5 * (x[k] * x[k] + xi * xi - rest * rest)
             for i in range(size):
-                far[i] = shift[i] + factor[i] * middle[i]
+                far[i] = local[1, i] + local[2, i] * local[3, i]
             for i in range(size):
                 bent = 0.0
                 for j in range(size):

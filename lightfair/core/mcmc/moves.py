@@ -6,8 +6,8 @@ A sweep is
    accepted with the ratio of the posterior to the proposal. They do not depend on the state, so
    those of many sweeps are proposed at once. About half are accepted, at any number of labels.
 2. Before every 40th or 20th sweep, or every second where few are accepted, since a chain would
-   stick in tails where the surrogate has little mass: whether a group is apart, and its psi, from the
-   surrogate given eta and sigma, accepted group by group, about all of them at any number of
+   stick in tails where the surrogate has little mass: whether a group is apart, and its psi, from
+   the surrogate given eta and sigma, accepted group by group, about all of them at any number of
    groups; an exact draw of eta given psi and sigma; a random walk of each log sigma given both.
 
 This is the readable form. `kernels` is its compiled counterpart: same moves, same noise, same
