@@ -162,9 +162,9 @@ def assess(
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     >>> delta = result.difference("tpr", "B", "A")
     >>> print("{:.2f} [{:.2f}, {:.2f}]".format(delta.mean, *delta.interval(0.95)))
-    0.11 [0.01, 0.21]
+    0.10 [0.01, 0.19]
     >>> print(f"{delta.prob_greater(0):.2f} {delta.prob_within(0.05):.2f}")
-    0.99 0.12
+    0.99 0.15
     """
     arguments = locals()
     rows = {name: arguments[name] for name in ROWS}

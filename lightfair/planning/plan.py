@@ -11,12 +11,12 @@ of the widths that followed in 30 of 32 cells (bench/PLANNING.md).
     >>> plan = lf.plan_labels(result, metric="tpr", width=0.1)
     >>> for extra, width in zip(plan.extra, plan.intervals[0].width):
     ...     print(f"{extra:5} {width:.3f}")
-        0 0.196
-       65 0.165
-      130 0.148
-      260 0.126
-      520 0.099
-     1100 0.061
+        0 0.179
+       52 0.155
+      110 0.139
+      210 0.122
+      420 0.099
+      840 0.072
 
 How many labels would settle a check is in its verdict (`settle`). On the command line::
 
@@ -226,7 +226,7 @@ def plan_labels(
     >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
     >>> plan = lf.plan_labels(result, metric="tpr", width=0.1)
     >>> plan.labels
-    520
+    420
     """
     check_kind(result, Assessment, "result", "assess")
     settings = result.settings

@@ -54,7 +54,7 @@ def test_a_table_for_a_model_card(of_groups):
     card = ["| group | TPR | labels |", "|---|---|---|"]
     for row in of_groups[of_groups.metric == "tpr"].itertuples():
         card.append(f"| {row.group} | {cell(row)} | {row.positives} |")
-    assert card[2:] == ["| A | 0.64 [0.59, 0.70] | 69 |", "| B | 0.75 [0.68, 0.83] | 30 |"]
+    assert card[2:] == ["| A | 0.65 [0.59, 0.70] | 69 |", "| B | 0.75 [0.68, 0.83] | 30 |"]
     nothing = of_groups.iloc[0].copy()
     nothing["estimate"], nothing["reason"] = np.nan, "there are no positive rows"
     assert cell(nothing) == "unknown: there are no positive rows"

@@ -51,7 +51,9 @@ def many():
 def test_without_labels_there_is_no_direction(rows):
     """One is clear by the prior alone: the scores of B are higher."""
     score = np.where(rows.group == "B", 0.5 + 0.5 * rows.y_score, 0.5 * rows.y_score)
-    blank = ask_quickly(rows, y_true=np.full(400, np.nan), y_score=score, metrics=["fpr"])
+    blank = ask_quickly(
+        rows, y_true=np.full(400, np.nan), y_score=score, metrics=["fpr"], draws=200
+    )
     assert blank.difference("fpr", "B", "A").prob_greater(0) > 0.95
     assert not directions(blank)
     without = "groups without labels, where they are needed, left out of findings:"

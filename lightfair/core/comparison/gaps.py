@@ -423,7 +423,7 @@ class Simultaneous(OneLine):
     >>> [(cell.metric, why) for cell, why in both.left_out.items()]
     [('selection_rate', 'known exactly')]
     >>> print("{:.2f} to {:.2f}".format(*both.interval("tpr", "B")))
-    -0.01 to 0.23
+    -0.01 to 0.21
     """
 
     prob: float
