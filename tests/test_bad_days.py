@@ -97,6 +97,8 @@ REFUSED = {
     "gzip of nothing": (gzip.compress(b""), "is empty; it must have a header line and rows"),
     "gzip of gzip": (gzip.compress(gzip.compress(ROWS.encode())), "is not UTF-8 text"),
     "gzip and other bytes": (gzip.compress(ROWS.encode()) + b"bytes", "is not a whole gzip file"),
+    "a zip archive": (b"PK\x03\x04", "source is a zip archive; save it as CSV in UTF-8, or"),
+    "a list of JSON": ('[{"y": 1, "s": 0.5, "g": "A"}]', "source is JSON; save it as CSV"),
     "lines of JSON": ('{"y": 1, "s": 0.5}\n{"y": 0, "s": 0.5}\n', "holds a table, not rows"),
     # 1,000 may be 1 and may be 1000
     "a decimal comma in a weight": ("y;s;g;w\n1;0,9;A;1,000\n", "must .*; got '1,000' at row 0"),

@@ -40,6 +40,8 @@ DAMAGE = (OSError, MemoryError, UnicodeDecodeError)  # beside errors of pyarrow'
 
 SOURCES = "a path, an open binary file, a frame or mapping of columns, or an iterable of these"
 
+SAVE = "save it as CSV in UTF-8, or give Parquet or Arrow"
+
 ID_NAME = re.compile(r"(?i:(.*[^a-z])?id)|.*[a-z]I[Dd]")  # id, patient_id, personId
 
 LOOKED_AT = 10_000  # first rows in which ids may repeat
@@ -297,6 +299,10 @@ def _opened(source: Any) -> Iterator[tuple[Any, str, str]]:
             if file.peek(2)[:2] == b"\x1f\x8b":
                 file = stack.enter_context(gzip.GzipFile(fileobj=file))
             head = file.peek(8)[:8]
+            if head.startswith((b"PK\x03\x04", b"[{")):
+                raise ValueError(
+                    f"{where} is {'JSON' if head[:1] == b'[' else 'a zip archive'}; {SAVE}"
+                )
             kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "CSV")
             if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
                 kind = "table"
@@ -321,7 +327,7 @@ def _problem(error: Exception, kind: str) -> str | None:
         if isinstance(error, DAMAGE) or type(error).__module__.startswith("pyarrow"):
             return f"a whole {kind} file: {' '.join(str(error).split())[:200]}"
     elif isinstance(error, UnicodeDecodeError):
-        return f"UTF-8 text: {error.reason}; save it as CSV in UTF-8, or give Parquet or Arrow"
+        return f"UTF-8 text: {error.reason}; {SAVE}"
     return None
 
 

@@ -155,7 +155,8 @@ class ScoreTable(core.ScoreTable):
         ('a', 'b')
         """
         if not isinstance(values, Mapping) or values.get("format") != FORMAT:
-            raise ValueError(f'a table must be an object with "format": "{FORMAT}"')
+            rule = f'a table must be an object with "format": "{FORMAT}"'
+            raise ValueError(f"{rule}; rows must be CSV, Parquet or Arrow")
         if values.get("version") != VERSION:
             got = show(values.get("version"))
             raise ValueError(f"version must be {VERSION}; got {got}; summarize the rows again")

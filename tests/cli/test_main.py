@@ -60,6 +60,7 @@ def test_bad_input(words, message, fail):
     "content, message",
     [
         ("y,s,g\n1,1.5,A\n", r"--score\b.* must .* got 1.5 at row 0"),
+        ("y,s,g\n1,-2,A\n", r"look like log odds or margins; pass 1 / \(1 \+ exp\(-score\)\)"),
         ("y,s,g\n1,.5,A\n0,nan,A\n0,,A\n", r"--score\b.* 2 missing values \(rows 1, 2\)"),
         ("y,s,g\n1,.5,A\n0,.5,\n", r"--group\b.* 1 missing value \(row 1\)"),
         ("a\x1b[31m,b\u202e\n1,2\n", r"its columns are 'a\\x1b\[31m', 'b\\u202e'"),

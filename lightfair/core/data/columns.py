@@ -217,11 +217,11 @@ def numeric(
 def _scale_of(score: Floats) -> str:
     """Return the remedy for scores that look like another scale, else ""."""
     if score.min() < 0.0:
-        return "they look like log odds or margins; pass 1 / (1 + exp(-y_score))"
+        return "they look like log odds or margins; pass 1 / (1 + exp(-score))"
     if set(score) <= set(range(1, 11)):
-        return "they look like deciles; pass (y_score - 0.5) / 10"
+        return "they look like deciles; pass (score - 0.5) / 10"
     percent = np.median(score) > 1.0 and 2.0 < score.max() <= 100.0
-    return "they look like percentages; pass y_score / 100" if percent else ""
+    return "they look like percentages; pass score / 100" if percent else ""
 
 
 def _real(item: Any) -> float:
