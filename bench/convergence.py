@@ -17,7 +17,8 @@ in four parts: `two` groups with trust, `plain` (two groups, the paper's model w
 every reported number has R-hat of at most 1.01 and bulk and tail ESS of at least 400. The table has
 the shares of runs that do at the default draws, and with at most twice as many; those whose
 parameters do, too, which are not reported; and the median CPU seconds of reading the rows and of
-the rest (posterior and metrics), without compiling. `--out` adds the table to a file.
+the rest (posterior and metrics), without compiling. `--out` adds to a file the sums over scores,
+and the cells that fall short.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -78,6 +79,27 @@ def simulated(kind: str, groups: int, labels: int, seed: int) -> dict[str, Any]:
     return {"y_true": label, "y_score": score, "sensitive_features": columns}
 
 
+class Cell(NamedTuple):
+    """Runs of one case: whether met at once, with twice the draws, parameters, too; R-hat, CPU."""
+
+    part: str
+    kind: str
+    groups: int
+    labels: int
+    runs: list[tuple[Any, ...]]
+
+
+def line(cell: Cell) -> str:
+    """Return a row of the table."""
+    runs = np.array(cell.runs, dtype=float)
+    met = " | ".join(f"{count:.0f}" for count in runs[:, :3].sum(axis=0))
+    rows, rest = np.median(runs[:, 4:], axis=0)
+    return (
+        f"| {cell.part} | {cell.kind} | {cell.groups} | {cell.labels:,} | {len(runs)} | {met} | "
+        f"{runs[:, 3].max():.4f} | {rows:.2f} | {rest:.2f} |"
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=10)
@@ -88,13 +110,11 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="file to which the table is added")
     arguments = parser.parse_args()
     os.environ.setdefault("LIGHTFAIR_JIT", "1")
-    lines = [
-        "| part | scores | groups | labels | at the default draws | with twice as many "
-        "| parameters, too | largest R-hat | CPU s, rows | CPU s, rest |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
+    head = "| part | scores | groups | labels | runs | at the default draws | with twice as many "
+    head += "| parameters, too | largest R-hat | CPU s, rows | CPU s, rest |\n" + "|---" * 11 + "|"
     lf.assess(**simulated("beta", 2, 30, 0), rng=0)  # compiles
-    totals = np.zeros(4, dtype=int)
+    print(head)
+    cells = []
     for part in arguments.part:
         for case in PARTS[part]:
             if arguments.groups and case["groups"] not in arguments.groups:
@@ -102,34 +122,37 @@ def main() -> int:
             options = {name: value for name, value in case.items() if name != "groups"}
             for kind in arguments.scores:
                 for labels in arguments.labels or (LABELS if case["groups"] == 2 else SOME):
-                    counts, worst, seconds = np.zeros(4, dtype=int), 0.0, []
+                    cell = Cell(part, kind, case["groups"], labels, [])
                     for seed in range(arguments.seeds):
                         rows = simulated(kind, case["groups"], labels, seed)
                         began = time.process_time()
                         table = lf.score_table(lf.score_data(**rows))
                         read = time.process_time()
                         result = lf.assess(table, rng=seed, **options)
-                        seconds.append((read - began, time.process_time() - read))
+                        seconds = read - began, time.process_time() - read
                         drawn = result.posterior.phi.shape[1] / result.settings.draws
                         gate = result.gate
                         at_once = gate.ok and drawn == 1.0
                         parameters = at_once and gate.parameters is None
-                        counts += [1, at_once, gate.ok and drawn <= 2.0, parameters]
-                        worst = max(worst, gate.rhat_max or 0.0)
-                    totals += counts
-                    lines.append(
-                        f"| {part} | {kind} | {case['groups']} | {labels:,} | "
-                        + " | ".join(f"{count} of {counts[0]}" for count in counts[1:])
-                        + f" | {worst:.4f} | "
-                        + "".join(f"{part:.2f} | " for part in np.median(seconds, axis=0)).strip()
-                    )
-                    print(lines[-1], flush=True)
-    shares = [f"{count / totals[0]:.1%}" for count in totals[1:]]
+                        met = at_once, gate.ok and drawn <= 2.0, parameters
+                        cell.runs.append((*met, gate.rhat_max or 0.0, *seconds))
+                    cells.append(cell)
+                    print(line(cell), flush=True)
+    lines = [head]
+    for part, groups in dict.fromkeys((cell.part, cell.groups) for cell in cells):
+        of_part = [cell for cell in cells if (cell.part, cell.groups) == (part, groups)]
+        for labels in dict.fromkeys(cell.labels for cell in of_part):
+            runs = [run for cell in of_part if cell.labels == labels for run in cell.runs]
+            lines.append(line(Cell(part, "all", groups, labels, runs)))
+    lines += [f"\nCells where a run did not meet it at the default draws:\n\n{head}"]
+    lines += [line(cell) for cell in cells if not all(run[0] for run in cell.runs)]
+    every = np.array([run for cell in cells for run in cell.runs])
+    shares = [f"{share:.1%}" for share in every[:, :3].mean(axis=0)]
     lines.append(
-        f"\n{totals[0]} runs: {shares[0]} met the check at the default draws, {shares[1]} with at "
+        f"\n{len(every)} runs: {shares[0]} met the check at the default draws, {shares[1]} with at "
         f"most twice as many; parameters, too, in {shares[2]}."
     )
-    print(lines[-1])
+    print("\n".join(lines))
     if arguments.out is not None:
         options = " ".join(sys.argv[1:]).partition(" --out")[0]
         log = ["git", "-C", HERE, "log", "-1", "--format=%h"]
