@@ -207,19 +207,9 @@ def test_few_labels_where_the_models_differ(data, count, warned):
 
 def test_values_are_plain(result):
     values = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    metric, accuracy = values["metrics"]["tpr"], values["metrics"]["accuracy"]["pairs"][0]
-    for entry, model in zip(metric["models"], result.models, strict=True):
-        assert entry["overall"]["mean"] == result.metric(model, "tpr").mean
-        assert [one["name"] for one in entry["groups"]] == ["a", "b"]
-        assert entry["differences"][0]["mean"] == result.gap(model, "tpr", other(result)).mean
-    (pair,) = metric["pairs"]
-    assert (pair["model"], pair["than"]) == ("new", "old") == (accuracy["model"], accuracy["than"])
-    gap = pair["differences"][0]
-    assert (gap["group"], gap["reference"]) == (other(result), result.settings.reference)
-    assert gap["prob_fairer"] == result.prob_fairer("tpr", "new", "old", gap["group"])
-    assert gap["mean"] == result.gap_difference("tpr", "new", "old", gap["group"]).mean
-    assert accuracy["overall"]["prob_greater"] == result.prob_more_accurate("new", "old")
-    assert accuracy["groups"][1]["mean"] != accuracy["groups"][0]["mean"]
+    (pair,) = values["metrics"]["accuracy"]["pairs"]
+    assert (pair["model"], pair["than"]) == ("new", "old")
+    assert pair["groups"][1]["mean"] != pair["groups"][0]["mean"]
 
 
 def test_rows_are_counted(data, result):

@@ -68,15 +68,6 @@ def test_assess(options, wanted, run, assessed):
     assert agrees(lambda *words: run(*words)[1], assessed(**wanted), options, *given)
 
 
-def test_a_table_keeps_its_thresholds(ask, assessed):
-    cuts = ["--threshold", "0.3", "--threshold", "0.6"]
-    out = ask("summarize", "rows.csv", *COLUMNS, *cuts, "-o", "table.json")
-    assert out.endswith("; thresholds 0.3, 0.6\n")
-    want = f"{assessed(threshold=[0.3, 0.6])}\n"
-    for given in (cuts, []):
-        assert ask("assess", "table.json", *QUICK, "--metric", "tpr", *given) == want
-
-
 @pytest.mark.parametrize(
     "words, wanted",
     [

@@ -6,7 +6,6 @@ import csv
 import io
 import math
 from collections import Counter
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -184,14 +183,6 @@ def test_empty_groups_and_the_number_of_pairs_left_out(results, tables):
         pairs = [row for row in tables["many"] if row["quantity"] == quantity]
         assert len(pairs) == 201
         assert pairs[-1]["reason"] == f"31 more pairs, {why}, are left out"
-
-
-def test_the_truth_is_a_method(rows):
-    truth = {"tpr": np.array([0.25, 0.5])}
-    found = tidy.rows(replace(ask(rows, metrics="tpr"), truth=truth))
-    row = one(found, quantity="metric", group="A", method="truth")
-    assert row["estimate"] == 0.25 and row["exact"] and row["low"] is row["prob"] is None
-    assert one(found, quantity="difference", method="truth")["reference"] == "A"
 
 
 def test_rows_of_other_results(results, tables):

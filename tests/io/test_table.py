@@ -169,5 +169,3 @@ def test_rows_are_not_loaded_as_a_table(tmp_path):
         lf.load_table(path)
     with pytest.raises(FileNotFoundError):
         lf.load_table(tmp_path / "absent.json")
-    with pytest.raises(ValueError, match="is a folder; give a CSV file"):
-        lf.load_table(tmp_path)
