@@ -20,7 +20,7 @@ from .arguments import (
     table_of,
     threshold_of,
 )
-from .output import Answer, check_outputs, deliver
+from .output import Answer, deliver
 from .terminal import progress_line
 
 if TYPE_CHECKING:
@@ -49,7 +49,6 @@ def assess(arguments: argparse.Namespace) -> Answer:
     exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
     input; 3 no check fails, and one is inconclusive.
     """
-    check_outputs(arguments)
     return _report(arguments, _assessed(arguments, settings_of(arguments)).result)
 
 
@@ -69,7 +68,6 @@ def demo(arguments: argparse.Namespace) -> Answer:
     from ..core.data.rows import score_data
     from ..core.simulation import simulate
 
-    check_outputs(arguments)
     settings = settings_of(arguments)
     rows = simulate(arguments.rows, arguments.rows, arguments.rng)
     data = score_data(rows.y_all, rows.y_score, sensitive_features={"group": rows.group})
@@ -94,7 +92,6 @@ def plan(arguments: argparse.Namespace) -> Answer:
     """
     from .. import api
 
-    check_outputs(arguments)
     if (arguments.n is None) != (arguments.output is None):
         raise ValueError("--choose and --output belong together: rows to label, and their file")
     if arguments.n is not None and arguments.missing == "drop":
@@ -130,7 +127,6 @@ def compare(arguments: argparse.Namespace) -> Answer:
     from ..io.summarize import read_arrays
     from ..model_comparison import ROWS, check_rows, compare_data, with_truth
 
-    check_outputs(arguments)
     columns, models = named_columns(arguments), arguments.y_score
     stacked = columns.model_column is not None
     if stacked != (columns.row_id is not None) or (stacked and len(models) > 1):
@@ -173,7 +169,6 @@ def threshold(arguments: argparse.Namespace) -> Answer:
     from .. import api
     from ..thresholds import search
 
-    check_outputs(arguments)
     one_threshold(arguments)
     if arguments.reach is not None and arguments.reference is not None:
         raise ValueError("--reach takes the place of --reference; give one of them")
@@ -204,7 +199,6 @@ def summarize(arguments: argparse.Namespace) -> Answer:
     """
     from ..io.table import to_text
 
-    check_outputs(arguments)
     if threshold_of(arguments) == "all":
         raise ValueError("--threshold all is an option of assess; every table allows it")
     table = table_of(arguments)

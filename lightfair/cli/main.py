@@ -26,6 +26,7 @@ from ..core import __version__
 from . import commands
 from .arguments import sentence
 from .options import COMMANDS, TABLES, Parser, add_options
+from .output import check_outputs
 from .terminal import say
 
 # the docstring of this module is the help of `lightfair`, and that of a command is its help
@@ -80,6 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parsers[command].error("the following arguments are required: FILE")
         arguments.command = command
         arguments.typed = shlex.join(["lightfair", command, *rest])
+        check_outputs(arguments)
         answer = getattr(commands, command)(arguments)
     except (ValueError, OSError, ImportError, MemoryError) as error:
         say(f"lightfair: error: {sentence(error, command)}")
