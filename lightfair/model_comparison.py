@@ -650,29 +650,29 @@ def _model_values(result: ModelComparison, name: str, model: str, than: str | No
 
     They are those of a model, or how it differs from another one.
     """
-    settings = result.settings
+    settings, truth = result.settings, result.truth
     reference, of = settings.reference, settings.metric(name)
 
-    def values(method: str, *of_what: Any) -> Values:
-        found = summary(getattr(result, method)(*of_what), settings.prob)
-        if result.truth is None:
-            return found
-        return found | truth_values(getattr(result.truth, method)(*of_what).mean, of)
+    def values(method: str, *arguments: Any) -> tuple[Estimate, Values]:
+        found: Estimate = getattr(result, method)(*arguments)
+        known = {}
+        if truth is not None:
+            known = truth_values(getattr(truth, method)(*arguments).mean, of)
+        return found, {**summary(found, settings.prob), **known}
 
     def value(group: str | None = None) -> Values:
         if than is None:
-            return values("metric", model, name, group)
-        delta = result.metric_difference(name, model, than, group)
+            return values("metric", model, name, group)[1]
+        delta, found = values("metric_difference", name, model, than, group)
         more, same = plain(delta.prob_greater(0.0)), plain(delta.prob_equal())
-        found = values("metric_difference", name, model, than, group)
         return {**found, "prob_greater": more, "prob_equal": same}
 
     def gap(group: str | None = None) -> Values:
         if than is None:
-            return values("gap", model, name, group)
+            return values("gap", model, name, group)[1]
         gain = result.fairer(name, model, than, group)
         fairer, same = plain(gain.prob_greater(0.0)), plain(gain.prob_equal())
-        change = values("gap_difference", name, model, than, group)
+        change = values("gap_difference", name, model, than, group)[1]
         return {**change, "prob_fairer": fairer, "prob_as_fair": same}
 
     others = [group for group in result.groups if reference not in (None, group)]

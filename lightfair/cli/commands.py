@@ -177,7 +177,7 @@ def threshold(arguments: argparse.Namespace) -> Answer:
         (arguments.metrics, arguments.group),
     )
     result = api.find_threshold(found.result, *given, target=arguments.reach)
-    if arguments.subsample_labels is not None and found.full is not None:
+    if found.full is not None:
         result = replace(result, truth=search.truth_at(result, found.full))
     return deliver(arguments, result)
 
@@ -235,7 +235,7 @@ def sql(arguments: argparse.Namespace) -> Answer:
 
 
 class _Found(NamedTuple):
-    """An assessment, its rows if they are in memory, and the rows with all of their labels."""
+    """An assessment, its rows if they are in memory, and if labels are hidden those with all."""
 
     result: Assessment
     rows: ScoreData | None = None
@@ -263,9 +263,9 @@ def _of_rows(arguments: argparse.Namespace, settings: Settings, full: ScoreData)
     from ..core.pipeline import assess_data
 
     rows, truth = _hidden(arguments, full), None if arguments.subsample_labels is None else full
-    options = {"rng": arguments.rng, "progress": progress_line()}
-    result = assess_data(rows, settings, truth=truth, **options)
-    return _Found(as_assessment(result), rows, full)
+    progress = progress_line()
+    result = assess_data(rows, settings, rng=arguments.rng, truth=truth, progress=progress)
+    return _Found(as_assessment(result), rows, truth)
 
 
 def _hidden(arguments: argparse.Namespace, data: ScoreData) -> ScoreData:

@@ -173,7 +173,7 @@ OPTIONS = {  # by their headings in the help
         Option("target", "sample|expected|population", FITS, TARGET),
         Option("prob", "X", FITS, "credible level of intervals (0.95)"),
         Option("epsilon", "X", FITS, "difference that counts as small (0.05)"),
-        Option("min-rows", "N", FITS, "rows that a group needs for the largest gap (10)"),
+        Option("min-rows", "N", FITS, "rows that a group needs to be in findings (10)"),
         Option("simultaneous", "", "assess demo", "add simultaneous intervals of all differences"),
         Option("check", "CHECK ...", "assess demo", CHECK, "checks"),
     ),
