@@ -23,6 +23,8 @@ print(result) shows the report. The names by purpose; help(lightfair.assess) and
     choose_labels       which rows to label next -> LabelChoice
     compare_models      two to four models on the same rows -> ModelComparison
     find_threshold      thresholds at which groups have equal rates -> FoundThresholds
+    audit_profile       tables of a rule on selection rates, as nyc-ll144 -> AuditProfile
+    audit_record        the record of an audit, for programs
     summarize, load_table           files of any size -> ScoreTable; a stored table
     ScoreTable          sufficient statistics of rows: tables add up, and assess takes them
     sql_query           the query that builds a table inside a database
@@ -34,13 +36,13 @@ Data flow; each package imports from those to the left of it only:
 
     core/data -> core/model -> core/mcmc -> core/metrics -> core/comparison -> core/diagnostics
       -> core (settings, fit, values, assessment, pipeline)     rows to an Assessment
-      -> io | thresholds | planning | model_comparison
+      -> io | thresholds | planning | audit | model_comparison
       -> interop -> plot -> report -> api -> cli
 
 The core can be copied into another code base; see its docstring. Reference by subject:
 core.metrics.definitions (every metric: formula, source, names in other packages),
 core.diagnostics.warnings (every warning), core.comparison (gaps, verdicts), thresholds, planning,
-model_comparison, io (files, SQL, stored tables), interop.tidy (columns of CSV and data frames).
+audit, model_comparison, io (files, SQL, tables), interop.tidy (columns of CSV and data frames).
 """
 
 from os.path import abspath as _abspath

@@ -17,13 +17,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import model_comparison
+from .audit import profiles, record
 from .core import assessment as core
 from .core import pipeline
 from .core.data import table as tables
 from .core.data.messages import OneLine
 from .core.data.table import ScoreTable
 from .interop import sklearn
-from .io.table import storable
+from .io.table import storable, to_text
 from .planning import plan
 from .thresholds import search
 
@@ -300,6 +301,10 @@ class ModelComparison(model_comparison.ModelComparison, Result):  # documented t
     _kind = "models"
 
 
+class AuditProfile(profiles.AuditProfile, Result):  # documented there
+    _kind = "profile"
+
+
 _T = TypeVar("_T")
 
 
@@ -352,4 +357,32 @@ find_threshold = _wrapped(search.find_threshold, lambda result: shown(result, Fo
 compare_models = _wrapped(
     model_comparison.compare_models, lambda result: shown(result, ModelComparison)
 )
+audit_profile = _wrapped(profiles.audit_profile, lambda result: shown(result, AuditProfile))
 assess_estimator = _wrapped(sklearn.assess_estimator, as_assessment)
+
+
+def audit_record(result: Assessment | AuditProfile, **given: Any) -> dict[str, Any]:
+    """Return the record of an audit, ready for JSON; see `audit.record` for its keys.
+
+    Parameters
+    ----------
+    result
+    **given
+        Any of hazard: what could go wrong, for whom; files: names of the files that were read, of
+        which the record has the SHA-256; data_source, data_dates and audit_date, by default those
+        of the profile.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
+    >>> result = lf.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, rng=1)
+    >>> found = lf.audit_record(result, hazard="qualified applicants of B are not invited")
+    >>> found["data"]["rows"], found["seed"], len(found["data"]["digest"])
+    (2000, 1, 64)
+    """
+    from .interop.tidy import rows
+
+    table = result.table if isinstance(result, Assessment) else result.assessment.table
+    digest = json.loads(to_text(storable(table)))["sha256"]
+    return record.audit_record(result, rows(result), digest, **given)

@@ -1,12 +1,15 @@
 """The public names, imported together when one of them is first used."""
 
 from .api import Assessment as Assessment
+from .api import AuditProfile as AuditProfile
 from .api import FairnessWarning as FairnessWarning
 from .api import FoundThresholds as FoundThresholds
 from .api import LabelPlan as LabelPlan
 from .api import ModelComparison as ModelComparison
 from .api import assess as assess
 from .api import assess_estimator as assess_estimator
+from .api import audit_profile as audit_profile
+from .api import audit_record as audit_record
 from .api import compare_models as compare_models
 from .api import find_threshold as find_threshold
 from .api import plan_labels as plan_labels

@@ -11,7 +11,7 @@ import lightfair
 
 PACKAGE = Path(lightfair.__file__).parent
 CORE = ("data", "model", "mcmc", "metrics", "comparison", "diagnostics")
-PEERS = ("io", "thresholds", "planning", "model_comparison")  # they do not import each other
+PEERS = ("io", "thresholds", "planning", "audit", "model_comparison")  # none imports another
 ROOMS = [*(f"core.{room}" for room in CORE), "core", *PEERS]
 ROOMS += ["interop", "plot", "report", "api", "cli"]
 OUTSIDE = {"numpy", "scipy", "numba"}  # what the core may import, besides the standard library

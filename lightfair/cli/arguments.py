@@ -73,8 +73,10 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
     names: dict[str, Any] = {name: getattr(arguments, name, None) for name in Columns._fields}
     if not any(names.values()):
         return None
-    needed = [name for name in NEEDED if name != "y_score" or not names["y_pred"]]
-    absent = [COLUMNS[name] for name in needed if not names[name]]
+    profile = getattr(arguments, "profile", None)  # of selections, which need no label
+    spared = {"y_score" * bool(names["y_pred"]), "y_true" * bool(profile)}
+    shown = COLUMNS | {"y_score": "--score or --pred"} if profile else COLUMNS
+    absent = [shown[name] for name in NEEDED if not names[name] and name not in spared]
     if absent:
         file = (getattr(arguments, "file", None) or [None])[0]
         raise ValueError(f"rows need {' and '.join(absent)}, too{columns_in(file)}")

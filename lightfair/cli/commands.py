@@ -20,11 +20,11 @@ from .arguments import (
     table_of,
     threshold_of,
 )
-from .output import Answer, deliver
+from .output import Answer, audit_texts, deliver
 from .terminal import progress_line
 
 if TYPE_CHECKING:
-    from ..api import Assessment
+    from ..api import Assessment, AuditProfile
     from ..core.data.rows import ScoreData
     from ..core.settings import Settings
 
@@ -45,10 +45,15 @@ def assess(arguments: argparse.Namespace) -> Answer:
       lightfair assess scores.csv --label label --score score --group sex \
           --group age --nested --check "tpr<=0.05"
       lightfair assess january.json february.json --metric tpr --json
+      lightfair assess applicants.csv --pred selected --group sex --group race \
+          --profile nyc-ll144 --html audit.html --record audit.json
 
     exit codes: 0 done, or every check passes; 1 a check fails; 2 bad usage or
-    input; 3 no check fails, and one is inconclusive.
+    input; 3 no check fails, and one is inconclusive. With --profile four-fifths
+    a check is the rule: 3 if it is met, and a difference is significant.
     """
+    if arguments.profile is not None:
+        return _report(arguments, _profiled(arguments))
     return _report(arguments, _assessed(arguments, settings_of(arguments)).result)
 
 
@@ -285,7 +290,30 @@ def _hidden(arguments: argparse.Namespace, data: ScoreData) -> ScoreData:
     return replace(data, label=label.astype(np.int8))
 
 
-def _report(arguments: argparse.Namespace, result: Assessment) -> Answer:
+def _profiled(arguments: argparse.Namespace) -> AuditProfile:
+    """Return an audit profile: of decisions, or in New York of scores above their median."""
+    from ..api import audit_profile
+
+    if arguments.metrics or arguments.checks:
+        raise ValueError("--profile reports rates of selection alone; leave out --metric, --check")
+    arguments.metrics, arguments.missing = ["selection_rate"], arguments.missing or "group"
+    settings, median = settings_of(arguments), None
+    decided = arguments.y_pred or arguments.threshold or not arguments.y_score
+    if decided or arguments.profile != "nyc-ll144":
+        result = _assessed(arguments, settings).result
+    else:
+        import numpy as np
+
+        data = rows_of(arguments, settings.clip)
+        median = float(np.median(data.score))
+        counts = replace(data.counts, ties=0)
+        data = replace(data, predicted=data.score > median, threshold=None, counts=counts)
+        result = _of_rows(arguments, settings, data).result
+    given = {"min_share": arguments.min_share, "median": median, **audit_texts(arguments)}
+    return audit_profile(result, arguments.profile, **given)
+
+
+def _report(arguments: argparse.Namespace, result: Assessment | AuditProfile) -> Answer:
     from ..core.comparison.verdict import exit_code
 
     return deliver(arguments, result, exit_code(result.checks))

@@ -120,6 +120,11 @@ TARGET = (
 )
 NESTED = "several --group: groups with a common level share its effects"
 DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
+PROFILE = (
+    "report selection rates by a rule: impact ratios of New York City Local Law 144 by sex and "
+    "race (of scores above the median, if there are no decisions), or the four-fifths rule (exit "
+    "code 1 if a ratio is below); needs no label; rows without a group are unknown"
+)
 
 OPTIONS = {  # by their headings in the help
     "database": (
@@ -177,6 +182,14 @@ OPTIONS = {  # by their headings in the help
         Option("simultaneous", "", "assess demo", "add simultaneous intervals of all differences"),
         Option("check", "CHECK ...", "assess demo", CHECK, "checks"),
     ),
+    "an audit": (
+        Option("profile", "nyc-ll144|four-fifths", "assess", PROFILE),
+        Option("min-share", "X", "assess", "share of rows that a ratio needs (0.02)", default=0.02),
+        Option("data-source", "TEXT", "assess", "source of the data, as it is to be published"),
+        Option("data-dates", "TEXT", "assess", "dates of the data, as they are to be published"),
+        Option("audit-date", "TEXT", "assess", "date of the audit (today)"),
+        Option("hazard", "TEXT", "assess", "what could go wrong, for whom; for --record"),
+    ),
     "model and sampler": (
         Option("family", "beta|llo|temperature", FITS, "calibration curve (beta)"),
         Option("no-hierarchical", "", FITS, "groups share no prior", "hierarchical", const=False),
@@ -194,6 +207,7 @@ OPTIONS = {  # by their headings in the help
         Option("html", "FILE", FITS, "write a page with plots, for people; - prints it"),
         Option("markdown", "FILE", FITS, "write Markdown, for a model card; - prints it"),
         Option("csv", "FILE", FITS, "write every number in a row of its own; - prints them"),
+        Option("record", "FILE", "assess", "write a record of the audit, JSON; - prints it"),
         Option("output", "TABLE", "summarize", "file to write; - prints it", required=True),
     ),
     "general": (),

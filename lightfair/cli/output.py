@@ -1,22 +1,24 @@
 """Output: results on standard output and in files.
 
-A result is printed as text, or as JSON with `--json`. `--html`, `--markdown` and `--csv` also write
-it to files; `-` prints it in place of the text. Files are checked before the work begins. If
-writing one fails all the same, the text is printed nevertheless.
+A result is printed as text, or as JSON with `--json`. `--html`, `--markdown`, `--csv` and
+`--record` also write it to files; `-` prints it in place of the text. Files are checked before the
+work begins. If writing one fails all the same, the text is printed nevertheless.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .arguments import sentence
 
 if TYPE_CHECKING:
     from ..api import Result
 
-FORMATS = {"html": "HTML", "markdown": "Markdown", "csv": "CSV"}
+FORMATS = {"html": "HTML", "markdown": "Markdown", "csv": "CSV", "record": "record"}
 
 
 class Answer(NamedTuple):
@@ -59,11 +61,14 @@ def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: 
     lines, errors = [also] * bool(also), []
     text = result.to_json() if arguments.json else ""
     for name, label in FORMATS.items():
-        path = getattr(arguments, name)
+        path = getattr(arguments, name, None)
         if path is None:
             continue
-        command = {} if name == "csv" else {"command": arguments.typed}
-        content = getattr(result, f"to_{name}")(**command)
+        if name == "record":
+            content = _record(arguments, result)
+        else:
+            command = {} if name == "csv" else {"command": arguments.typed}
+            content = getattr(result, f"to_{name}")(**command)
         if path == "-":
             text = content
             continue
@@ -74,3 +79,17 @@ def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: 
             errors.append(f"--{name}: {sentence(error, arguments.command)}")
     text = text or "\n".join([str(result), *[""] * bool(lines), *lines])
     return Answer(text, code, tuple(errors))
+
+
+def audit_texts(arguments: argparse.Namespace) -> dict[str, str | None]:
+    """Return what the data do not say: their source and dates, and the date of the audit."""
+    today = date.today().isoformat()
+    texts = {name: getattr(arguments, name) for name in ("data_source", "data_dates")}
+    return {**texts, "audit_date": arguments.audit_date or today}
+
+
+def _record(arguments: argparse.Namespace, result: Any) -> str:
+    from ..api import audit_record
+
+    given = {"hazard": arguments.hazard, "files": arguments.file, **audit_texts(arguments)}
+    return json.dumps(audit_record(result, **given), indent=2, allow_nan=False) + "\n"

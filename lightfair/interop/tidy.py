@@ -53,6 +53,10 @@ difference, per label in the group); or, if the truth is known, "difference".
 Columns of a FoundThresholds (`SEARCH_COLUMNS`): quantity is "wanted" (the metric of the reference
 at its own `threshold`, or the target), "recommended" (a threshold of a group), and at that
 `threshold` "metric" (of the group) and "gap" (the metric minus the target).
+
+Columns of an AuditProfile (`PROFILE_COLUMNS`): metric is the kind of rate; quantity is "rate" and
+"impact_ratio" (rate over that of `reference`, the highest), both exact, with `method` "rows", or
+"population_ratio", of which prob_below is the probability of a ratio below `within`, 0.8.
 """
 
 from __future__ import annotations
@@ -66,6 +70,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from ..audit.profiles import AuditProfile
 from ..core.assessment import Assessment
 from ..core.data.messages import one_line
 from ..core.metrics.estimate import Estimate
@@ -82,6 +87,7 @@ TEXTS += "relation status left_out reason"
 TYPES: dict[str, type] = {  # of columns that are not numbers with a fraction
     **dict.fromkeys(TEXTS.split(), str),
     **dict.fromkeys(("extra", "rows", "labeled", "positives", "more_labels"), int),
+    **dict.fromkeys(("selected", "short"), int),
     **dict.fromkeys(("exact", "converged"), bool),
 }
 
@@ -95,12 +101,14 @@ NAMES = {
     "plan": "quantity metric group reference extra method estimate low high prob width reason",
     "thresholds": "quantity metric group reference threshold method statistic estimate sd low high "
     "prob within prob_within exact converged reason",
+    "profile": "quantity metric group reference attribute method statistic estimate low high prob "
+    "within prob_below exact rows selected share deviations fisher_p short reason",
 }
 
 KINDS = {
     kind: {name: TYPES.get(name, float) for name in row.split()} for kind, row in NAMES.items()
 }
-COLUMNS, COMPARISON_COLUMNS, PLAN_COLUMNS, SEARCH_COLUMNS = KINDS.values()
+COLUMNS, COMPARISON_COLUMNS, PLAN_COLUMNS, SEARCH_COLUMNS, PROFILE_COLUMNS = KINDS.values()
 
 QUANTITIES = {"groups": "metric", "differences": "difference", "ratios": "ratio", "pairs": "pair"}
 UNLIMITED = "metric marginal simultaneous wanted recommended"  # quantities without a limit
@@ -322,6 +330,25 @@ def of_thresholds(search: FoundThresholds) -> Iterator[Row]:
         gap = {"reference": values["reference"], **(entry["gap"] or none)}
         of["threshold"] = entry["recommended"]
         yield from _walk({"metric": entry["metric"] or none, "gap": gap}, of)
+
+
+def of_profile(found: AuditProfile) -> Iterator[Row]:
+    """Return the rows of an audit profile."""
+    values = found.to_dict()
+    common = {"metric": values["rate"].replace(" ", "_"), "prob": values["settings"]["prob"]}
+    for table in values["tables"]:
+        for entry in table["categories"]:
+            of = {**common, "attribute": table["attribute"], "group": entry["name"]}
+            rate = {**entry, "estimate": entry["rate"], "exact": True, "reason": None, "prob": None}
+            yield from _walk({"rate": rate}, {**of, "method": "rows"})
+            of["reference"] = table["highest"]
+            exact = {"estimate": entry["impact_ratio"], "reason": entry["reason"], "prob": None}
+            exact["exact"] = entry["reason"] is None
+            yield from _walk({"impact_ratio": exact}, {**of, "method": "rows"})
+            if population := entry["population"]:
+                below = {"prob_below": population["prob_below_four_fifths"], "within": FOUR_FIFTHS}
+                of |= {**below, "method": "lightfair"}
+                yield from _walk({"population_ratio": population}, of)
 
 
 def _common(values: Row) -> Row:

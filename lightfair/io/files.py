@@ -52,7 +52,7 @@ MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Arrow"}  # first bytes of binary files
 class Columns(NamedTuple):
     """Column names of a file, by argument of `score_data`."""
 
-    y_true: str
+    y_true: str | None  # None: no row has a label
     y_score: str | tuple[str, ...] | None
     sensitive_features: tuple[str, ...]
     y_pred: str | None = None
@@ -271,7 +271,7 @@ def _read(source: Any, columns: Columns | None, chunk_rows: int, tables: bool) -
         _check_names(where, header, names)
         for chunk in chunks:
             yield Piece(first, where, chunk)
-            first += len(chunk[columns.y_true])
+            first += len(next(iter(chunk.values())))
         if not first:
             raise ValueError(f"{where} has a header but no rows")
 

@@ -205,7 +205,7 @@ def read_arrays(
     for piece in pieces(source, columns, tables=False):
         parts.append(piece.content)
         if progress is not None:
-            progress(sum(len(part[columns.y_true]) for part in parts))
+            progress(sum(len(next(iter(part.values()))) for part in parts))
     if not parts:
         raise ValueError("source must hold at least one row; got none")
     names = columns.names
@@ -220,6 +220,7 @@ def _checked(
     given: dict[str, Any] = {argument: arrays[name] for name, argument in columns.names.items()}
     given["sensitive_features"] = {name: arrays[name] for name in columns.sensitive_features}
     given.setdefault("y_score")
+    given.setdefault("y_true", np.full(len(next(iter(arrays.values()))), np.nan))
     chunk = reader.read(**given, first=first)
     check_edges(chunk.data.score, clip, chunk.row)
     return chunk.data

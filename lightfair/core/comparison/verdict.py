@@ -327,8 +327,8 @@ class Question(NamedTuple):
         return why and f"{metric} of {part.groups[at]} is undefined: {why}"
 
 
-def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """Return 1 if any verdict is fail, else 3 if any is inconclusive, else 0."""
+def exit_code(verdicts: Iterable[Any]) -> int:
+    """Return 1 if the status of any verdict is fail, else 3 if any is inconclusive, else 0."""
     statuses = {verdict.status for verdict in verdicts}
     return 1 if "fail" in statuses else 3 if "insufficient" in statuses else 0
 

@@ -1,0 +1,357 @@
+"""Audit profiles: the tables of selection rates that two rules ask for, and what they leave open.
+
+    nyc-ll144     6 RCNY 5-300 to 5-303 (New York City Local Law 144 of 2021): rates and impact
+                  ratios by sex, by race or ethnicity, and by both; no limit
+    four-fifths   29 CFR 1607.4 D (Uniform Guidelines, 1978): whether a rate is below four fifths of
+                  the highest, two standard deviations, Fisher's exact test, missing selections
+
+A rate is selected / rows of a category, and the impact ratio is that rate over the highest rate of
+its table. For scores the scoring rate takes its place: the share of rows above the median score of
+the full sample. Rates, ratios and tests are of these very rows, so they are exact. Whether they
+would be alike for other rows is another question: beside each ratio stands its posterior for the
+population of these rows, with independent rates Beta(1 + selected, 1 + others). It compares the
+same two categories, so that it can exceed 1: the highest rate here need not be the highest there.
+
+Rows of an unknown level in any attribute count in no table, as in the examples of the rule; their
+number is reported. Categories of less than 2 % of all rows, unknown ones included, are left out of
+the ratios (5-301 d, 1607.4 D), and their counts and rates are reported. None of this is legal
+advice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.assessment import Assessment
+from ..core.data import messages
+from ..core.data.groups import BLANK
+from ..core.data.logit import Floats
+from ..core.data.messages import MISSING_LEVEL, OneLine, counted, number, probability
+from ..core.metrics.estimate import Ratio, ratio
+from ..core.values import FOUR_FIFTHS, framed, ratio_values
+
+PROFILES = {
+    "nyc-ll144": "New York City Local Law 144: impact ratios",
+    "four-fifths": "Four-fifths rule of the Uniform Guidelines",
+}
+
+UNKNOWN = (*BLANK, MISSING_LEVEL, "unknown")  # levels that are no category, in small letters
+
+DRAWS = 20_000  # of each rate
+
+SIGNIFICANT = 2.0  # standard deviations
+
+
+class Category(NamedTuple):
+    """A category of an attribute, or of all crossed.
+
+    Attributes
+    ----------
+    name : str
+    rows, selected : int
+    share : float
+        Of all rows, unknown ones included.
+    reason : str or None
+        Why it is left out of the ratios; then all that follows is None.
+    impact_ratio : float or None
+        Its rate over the highest one; 1 for that one, and all that follows is None.
+    population : Ratio or None
+        Posterior of the same ratio in the population.
+    deviations : float or None
+        The difference from the highest rate in standard deviations, with the pooled rate.
+    fisher_p : float or None
+        Two-sided p-value of Fisher's exact test against the category of the highest rate.
+    short : int or None
+        Selections that are missing for four fifths of the highest rate.
+    """
+
+    name: str
+    rows: int
+    selected: int
+    share: float
+    reason: str | None = None
+    impact_ratio: float | None = None
+    population: Ratio | None = None
+    deviations: float | None = None
+    fisher_p: float | None = None
+    short: int | None = None
+
+    @property
+    def rate(self) -> float:
+        """Share of selected rows."""
+        return self.selected / self.rows
+
+
+class RateTable(NamedTuple):
+    """The categories of an attribute, and the name of the one with the highest rate."""
+
+    attribute: str
+    highest: str
+    categories: tuple[Category, ...]
+
+    @property
+    def compared(self) -> list[Category]:
+        """Categories with a ratio, other than the highest, the smallest ratio first."""
+        others = [c for c in self.categories if c.reason is None and c.name != self.highest]
+        return sorted(others, key=lambda one: one.rate)
+
+    @property
+    def below(self) -> list[str]:
+        """Categories below four fifths of the highest rate."""
+        return [one.name for one in self.compared if one.short]
+
+    @property
+    def significant(self) -> list[str]:
+        """Categories more than two standard deviations below the highest rate."""
+        return [one.name for one in self.compared if (one.deviations or 0.0) < -SIGNIFICANT]
+
+    @property
+    def status(self) -> str:
+        """The verdict: "fail" if a rate is below four fifths, "pass" if none is or is significant.
+
+        In between, "insufficient": a smaller difference can be adverse impact if it is significant.
+        """
+        return "fail" if self.below else "insufficient" if self.significant else "pass"
+
+    def sentence(self, tests: bool) -> str:
+        """Return what stands out: the smallest ratio, and who is below; `tests` adds the tests."""
+        if not self.compared:
+            return f"{self.attribute}: no other category than {self.highest} has enough rows."
+        one = self.compared[0]
+        assert one.population is not None
+        chance = probability(one.population.prob_below(FOUR_FIFTHS))
+        parts = [
+            f"{self.attribute}: {one.name} has {number(one.impact_ratio)} of the rate of "
+            f"{self.highest}; P(ratio < {FOUR_FIFTHS:g}) in the population {chance}"
+        ]
+        if tests:
+            sds = f"{abs(one.deviations or 0.0):.2f} standard deviations"
+            parts.append(f"{sds}; Fisher's exact test p {probability(one.fisher_p)}")
+            parts += [f"{counted(one.short, 'selection')} short"] if one.short else []
+        parts += [f"below four fifths: {' / '.join(self.below)}"] if self.below else []
+        if tests and self.significant:
+            parts.append(f"more than two standard deviations: {' / '.join(self.significant)}")
+        return "; ".join(parts) + "."
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditProfile(OneLine):
+    """The tables of a profile.
+
+    Attributes
+    ----------
+    profile : str
+        "nyc-ll144" or "four-fifths".
+    assessment : Assessment
+        What the rows were read into.
+    tables : tuple of RateTable
+        By attribute and, if there are several, crossed.
+    unknown : int
+        Rows of an unknown category, which are in no table.
+    min_share : float
+        Share of all rows below which a category is left out of the ratios.
+    median : float or None
+        Median score of the full sample, for scoring rates; None for selection rates.
+    data_source, data_dates, audit_date : str or None
+        As in `audit_profile`.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> rows = {"sensitive_features": [*"aaaaabbbbb"], "y_pred": [1, 1, 1, 1, 0, 1, 1, 0, 0, 0]}
+    >>> result = lf.assess([None] * 10, metrics="selection_rate", rng=1, **rows)
+    >>> found = lf.audit_profile(result, "four-fifths")
+    >>> found
+    <AuditProfile: four-fifths: selection rate by group; 0 rows unknown; print() shows the report>
+    >>> found.to_dict()["tables"][0]["highest"]
+    'a'
+    """
+
+    profile: str
+    assessment: Assessment
+    tables: tuple[RateTable, ...]
+    unknown: int
+    min_share: float
+    median: float | None = None
+    data_source: str | None = None
+    data_dates: str | None = None
+    audit_date: str | None = None
+
+    @property
+    def rate(self) -> str:
+        """What the rates are called."""
+        return "selection rate" if self.median is None else "scoring rate"
+
+    @property
+    def checks(self) -> tuple[RateTable, ...]:
+        """The tables that are judged: those of a rule that has a limit."""
+        return self.tables if self.profile == "four-fifths" else ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the tables as plain values: exact ones, and `population` with its interval."""
+        prob, values = self.assessment.settings.prob, {**vars(self), "rate": self.rate}
+        del values["assessment"]
+        values["tables"] = []
+        for table in self.tables:
+            entries = [{**one._asdict(), "rate": one.rate} for one in table.categories]
+            for entry in entries:
+                if entry["population"] is not None:
+                    entry["population"] = ratio_values(entry["population"], prob)
+            status = table.status if self.checks else None
+            values["tables"].append(table._asdict() | {"status": status, "categories": entries})
+        return framed(self.assessment, values)
+
+    def _line(self) -> str:
+        by = ", ".join(table.attribute for table in self.tables)
+        return f"{self.profile}: {self.rate} by {by}; {counted(self.unknown, 'row')} unknown"
+
+
+def audit_profile(
+    result: Assessment,
+    profile: str,
+    *,
+    min_share: float = 0.02,
+    median: float | None = None,
+    data_source: str | None = None,
+    data_dates: str | None = None,
+    audit_date: str | None = None,
+) -> AuditProfile:
+    """Return the tables of an audit profile: rates and ratios of these rows, exactly.
+
+    Parameters
+    ----------
+    result
+        The rows, with decisions: no label is needed. Pass missing="group" to `assess`.
+    profile : {"nyc-ll144", "four-fifths"}
+        The former needs two attributes, sex and race or ethnicity.
+    min_share
+        Categories below this share of all rows are left out of the ratios; in [0, 1).
+    median
+        For scoring rates: the median score, where decisions are scores above it.
+    data_source, data_dates, audit_date
+        Source and dates of the data, and date of the audit, as they are to be published.
+
+    Raises
+    ------
+    ValueError
+        If the profile is unknown, rows have weights or clusters, there are no two categories, all
+        are too small, or no row is selected.
+
+    Examples
+    --------
+    The example of the U.S. Equal Employment Opportunity Commission (May 18, 2023).
+
+    >>> import lightfair as lf
+    >>> race, advanced = ["White"] * 80 + ["Black"] * 40, [1] * 48 + [0] * 32 + [1] * 12 + [0] * 28
+    >>> rows = {"sensitive_features": {"race": race}, "y_pred": advanced, "missing": "group"}
+    >>> result = lf.assess([None] * 120, metrics="selection_rate", rng=1, **rows)
+    >>> table = lf.audit_profile(result, "four-fifths").tables[0]
+    >>> black = table.compared[0]
+    >>> print(table.status, black.impact_ratio, black.short)
+    fail 0.5 8
+    """
+    messages.check_kind(result, Assessment, "result", "assess")
+    messages.index_of(profile, [*PROFILES], "profile")
+    if not (min_share == 0.0 or messages.lies_in(min_share, 0.0, 1.0)):
+        raise ValueError(f"min_share must lie in [0, 1); got {min_share!r}; 0.02 is 2 %")
+    table = result.table
+    if table.weighted or table.clusters is not None:
+        rule = "an audit profile counts independent rows of equal weight"
+        raise ValueError(f"{rule}; leave out {'sample_weight' if table.weighted else 'cluster'}")
+    if profile == "nyc-ll144" and len(table.attributes) != 2:
+        rule = f"profile {profile} needs two attributes, sex and race or ethnicity"
+        raise ValueError(f"{rule}; got {', '.join(table.attributes)}; name both columns")
+    rows = table.sums("rows").sum(axis=2)  # (group, predicted)
+    known = [not {*map(str.casefold, part)} & {*UNKNOWN} for part in table.parts]
+    total = table.rows + table.counts.dropped
+    kinds: list[tuple[str, tuple[int, ...]]] = [(a, (k,)) for k, a in enumerate(table.attributes)]
+    if len(kinds) > 1:
+        kinds.append((" and ".join(table.attributes), tuple(range(len(kinds)))))
+    rng, tables = np.random.default_rng(result.label_seed), []
+    for attribute, places in kinds:
+        counts: dict[str, Floats] = {}
+        for part, sums, counts_here in zip(table.parts, rows, known, strict=True):
+            if counts_here:
+                name = ", ".join(part[k] for k in places)
+                counts[name] = counts.get(name, np.zeros(2)) + sums
+        tables.append(_rates(attribute, counts, total, min_share, rng, result.settings.prob))
+    unknown = total - int(rows[known].sum())
+    # the warnings of labels are not about selections
+    plain_result = replace(result, warnings=table.notes)
+    given = (median if median is None else float(median), data_source, data_dates, audit_date)
+    return AuditProfile(profile, plain_result, tuple(tables), unknown, float(min_share), *given)
+
+
+def _rates(
+    attribute: str,
+    counts: dict[str, Floats],
+    total: int,
+    min_share: float,
+    rng: np.random.Generator,
+    prob: float,
+) -> RateTable:
+    """Return a table from the numbers of rows that are not selected, and selected, by category."""
+    if len(counts) < 2:
+        got = ", ".join(counts) or "none"
+        raise ValueError(f"{attribute} must have two known categories or more; got {got}")
+    categories = []
+    for name in sorted(counts, key=messages.name_key):
+        others, selected = map(int, counts[name])
+        share, reason = (others + selected) / total, None
+        if share < min_share:
+            reason = f"{100 * share:.2g} % of the rows, less than {100 * min_share:g} %"
+        categories.append(Category(name, others + selected, selected, share, reason))
+    kept = [one for one in categories if one.reason is None]
+    if not kept:
+        rule = f"each category of {attribute} has less than min_share={min_share:g} of the rows"
+        raise ValueError(f"{rule}; merge categories, or lower it")
+    top = max(kept, key=lambda one: (one.rate, one.rows))
+    if not top.selected:
+        raise ValueError(f"no row is selected in {attribute}; check y_pred or threshold")
+    a = np.array([1.0 + one.selected for one in kept])
+    draws = rng.beta(a, 2.0 + np.array([one.rows for one in kept]) - a, (1, DRAWS, len(kept)))
+    found = []
+    for one in categories:
+        if one is top:
+            one = one._replace(impact_ratio=1.0)
+        elif one.reason is None:
+            one = one._replace(
+                impact_ratio=one.rate / top.rate,
+                population=ratio(draws, kept.index(one), kept.index(top), "rows", prob=prob),
+                deviations=_deviations(one, top),
+                fisher_p=fisher_exact(one.selected, one.rows, top.selected, top.rows),
+                short=max(0, -(-4 * top.selected * one.rows // (5 * top.rows)) - one.selected),
+            )
+        found.append(one)
+    return RateTable(attribute, top.name, tuple(found))
+
+
+def _deviations(one: Category, top: Category) -> float:
+    """Return the difference of two rates in standard deviations, with their pooled rate."""
+    pooled = (one.selected + top.selected) / (one.rows + top.rows)
+    variance = pooled * (1.0 - pooled) * (1.0 / one.rows + 1.0 / top.rows)
+    return (one.rate - top.rate) / float(np.sqrt(variance)) if variance > 0.0 else 0.0
+
+
+def fisher_exact(selected: int, rows: int, other_selected: int, other_rows: int) -> float:
+    """Return the two-sided p-value of Fisher's exact test of two rates.
+
+    It is the probability of all tables of these margins that are at most as likely as this one.
+
+    Examples
+    --------
+    >>> print(f"{fisher_exact(12, 40, 48, 80):.6f}")
+    0.003409
+    """
+    from scipy.special import gammaln
+
+    total = selected + other_selected
+    count = np.arange(max(0, total - other_rows), min(rows, total) + 1)
+    other = total - count
+    logs = -sum(gammaln(k + 1.0) for k in (count, rows - count, other, other_rows - other))
+    chance = np.exp(logs - logs.max())
+    likely = chance[selected - count[0]] * (1.0 + 1e-7)  # equal ones, but for rounding
+    return float(min(1.0, chance[chance <= likely].sum() / chance.sum()))

@@ -1,0 +1,138 @@
+"""Audit profiles against published worked examples, scipy, and bad input."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import lightfair as lf
+from lightfair.audit.profiles import fisher_exact
+from lightfair.cli.main import main
+
+RACES = ["Hispanic or Latino", "White", "Black or African American"]
+RACES += ["Native Hawaiian or Pacific Islander", "Asian", "Native American or Alaska Native"]
+RACES += ["Two or More Races"]
+CROSSED = [f"{sex}, {race}" for sex in ("Male", "Female") for race in RACES]
+
+# 6 RCNY 5-301, final rule of April 2023. First example: rows and selected, men then women; its race
+# table has more Hispanic or Latino applicants (408, 204 selected) than its crossed table.
+SELECTED = [(205, 90), (412, 215), (226, 95), (87, 37), (321, 167), (24, 11), (115, 52)]
+SELECTED += [(190, 82), (385, 197), (164, 75), (32, 15), (295, 135), (17, 7), (98, 44)]
+# Second example: rows, and those above the median, which are the published rates times rows.
+SCORED = [(16, 12), (20, 7), (20, 10), (4, 3), (12, 7), (8, 5), (12, 6)]
+SCORED += [(12, 6), (20, 8), (12, 6), (4, 2), (12, 3), (8, 5), (8, 4)]
+
+
+def rows_of(counts):
+    """Columns of rows from the number of rows and of selected ones by category."""
+    cells = [(*name.split(", "), *pair) for name, pair in counts.items()]
+    table = [(*levels, i < k) for *levels, n, k in cells for i in range(n)]
+    names = ["sex", "race"] if len(cells[0]) > 3 else ["race"]
+    return dict(zip([*names, "selected"], map(np.array, zip(*table, strict=True)), strict=True))
+
+
+def profile(counts, name="four-fifths", **options):
+    columns = rows_of(counts)
+    rows = {"y_pred": columns.pop("selected"), "missing": "group"}
+    rows |= {"sensitive_features": columns, "metrics": "selection_rate", "rng": 1}
+    result = lf.assess([None] * len(rows["y_pred"]), **rows)
+    return lf.audit_profile(result, name, **options)
+
+
+def ratios(table, names, digits):
+    by_name = {one.name: one for one in table.categories}
+    return " ".join(f"{by_name[name].impact_ratio:.{digits}f}" for name in names)
+
+
+def test_the_example_of_selections_in_the_rule():
+    counts = {**dict(zip(CROSSED, SELECTED, strict=True)), "Male, Unknown": (250, 9)}
+    found = profile(counts, "nyc-ll144", min_share=0.0, data_dates="2022")
+    (sex, race, both), (women, men) = found.tables, found.tables[0].categories
+    assert (found.unknown, found.rate, found.checks) == (250, "selection rate", ())
+    assert (women.rows, women.selected, men.rows, men.selected) == (1181, 555, 1390, 667)
+    assert f"{men.rate:.0%} {women.rate:.0%}" == "48% 47%"
+    assert ratios(sex, ["Male", "Female"], 3) == "1.000 0.979"
+    assert ratios(race, RACES[1:], 2) == "1.00 0.84 0.85 0.95 0.85 0.87"
+    men, women = "0.841 1.000 0.806 0.815 0.997 0.878 0.866", "0.827 0.981 0.876 0.898 0.877 0.789"
+    assert ratios(both, CROSSED, 3) == f"{men} {women} 0.860"
+    card = found.to_markdown()
+    assert "in no table: 250" in card and "dates of the data: 2022" in card
+    assert "not legal advice" in card and "| 0.470 | 0.979 | 0.9" in card
+    own = [(408, 204), (797, 412), (390, 170), (119, 52), (616, 302), (41, 18), (213, 96)]
+    (race,) = profile(dict(zip(RACES, own, strict=True)), min_share=0.0).tables
+    assert ratios(race, RACES, 2) == "0.97 1.00 0.84 0.85 0.95 0.85 0.87"
+
+
+def test_the_example_of_scores_in_the_rule(tmp_path, monkeypatch, capsys):
+    """From a file without labels to the tables, by the median of the full sample."""
+    columns = rows_of({**dict(zip(CROSSED, SCORED, strict=True)), "Male, ": (15, 0)})
+    scores = np.where(columns.pop("selected"), 0.6, 0.3)  # the median is 0.3
+    monkeypatch.chdir(tmp_path)
+    with open("scores.csv", "w", newline="") as file:
+        lines = zip(scores, *columns.values(), strict=True)
+        csv.writer(file).writerows([("score", *columns), *lines])
+    words = "assess scores.csv --score score --group sex,race --profile nyc-ll144 --min-share 0"
+    assert main([*words.split(), "--csv", "-"]) == 0
+    found = [*csv.DictReader(capsys.readouterr().out.splitlines())]
+    assert {row["metric"] for row in found} == {"scoring_rate"}
+    of = {(row["quantity"], row["group"]): float(row["estimate"]) for row in found}
+    assert f"{of['rate', 'Male']:.1%} {of['rate', 'Female']:.1%}" == "54.3% 44.7%"
+    both = "1.00 0.47 0.67 1.00 0.78 0.83 0.67 0.67 0.53 0.67 0.67 0.33 0.83 0.67"
+    races = "1.00 0.58 0.78 0.97 0.65 0.97 0.78"
+    for names, wanted in ((["Male", "Female"], "1.00 0.82"), (RACES, races), (CROSSED, both)):
+        assert " ".join(f"{of['impact_ratio', name]:.2f}" for name in names) == wanted
+
+
+def test_four_fifths_in_the_examples_of_the_commission():
+    """Technical assistance of May 18, 2023 (48 of 80, 12 of 40), and question 11 of 1979."""
+    found = profile({"White": (80, 48), "Black": (40, 12)})
+    (table,), black = found.checks, found.tables[0].compared[0]
+    assert (black.rate, black.impact_ratio, table.status, black.short) == (0.3, 0.5, "fail", 8)
+    assert black.deviations == pytest.approx(-0.3 / np.sqrt(0.25 * (1 / 80 + 1 / 40)))
+    counts = {"White": (100, 60), "American Indian": (100, 45), "Hispanic": (100, 48)}
+    (table,) = profile({**counts, "Black": (100, 51)}).tables
+    assert ratios(table, ["American Indian", "Hispanic", "Black"], 2) == "0.75 0.80 0.85"
+    assert [one.short for one in table.compared] == [3, 0, 0]
+    assert table.below == table.significant == ["American Indian"]
+    for n, status in ((100, "pass"), (1000, "insufficient")):  # many are significant
+        assert profile({"a": (n, n * 6 // 10), "b": (n, n * 13 // 25)}).checks[0].status == status
+
+
+def test_fisher_and_the_population_are_those_of_scipy():
+    from scipy import stats
+
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        (n, m), p = rng.integers(1, 300, 2), rng.random()
+        k, j = rng.binomial([n, m], p)
+        wanted = pytest.approx(stats.fisher_exact([[k, n - k], [j, m - j]])[1], rel=1e-9)
+        assert fisher_exact(k, n, j, m) == wanted
+    ratio = profile({"a": (60, 40), "b": (50, 25)}).tables[0].compared[0].population
+    quantiles = stats.beta(41, 21).ppf((np.arange(4000) + 0.5) / 4000)
+    wanted = stats.beta(26, 26).cdf(0.8 * quantiles).mean()
+    assert ratio.prob_below(0.8) == pytest.approx(wanted, abs=4 * np.sqrt(0.25 / 20_000))
+
+
+def test_small_categories_keep_their_counts_and_rates():
+    found = profile({"a": (500, 250), "b": (481, 200), "c": (19, 19)})
+    *_, small = found.tables[0].categories
+    assert (small.rows, small.rate, small.impact_ratio) == (19, 1.0, None)
+    assert small.reason == "1.9 % of the rows, less than 2 %" and found.tables[0].highest == "a"
+    assert "1.000 - [1]" in " ".join(str(found).split())
+
+
+@pytest.mark.parametrize(
+    "counts, options, message",
+    [
+        ({"a": (9, 5)}, {"name": "nyc"}, "no profile 'nyc'.*; there are nyc-ll144, four-fifths"),
+        ({"a": (9, 5)}, {}, "race must have two known categories or more; got a"),
+        ({"a": (9, 0), "b": (9, 0)}, {}, "no row is selected in race; check y_pred"),
+        ({"a": (9, 5), "b": (9, 5)}, {"min_share": 0.6}, "each category of race has less than min"),
+        ({"a": (9, 5)}, {"min_share": 2}, r"min_share must lie in \[0, 1\); got 2"),
+    ],
+)
+def test_bad_input_is_one_sentence(counts, options, message):
+    with pytest.raises(ValueError, match=message):
+        profile(counts, **options)

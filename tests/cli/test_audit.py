@@ -1,0 +1,60 @@
+"""Audits from the command line: the record of each against its schema, and what profiles need."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from lightfair.audit import record
+
+jsonschema = pytest.importorskip("jsonschema")
+
+SCHEMA = json.loads(Path(record.__file__).with_name("record.schema.json").read_text())
+
+
+def faults(values):
+    return [one.message for one in jsonschema.Draft202012Validator(SCHEMA).iter_errors(values)]
+
+
+@pytest.mark.parametrize(
+    "words, code, statuses",
+    [
+        ("--label y --score s --group g --check selection_rate<=0.001", 1, ["fail"]),
+        ("--label y --pred d --group g --check tpr<=0.1 --metric tpr", 3, ["insufficient"]),
+        ("--pred d --group g,h --profile nyc-ll144 --hazard x --data-source all", 0, []),
+        ("--pred d --group h --profile four-fifths --audit-date 2026-01-02", 0, ["pass"]),
+    ],
+)
+def test_a_record_is_as_its_schema_says(words, code, statuses, run):
+    quick = ["--chains", "4", "--draws", "4", "--warmup", "10", "--seed", "7", "--record", "-"]
+    found, out, _ = run("assess", "rows.csv", *words.split(), *quick)
+    record = json.loads(out)
+    assert (found, [one["status"] for one in record["verdicts"]]) == (code, statuses)
+    assert not faults(record) and record["numbers"] and record["seed"] == 7
+    (file,) = record["data"]["files"]
+    assert file["sha256"] == hashlib.sha256(Path("rows.csv").read_bytes()).hexdigest()
+    if "--score" in words:
+        out = run("summarize", "rows.csv", *words.split()[:6], "-o", "-")[1]
+        assert json.loads(out)["sha256"] == record["data"]["digest"]
+    assert record["hazard"] == ("x" if "hazard" in words else None)
+    del record["hazard"]
+    wrong = {"version": 2, "seed": "7", "more": 1, "data": {**record["data"], "digest": ""}}
+    assert len(faults({**record, **wrong})) == 5
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("--pred d --profile four-fifths", "rows need --group, too"),
+        ("--group g --profile four-fifths", "rows need --score or --pred, too"),
+        ("--pred d --group g --profile nyc-ll144", "two attributes, sex and race or ethnicity"),
+        ("--pred d --group g --profile four-fifths --metric tpr", "leave out --metric, --check"),
+        ("--pred d --group g --profile four-fifths --weight w", "equal weight; leave out --weight"),
+        ("--pred d --group no --profile four-fifths", "no column no"),
+    ],
+)
+def test_a_profile_without_what_it_needs(words, message, fail):
+    assert message in fail("assess", "rows.csv", *words.split())
