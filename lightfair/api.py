@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import model_comparison
-from .audit import profiles, record
+from .audit import profiles, record, strata
 from .core import assessment as core
 from .core import pipeline
 from .core.data import table as tables
@@ -67,7 +67,8 @@ class Result(OneLine):
     def _pictures(self) -> Pictures | None:
         """Return the figures of the whole report; None without matplotlib."""
         figures = import_module(".report.figures", __package__)
-        return getattr(figures, f"of_{self._kind}")(self) if figures.available() else None
+        draw: Any = getattr(figures, f"of_{self._kind}", lambda result: {})
+        return draw(self) if figures.available() else None
 
     def to_csv(self) -> str:
         """Return every number in its own row, as CSV; see `lightfair.tidy`.
@@ -297,6 +298,10 @@ class FoundThresholds(search.FoundThresholds, Result):  # documented there
     _kind = "thresholds"
 
 
+class ConditionalGaps(strata.ConditionalGaps, Result):  # documented there
+    _kind = "strata"
+
+
 class ModelComparison(model_comparison.ModelComparison, Result):  # documented there
     _kind = "models"
 
@@ -358,6 +363,7 @@ compare_models = _wrapped(
     model_comparison.compare_models, lambda result: shown(result, ModelComparison)
 )
 audit_profile = _wrapped(profiles.audit_profile, lambda result: shown(result, AuditProfile))
+within = _wrapped(strata.within, lambda result: shown(result, ConditionalGaps))
 assess_estimator = _wrapped(sklearn.assess_estimator, as_assessment)
 
 

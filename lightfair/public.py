@@ -2,6 +2,7 @@
 
 from .api import Assessment as Assessment
 from .api import AuditProfile as AuditProfile
+from .api import ConditionalGaps as ConditionalGaps
 from .api import FairnessWarning as FairnessWarning
 from .api import FoundThresholds as FoundThresholds
 from .api import LabelPlan as LabelPlan
@@ -14,6 +15,7 @@ from .api import compare_models as compare_models
 from .api import find_threshold as find_threshold
 from .api import plan_labels as plan_labels
 from .api import score_table as score_table
+from .api import within as within
 from .core.comparison.gaps import CRITERIA as CRITERIA
 from .core.comparison.gaps import Pair as Pair
 from .core.comparison.gaps import Simultaneous as Simultaneous

@@ -28,6 +28,9 @@ KINDS = {
     "assessment": lambda result, rows: result,
     "plan": lambda result, rows: lf.plan_labels(result, "tpr", 0.2),
     "search": lambda result, rows: lf.find_threshold(result, "tpr"),
+    "strata": lambda result, rows: lf.within(
+        ask(rows, metrics="tpr", group={"sex": rows.group, "half": ["x", "y"] * 200}), "half"
+    ),
     "models": lambda result, rows: lf.compare_models(
         {"old": rows.y_score, "new": rows.y_score**2},
         rows.y_true,
@@ -44,7 +47,8 @@ def found(request, rows):
 
 
 def test_forms_are_written_once():
-    names = {"Assessment", "LabelPlan", "ModelComparison", "FoundThresholds", "AuditProfile"}
+    names = {"Assessment", "LabelPlan", "ModelComparison", "FoundThresholds"}
+    names |= {"AuditProfile", "ConditionalGaps"}
     importlib.import_module(f"{lf.__name__}.public")
     assert {kind.__name__ for kind in Result.__subclasses__()} == names & {*lf.__all__}
     for kind in Result.__subclasses__():

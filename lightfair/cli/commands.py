@@ -44,6 +44,8 @@ def assess(arguments: argparse.Namespace) -> Answer:
           --metric tpr fpr --reference White --html report.html
       lightfair assess scores.csv --label label --score score --group sex \
           --group age --nested --check "tpr<=0.05"
+      lightfair assess scores.csv --label label --score score --group sex \
+          --within department --nested
       lightfair assess january.json february.json --metric tpr --json
       lightfair assess applicants.csv --pred selected --group sex --group race \
           --profile nyc-ll144 --html audit.html --record audit.json
@@ -52,6 +54,8 @@ def assess(arguments: argparse.Namespace) -> Answer:
     input; 3 no check fails, and one is inconclusive. With --profile four-fifths
     a check is the rule: 3 if it is met, and a difference is significant.
     """
+    if arguments.within is not None:
+        return _within(arguments)
     if arguments.profile is not None:
         return _report(arguments, _profiled(arguments))
     return _report(arguments, _assessed(arguments, settings_of(arguments)).result)
@@ -311,6 +315,22 @@ def _profiled(arguments: argparse.Namespace) -> AuditProfile:
         result = _of_rows(arguments, settings, data).result
     given = {"min_share": arguments.min_share, "median": median, **audit_texts(arguments)}
     return audit_profile(result, arguments.profile, **given)
+
+
+def _within(arguments: argparse.Namespace) -> Answer:
+    """Report gaps within strata, which are one more attribute of the assessment."""
+    from .. import api
+
+    others = ("checks", "simultaneous", "subsample_labels", "profile", "record")
+    if any(getattr(arguments, name) for name in others):
+        names = "--check, --simultaneous, --subsample-labels, --profile and --record"
+        raise ValueError(f"--within reports pointwise intervals of gaps; leave out {names}")
+    one_threshold(arguments)
+    groups, reference, arguments.reference = arguments.sensitive_features, arguments.reference, None
+    if groups and arguments.within not in ",".join(groups).split(","):
+        groups.append(arguments.within)
+    result = _assessed(arguments, settings_of(arguments)).result
+    return deliver(arguments, api.within(result, arguments.within, reference, arguments.weights))
 
 
 def _report(arguments: argparse.Namespace, result: Assessment | AuditProfile) -> Answer:

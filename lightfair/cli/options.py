@@ -119,6 +119,7 @@ TARGET = (
     "metrics of the population"
 )
 NESTED = "several --group: groups with a common level share its effects"
+STRATA = "weights of strata: rows of the reference (the default) or of both groups, or equal ones"
 DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
 PROFILE = (
     "report selection rates by a rule: impact ratios of New York City Local Law 144 by sex and "
@@ -169,6 +170,10 @@ OPTIONS = {  # by their headings in the help
     "the search": (
         Option("group-to-move", "NAME ...", "threshold", "group to adjust (all others)", "group"),
         Option("reach", "X", "threshold", "value of the metric to reach, not the reference's"),
+    ),
+    "gaps within strata": (
+        Option("within", "COL", "assess", "report gaps within levels of COL, and their average"),
+        Option("strata-weights", "reference|both|equal", "assess", STRATA, "weights", "reference"),
     ),
     "what to report": (
         Option("metric", "NAME [NAME ...]", "assess demo", METRICS, "metrics"),

@@ -54,9 +54,13 @@ Columns of a FoundThresholds (`SEARCH_COLUMNS`): quantity is "wanted" (the metri
 at its own `threshold`, or the target), "recommended" (a threshold of a group), and at that
 `threshold` "metric" (of the group) and "gap" (the metric minus the target).
 
-Columns of an AuditProfile (`PROFILE_COLUMNS`): metric is the kind of rate; quantity is "rate" and
+Columns of an AuditProfile (`KINDS["profile"]`): metric is the kind of rate; quantity is "rate" and
 "impact_ratio" (rate over that of `reference`, the highest), both exact, with `method` "rows", or
 "population_ratio", of which prob_below is the probability of a ratio below `within`, 0.8.
+
+Columns of ConditionalGaps (`KINDS["strata"]`): quantity is "difference" (within the `stratum`, a
+level of `attribute`, with its `weight`), "average" (over the strata; `covered` is their share of
+the rows) or "pooled" (of all rows, without strata).
 """
 
 from __future__ import annotations
@@ -71,6 +75,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..audit.profiles import AuditProfile
+from ..audit.strata import ConditionalGaps
 from ..core.assessment import Assessment
 from ..core.data.messages import one_line
 from ..core.metrics.estimate import Estimate
@@ -82,8 +87,8 @@ from ..thresholds.search import FoundThresholds
 
 Row = dict[str, Any]
 
-TEXTS = "quantity metric model than group reference attribute method statistic effective_reason "
-TEXTS += "relation status left_out reason"
+TEXTS = "quantity metric model than group reference attribute stratum method statistic "
+TEXTS += "effective_reason relation status left_out reason"
 TYPES: dict[str, type] = {  # of columns that are not numbers with a fraction
     **dict.fromkeys(TEXTS.split(), str),
     **dict.fromkeys(("extra", "rows", "labeled", "positives", "more_labels"), int),
@@ -103,14 +108,17 @@ NAMES = {
     "prob within prob_within exact converged reason",
     "profile": "quantity metric group reference attribute method statistic estimate low high prob "
     "within prob_below exact rows selected share deviations fisher_p short reason",
+    "strata": "quantity metric group reference attribute stratum weight method statistic estimate "
+    "sd low high prob prob_positive within prob_within exact converged covered left_out reason",
 }
 
 KINDS = {
     kind: {name: TYPES.get(name, float) for name in row.split()} for kind, row in NAMES.items()
 }
-COLUMNS, COMPARISON_COLUMNS, PLAN_COLUMNS, SEARCH_COLUMNS, PROFILE_COLUMNS = KINDS.values()
+COLUMNS, COMPARISON_COLUMNS, PLAN_COLUMNS, SEARCH_COLUMNS, *_ = KINDS.values()
 
 QUANTITIES = {"groups": "metric", "differences": "difference", "ratios": "ratio", "pairs": "pair"}
+QUANTITIES["strata"] = "difference"
 UNLIMITED = "metric marginal simultaneous wanted recommended"  # quantities without a limit
 LIMITS = dict.fromkeys(UNLIMITED.split()) | {"ratio": FOUR_FIFTHS}
 RENAMED = {"name": "group", "level": "group", "mean": "estimate", "median": "estimate"}
@@ -349,6 +357,14 @@ def of_profile(found: AuditProfile) -> Iterator[Row]:
                 below = {"prob_below": population["prob_below_four_fifths"], "within": FOUR_FIFTHS}
                 of |= {**below, "method": "lightfair"}
                 yield from _walk({"population_ratio": population}, of)
+
+
+def of_strata(found: ConditionalGaps) -> Iterator[Row]:
+    """Return the rows of gaps within strata."""
+    values = found.to_dict()
+    common = _common(values) | {"within": values["settings"]["epsilon"]}
+    for one in values["gaps"]:
+        yield from _walk(one, {**common, **one, "attribute": values["attribute"]})
 
 
 def _common(values: Row) -> Row:

@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import plot
-from ..audit.profiles import AuditProfile
 from ..core.assessment import Assessment
 from ..core.metrics.definitions import is_built_in
 from ..core.values import counts_of
@@ -114,11 +113,6 @@ def of_plan(plan: LabelPlan) -> Pictures:
         "labels."
     )
     return {"plan": [_picture(caption, HEIGHT, plot.plan, plan)]}
-
-
-def of_profile(found: AuditProfile) -> Pictures:
-    """Return no figure: a profile is its tables."""
-    return {}
 
 
 def of_models(result: ModelComparison) -> Pictures:

@@ -91,15 +91,10 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
     if not full:
         blocks += shared.critical_warnings(notes)
         return Document(title, (Section("thresholds", "", tuple(blocks)),))
-    return shared.full_report(
-        found.assessment,
-        title,
-        [],
-        Section("thresholds", "thresholds", tuple(blocks)),
-        command,
-        texts=ASSUMPTIONS,
-        options={"find_threshold": {name: getattr(found, name) for name in ARGUMENTS}},
-    )
+    results = Section("thresholds", "thresholds", tuple(blocks))
+    options = {"find_threshold": {name: getattr(found, name) for name in ARGUMENTS}}
+    more: dict[str, Any] = {"texts": ASSUMPTIONS, "options": options}
+    return shared.full_report(found.assessment, title, [], results, command, **more)
 
 
 def _recommended(entry: dict[str, Any]) -> Cell:

@@ -105,6 +105,20 @@ def test_exit_codes_of_checks(checks, code, run):
     assert {0: "pass", 1: "fail", 3: "insufficient"}[code] in top
 
 
+def test_gaps_within_strata(ask, fail, folder, rows):
+    given = ["assess", "rows.csv", *COLUMNS, *QUICK, "--metric", "tpr", "--within", "h"]
+    groups = {"g": rows.group, "h": ["u", "v"] * 200}
+    result = lf.assess(rows.y_true, rows.y_score, sensitive_features=groups, metrics="tpr", **SAME)
+    want, options = lf.within(result, "h", "B", "both"), "--reference B --strata-weights both"
+    assert agrees(ask, want, options, *given) and agrees(ask, want, options, *given, "--group", "h")
+    ask("summarize", "rows.csv", *COLUMNS, "--group", "h", "-o", "table.json")
+    assert ask("assess", "table.json", *given[8:], *options.split()) == f"{want}\n"
+    assert "no column hh (did you mean 'h'?)" in fail(*given, "--within", "hh")
+    assert "gaps within g need two groups" in fail(*given, "--within", "g")
+    assert "leave out --check" in fail(*given, "--check", "tpr<=0.1")
+    assert "--threshold must be one number" in fail(*given, *["--threshold", "0.5"] * 2)
+
+
 def test_demo(ask):
     given = ["demo", "--rows", "600", "--labeled", "60", "--metric", "tpr", *QUICK[:6]]
     out = ask(*given)

@@ -320,6 +320,8 @@ class RowReader:
         gone = np.logical_or.reduce([level.missing for level in levels])
         if gone.any() and self.missing == "raise":
             text = f"sensitive_features has {missing_rows(gone, first)}"
+            if len(levels) > 1:
+                text += f" in {', '.join(level.name for level in levels if level.missing.any())}"
             raise ValueError(f'{text}; pass missing="drop" or missing="group"')
         keep = ~gone | (self.missing == "group")
         dropped, kept = np.count_nonzero(~keep), np.count_nonzero(gone & keep)
