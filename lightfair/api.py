@@ -247,8 +247,8 @@ class Assessment(core.Assessment, Result):
         Examples
         --------
         >>> table = result.by_group
-        >>> print(f"{table['tpr']['B']:.2f}, {table['tpr_low']['B']:.2f} or more")
-        0.74, 0.65 or more
+        >>> print(f"{min(table['tpr']):.2f}, {min(table['tpr_low']):.2f} or more")
+        0.64, 0.57 or more
         """
         from .interop.tidy import frame_of
 
@@ -269,7 +269,7 @@ class Assessment(core.Assessment, Result):
         frame = frame_of({name: {"all rows": one} for name, one in found.items()})
         if isinstance(frame, dict):
             return found
-        return frame.iloc[0] if hasattr(frame, "iloc") else frame
+        return frame.iloc[0] if hasattr(frame, "iloc") else frame.row(0, named=True)
 
     def to_arviz(self, *, as_dict: bool = False) -> Any:
         """Return the draws for ArviZ: as its own data or as a dict; see `interop.arviz`.
