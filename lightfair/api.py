@@ -67,8 +67,8 @@ class Result(OneLine):
     def _pictures(self) -> Pictures | None:
         """Return the figures of the whole report; None without matplotlib."""
         figures = import_module(".report.figures", __package__)
-        draw: Any = getattr(figures, f"of_{self._kind}", lambda result: {})
-        return draw(self) if figures.available() else None
+        draw = getattr(figures, f"of_{self._kind}", None)  # not every kind has figures
+        return (draw(self) if draw else {}) if figures.available() else None
 
     def to_csv(self) -> str:
         """Return every number in its own row, as CSV; see `lightfair.tidy`.

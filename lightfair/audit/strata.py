@@ -194,8 +194,7 @@ def within(
     strata = sorted({part[place] for part in table.parts}, key=name_key)
     if len(groups) < 2 or len(strata) < 2:
         got = f"{list_values(filter(None, groups)) or 'none'} and {list_values(strata)}"
-        rule = "need two groups, of another attribute, and two strata"
-        raise ValueError(f"gaps within {name} {rule}; got {got}")
+        raise ValueError(f"gaps within {name} need two groups beside it, two strata; got {got}")
     cell = np.full((len(groups), len(strata)), -1)  # groups of the table; -1: no rows
     for at, (part, others) in enumerate(zip(table.parts, rest, strict=True)):
         cell[groups.index(", ".join(others)), strata.index(part[place])] = at

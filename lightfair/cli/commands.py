@@ -321,10 +321,9 @@ def _within(arguments: argparse.Namespace) -> Answer:
     """Report gaps within strata, which are one more attribute of the assessment."""
     from .. import api
 
-    others = ("checks", "simultaneous", "subsample_labels", "profile", "record")
-    if any(getattr(arguments, name) for name in others):
-        names = "--check, --simultaneous, --subsample-labels, --profile and --record"
-        raise ValueError(f"--within reports pointwise intervals of gaps; leave out {names}")
+    for name in ("checks", "simultaneous", "subsample_labels", "profile", "record"):
+        if getattr(arguments, name) is not None:
+            raise ValueError(f"{name} does not go with --within; leave one of them out")
     one_threshold(arguments)
     groups, reference, arguments.reference = arguments.sensitive_features, arguments.reference, None
     if groups and arguments.within not in ",".join(groups).split(","):

@@ -15,6 +15,13 @@ from .format import Columns, table_of, truth_cell, value_cell
 
 LISTED = 4  # intervals in a report, those that are widest
 
+ASSUMPTIONS = (
+    "Future labels are drawn from the posterior of the assessment, whose model is assumed to be "
+    "correct.",
+    "Rows to be labeled are chosen at random.",
+    "Widths are forecasts; no model was fitted again.",
+)
+
 
 def document(plan: LabelPlan, *, full: bool = False, command: str | None = None) -> Document:
     """Return the report of a plan; `full` and `command` as in `report.assessment`."""
@@ -30,24 +37,11 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         results += shared.critical_warnings(plan.assessment.warnings)
         sections = Section("verdict", "", tuple(results)), Section("plan", "", _widths(plan))
         return Document(title, sections)
-    names = ("metric", "width", "prob")
-    return shared.full_report(
-        plan.assessment,
-        title,
-        results,
-        Section("plan", "plan", _widths(plan)),
-        command,
-        texts=(
-            "Future labels are drawn from the posterior of the assessment, whose model is assumed "
-            "to be correct.",
-            "Rows to be labeled are chosen at random.",
-            "Widths are forecasts; no model was fitted again.",
-        ),
-        options={
-            "plan_labels": {name: getattr(plan, name) for name in names}
-            | {"extra": plan.extra.tolist()}
-        },
-    )
+    widths = Section("plan", "plan", _widths(plan))
+    arguments = {name: getattr(plan, name) for name in ("metric", "width", "prob")}
+    options = {"plan_labels": arguments | {"extra": plan.extra.tolist()}}
+    base, texts = plan.assessment, ASSUMPTIONS
+    return shared.full_report(base, title, results, widths, command, texts=texts, options=options)
 
 
 def _widths(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:

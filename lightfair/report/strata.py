@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..audit.strata import ConditionalGaps
 from .document import Cell, Document, Paragraph, Section
 from .format import Columns, probability_columns, table_of, value_cell
@@ -18,7 +16,8 @@ CAUTION = (
 def document(found: ConditionalGaps, *, full: bool = False, command: str | None = None) -> Document:
     """Return the report; `full` and `command` as in `report.assessment`."""
     base, values, attribute = found.assessment, found.to_dict(), found.attribute
-    columns: Columns = {"gap": value_cell, "weight": _weight}
+    columns: Columns = {"gap": value_cell}
+    columns["weight"] = lambda one: Cell(f"{one['weight']:.1%}" if "weight" in one else "")
     columns |= probability_columns(base.settings.epsilon)
     blocks: Blocks = []
     for one in values["gaps"]:
@@ -34,9 +33,4 @@ def document(found: ConditionalGaps, *, full: bool = False, command: str | None 
     if not full:
         return Document(title, (results, *warnings_section(found.warnings)))
     options = {"within": {name: values[name] for name in ("attribute", "reference", "weights")}}
-    more: dict[str, Any] = {"texts": [CAUTION], "options": options}
-    return full_report(base, title, [], results, command, **more)
-
-
-def _weight(entry: dict[str, Any]) -> Cell:
-    return Cell(f"{entry['weight']:.1%}" if "weight" in entry else "")
+    return full_report(base, title, [], results, command, texts=[CAUTION], options=options)

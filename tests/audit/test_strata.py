@@ -91,8 +91,8 @@ def test_a_gap_turns_within_strata():
     [
         ("xy", ("haf",), "no attribute 'haf' (did you mean 'half'?); there are half, sex"),
         ("xy", ("half", "A", "rows"), "no weights 'rows'; there are reference, both, equal"),
-        (None, ("sex",), "need two groups, of another attribute, and two strata; got none and 'A'"),
-        ("x", ("half",), "and two strata; got 'A', 'B' and 'x'"),
+        (None, ("sex",), "gaps within sex need two groups beside it, two strata; got none and 'A'"),
+        ("x", ("half",), "beside it, two strata; got 'A', 'B' and 'x'"),
         (["x", None], ("half",), "has 2 missing values (rows 1, 3) in half; pass missing="),
     ],
 )

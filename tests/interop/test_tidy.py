@@ -16,7 +16,7 @@ import lightfair as lf
 from lightfair.interop import tidy
 
 KEY = ("quantity", "metric", "group", "reference", "attribute", "threshold", "method", "within")
-KEY += ("model", "than", "extra")
+KEY += ("model", "than", "extra", "stratum")
 NASTY = ('a "b", c', "=1+1", "-2", "two\nlines", "NA", "007", "\u00fc\u4e16", "\x1b[31mred", "@x")
 
 
@@ -46,6 +46,7 @@ def results(rows, nobody):
         "one": ask(rows, group=np.full(400, "all"), metrics="tpr"),
         "plan": lf.plan_labels(plain, "tpr", extra=[10, 20]),
         "search": lf.find_threshold(plain, "tpr"),
+        "strata": lf.within(ask(rows, group={"sex": sex, "age": level}, metrics="tpr"), "age"),
         "comparison": lf.compare_models(scores, rows.y_true, **options),
     }
 
@@ -59,6 +60,7 @@ def tables(results):
 COLUMNS = {
     "plan": tidy.PLAN_COLUMNS,
     "search": tidy.SEARCH_COLUMNS,
+    "strata": tidy.KINDS["strata"],
     "comparison": tidy.COMPARISON_COLUMNS,
 }
 

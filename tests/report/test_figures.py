@@ -28,12 +28,8 @@ def counts(pictures):
 
 
 def test_figures_of_each_result(pictures, plan, found, models):
-    assert counts(pictures) == {
-        "tpr": 3,
-        "selection_rate": 2,  # exact: no posterior
-        "thresholds": 2,
-        "diagnostics": 2,
-    }
+    exact = {"selection_rate": 2}  # no posterior
+    assert counts(pictures) == {"tpr": 3, **exact, "thresholds": 2, "diagnostics": 2}
     for picture in sum(pictures.values(), []):
         assert ElementTree.fromstring(svg(picture)).tag.endswith("svg")
         assert picture.caption.endswith(".")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from results import flat
 
 import lightfair as lf
@@ -19,9 +18,8 @@ def verdict(plan, **changes):
 
 def test_a_plan_in_short(plan):
     text = flat(plan)
-    assert text.startswith(
-        "Plan for tpr: 60 rows have labels, 340 rows are available for labeling A width of 0.2 "
-    )
+    start = "Plan for tpr: 60 rows have labels, 340 rows are available for labeling A width of 0.2 "
+    assert text.startswith(start)
     assert "expected width of 95 % intervals extra labels B - A 0 " in text
     table = document(plan).sections[1].blocks[1]
     assert table.head == ("extra labels", "B - A")
@@ -31,17 +29,14 @@ def test_a_plan_in_short(plan):
     ]
 
 
-@pytest.mark.parametrize(
-    "changes, text",
-    [
-        ({"labels": None, "reason": "why"}, "A width of 0.2 is out of reach: why."),
-        ({"labels": 0}, "A width of 0.2 is reached already."),
-        ({"labels": 340}, "A width of 0.2 takes labels for all 340 unlabeled rows."),
-        ({"labels": 77}, "A width of 0.2 takes about 77 more labels of random rows."),
-    ],
-)
-def test_how_many_labels_it_takes(plan, changes, text):
-    assert verdict(plan, **changes)[0] == text
+def test_how_many_labels_it_takes(plan):
+    for labels, text in (
+        (None, "is out of reach: why."),
+        (0, "is reached already."),
+        (340, "takes labels for all 340 unlabeled rows."),
+        (77, "takes about 77 more labels of random rows."),
+    ):
+        assert verdict(plan, labels=labels, reason="why")[0] == f"A width of 0.2 {text}"
 
 
 def test_no_labels_are_needed_for_an_exact_metric(result):
@@ -62,9 +57,8 @@ def test_the_widest_differences_are_listed(nine):
     plan = lf.plan_labels(nine, "ppv", 0.2, extra=[20])
     blocks = document(plan).sections[1].blocks
     assert blocks == document(plan, full=True).sections[1].blocks
-    widest = sorted(
-        (one for one in plan.intervals if one.width[0] > 0), key=lambda one: -one.width[0]
-    )
+    wide = (one for one in plan.intervals if one.width[0] > 0)
+    widest = sorted(wide, key=lambda one: -one.width[0])
     assert blocks[1].head[1:5] == tuple(f"{one.group} - g0" for one in widest[:4])
     text = "not shown: 4 intervals, not wider or undefined; to_dict() has all"
     assert blocks[2].text == text
