@@ -25,7 +25,7 @@ from . import moves
 from .fitting import expand, refit
 from .hierarchy import Hierarchy, nested, plain
 from .jit import compiles
-from .moves import make_noise, unpack
+from .moves import State, make_noise, unpack
 from .surrogate import Surrogate, sigma_of
 
 BLOCK = 1_000_000  # numbers in the largest array of noise or proposals made at once
@@ -48,7 +48,7 @@ EVERY = {FEWEST: 40, 3: 20, 4: 20, 5: 2}  # sweeps from one move 2 to the next, 
 
 LEAST = 40  # effective states of a refit
 
-LOST = 5.0  # log likelihood that a chain may lack in warm-up, for each coordinate
+LOST = 5.0  # log density that a chain may lack in warm-up, for each coordinate
 
 EXTRA, POOR = 8, 0.15  # stages of half a warm-up more, while fewer whole states are accepted
 
@@ -151,8 +151,8 @@ class Chains(NamedTuple):
         )
         packed = self.packed.copy()
         share = weights / weights.sum(axis=1, keepdims=True)
-        usual = (share[..., None] * seen.loglik).sum(axis=(1, 2))
-        now = unpack(packed, groups, prior).loglik.sum(axis=-1)
+        usual = (share * heights(seen, prior)).sum(axis=1)
+        now = heights(unpack(packed, groups, prior), prior)
         lost = again | ~(now > usual[:, None] - LOST * seen.psi[0, 0].size)
         chance = self.rng.random(now.shape)
         for r, k in np.argwhere(lost):
@@ -165,6 +165,22 @@ class Chains(NamedTuple):
         """Name the kept states of several runs."""
         state = unpack(np.concatenate(parts, axis=2), self.data.groups, self.prior)
         return Draws(state.psi, state.eta, sigma_of(state.hyper, self.prior), state.apart)
+
+
+def heights(state: State, prior: Hierarchy) -> Floats:
+    """Log likelihood and log prior of eta and psi, (..., chain), without what sigma alone scales.
+
+    That has no peak at sigma 0, so all states of the posterior are about as high.
+    """
+    sigma = sigma_of(state.hyper, prior)
+    far = (state.psi - prior.middle(state.eta, state.apart)) / prior.scales.spread(
+        sigma, state.apart
+    )
+    effects = state.eta.copy()
+    effects[..., -1, :] -= prior.scales.centre
+    effects /= prior.sds(sigma)
+    squares = np.square(far).sum(axis=(-2, -1)) + np.square(effects).sum(axis=(-2, -1))
+    return np.asarray(state.loglik.sum(axis=-1) - 0.5 * squares)
 
 
 def tempered(log_weight: Floats) -> Floats:

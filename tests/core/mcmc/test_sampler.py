@@ -212,15 +212,17 @@ def test_walks_and_a_poor_surrogate_adapt(monkeypatch):
     assert (fine[4:] > 0.1).all() and (fine[4:] < 0.6).all()
 
 
-def test_lost_chains_start_again_in_warm_up(prior):
-    """At a proposal; the others stay where they are."""
+@pytest.mark.parametrize("by_labels", [True, False])
+def test_lost_chains_start_again_in_warm_up(prior, by_labels):
+    """At a proposal; the others stay where they are. Labels or the prior show which are lost."""
     seen = simulated(26, 200, prior)
     start = started(seen, prior, 27, chains=3, warmup=20)
     _, kept, proposed = start.run(20)
     packed = kept[:, :, -1].copy()
     lost = unpack(packed, len(prior.design), prior)
-    lost.psi[0, 1, :, 2] += 9.0
-    lost.loglik[...] = loglik(lost.psi, seen)
+    lost.psi[0, 1, :, 2] += 9.0 if by_labels else 90.0
+    if by_labels:
+        lost.loglik[...] = loglik(lost.psi, seen)
     now = start._replace(packed=packed)
     for again in (False, True):
         after = now.refitted([proposed.reshape(1, -1, packed.shape[-1])], again)
