@@ -20,6 +20,7 @@ BENCH = Path(__file__).resolve().parent
 FEW = "--runs 2"
 # {scores}: a folder of simulated score files; {out}: an empty folder
 COMMANDS = {
+    "audit": f"{FEW} --out {{out}}",
     "convergence": "--seeds 1 --labels 30 --part two --scores beta",
     "coverage": f"--data {{scores}} {FEW} --labeled 40 --results {{out}}/rows.csv --out {{out}}",
     "equality": f"{FEW} --labeled 50 --out {{out}}",

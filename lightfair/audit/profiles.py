@@ -9,8 +9,8 @@ A rate is selected / rows of a category, and the impact ratio is that rate over 
 its table. For scores the scoring rate takes its place: the share of rows above the median score of
 the full sample. Rates, ratios and tests are of these very rows, so they are exact. Whether they
 would be alike for other rows is another question: beside each ratio stands its posterior for the
-population of these rows, with independent rates Beta(1 + selected, 1 + others). It compares the
-same two categories, so that it can exceed 1: the highest rate here need not be the highest there.
+population of these rows (`rates`). It compares the same two categories, so that it can exceed 1:
+the highest rate here need not be the highest there.
 
 Rows of an unknown level in any attribute count in no table, as in the examples of the rule; their
 number is reported. Categories of less than 2 % of all rows, unknown ones included, are left out of
@@ -32,6 +32,7 @@ from ..core.data.logit import Floats
 from ..core.data.messages import MISSING_LEVEL, OneLine, counted, number, probability
 from ..core.metrics.estimate import Ratio, ratio
 from ..core.values import FOUR_FIFTHS, framed, ratio_values
+from .rates import deviations, fisher_exact, rate_draws
 
 PROFILES = {
     "nyc-ll144": "New York City Local Law 144: impact ratios",
@@ -299,11 +300,11 @@ def _rates(
         raise ValueError(f"{attribute} must have two known categories or more; got {got}")
     categories = []
     for name in sorted(counts, key=messages.name_key):
-        others, selected = map(int, counts[name])
-        share, reason = (others + selected) / total, None
+        others, chosen = map(int, counts[name])
+        share, reason = (others + chosen) / total, None
         if share < min_share:
             reason = f"{100 * share:.2g} % of the rows, less than {100 * min_share:g} %"
-        categories.append(Category(name, others + selected, selected, share, reason))
+        categories.append(Category(name, others + chosen, chosen, share, reason))
     kept = [one for one in categories if one.reason is None]
     if not kept:
         rule = f"each category of {attribute} has less than min_share={min_share:g} of the rows"
@@ -311,8 +312,8 @@ def _rates(
     top = max(kept, key=lambda one: (one.rate, one.rows))
     if not top.selected:
         raise ValueError(f"no row is selected in {attribute}; check y_pred or threshold")
-    a = np.array([1.0 + one.selected for one in kept])
-    draws = rng.beta(a, 2.0 + np.array([one.rows for one in kept]) - a, (1, DRAWS, len(kept)))
+    selected, rows = np.array([(one.selected, one.rows) for one in kept], float).T
+    draws = rate_draws(selected, rows, DRAWS, rng)[None]
     found = []
     for one in categories:
         if one is top:
@@ -321,37 +322,9 @@ def _rates(
             one = one._replace(
                 impact_ratio=one.rate / top.rate,
                 population=ratio(draws, kept.index(one), kept.index(top), "rows", prob=prob),
-                deviations=_deviations(one, top),
+                deviations=deviations(one.selected, one.rows, top.selected, top.rows),
                 fisher_p=fisher_exact(one.selected, one.rows, top.selected, top.rows),
                 short=max(0, -(-4 * top.selected * one.rows // (5 * top.rows)) - one.selected),
             )
         found.append(one)
     return RateTable(attribute, top.name, tuple(found))
-
-
-def _deviations(one: Category, top: Category) -> float:
-    """Return the difference of two rates in standard deviations, with their pooled rate."""
-    pooled = (one.selected + top.selected) / (one.rows + top.rows)
-    variance = pooled * (1.0 - pooled) * (1.0 / one.rows + 1.0 / top.rows)
-    return (one.rate - top.rate) / float(np.sqrt(variance)) if variance > 0.0 else 0.0
-
-
-def fisher_exact(selected: int, rows: int, other_selected: int, other_rows: int) -> float:
-    """Return the two-sided p-value of Fisher's exact test of two rates.
-
-    It is the probability of all tables of these margins that are at most as likely as this one.
-
-    Examples
-    --------
-    >>> print(f"{fisher_exact(12, 40, 48, 80):.6f}")
-    0.003409
-    """
-    from scipy.special import gammaln
-
-    total = selected + other_selected
-    count = np.arange(max(0, total - other_rows), min(rows, total) + 1)
-    other = total - count
-    logs = -sum(gammaln(k + 1.0) for k in (count, rows - count, other, other_rows - other))
-    chance = np.exp(logs - logs.max())
-    likely = chance[selected - count[0]] * (1.0 + 1e-7)  # equal ones, but for rounding
-    return float(min(1.0, chance[chance <= likely].sum() / chance.sum()))

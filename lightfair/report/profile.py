@@ -23,15 +23,16 @@ LIMITS = (
     "Four fifths is a rule of thumb: a ratio above it does not make a selection fair or lawful, "
     "nor a ratio below it the opposite. A significant difference above it is not a pass.",
     "Small categories: a ratio of few rows says little about others; see its interval.",
-    "Many categories: one of them is low by chance. Intervals and tests are of one comparison "
-    "each, with the category that has the highest rate in these rows.",
+    "Many categories: some ratio is low by chance. Intervals allow for that, tests do not: each is "
+    "of one comparison, with the category that has the highest rate in these rows.",
 )
 
 LEGEND = (
     "rates, impact ratios, tests and missing selections are of these very rows: exact, not "
     "estimated; the impact ratio is a rate over the highest one",
     "in the population: median and {:g} % credible interval of the same ratio for the population "
-    "of these rows; each rate has the posterior Beta(1 + selected, 1 + others)",
+    "of these rows; three or more categories share a prior, as the highest of many is high by "
+    "chance, too, so that the median can differ from the ratio",
 )
 
 TESTS = (

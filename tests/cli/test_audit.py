@@ -34,13 +34,12 @@ def test_a_record_is_as_its_schema_says(words, code, statuses, run):
     record = json.loads(out)
     assert (found, [one["status"] for one in record["verdicts"]]) == (code, statuses)
     assert not faults(record) and record["numbers"] and record["seed"] == 7
-    (file,) = record["data"]["files"]
-    assert file["sha256"] == hashlib.sha256(Path("rows.csv").read_bytes()).hexdigest()
+    digest = hashlib.sha256(Path("rows.csv").read_bytes()).hexdigest()
+    assert record["data"]["files"] == [{"name": "rows.csv", "sha256": digest}]
     if "--score" in words:
         out = run("summarize", "rows.csv", *words.split()[:6], "-o", "-")[1]
         assert json.loads(out)["sha256"] == record["data"]["digest"]
-    assert record["hazard"] == ("x" if "hazard" in words else None)
-    del record["hazard"]
+    assert record.pop("hazard") == ("x" if "hazard" in words else None)
     wrong = {"version": 2, "seed": "7", "more": 1, "data": {**record["data"], "digest": ""}}
     assert len(faults({**record, **wrong})) == 5
 
@@ -53,7 +52,6 @@ def test_a_record_is_as_its_schema_says(words, code, statuses, run):
         ("--pred d --group g --profile nyc-ll144", "two attributes, sex and race or ethnicity"),
         ("--pred d --group g --profile four-fifths --metric tpr", "leave out --metric, --check"),
         ("--pred d --group g --profile four-fifths --weight w", "equal weight; leave out --weight"),
-        ("--pred d --group no --profile four-fifths", "no column no"),
     ],
 )
 def test_a_profile_without_what_it_needs(words, message, fail):
