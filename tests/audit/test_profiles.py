@@ -41,8 +41,8 @@ def profile(counts, name="four-fifths", **options):
 
 
 def ratios(table, names, digits):
-    by_name = {one.name: one for one in table.categories}
-    return " ".join(f"{by_name[name].impact_ratio:.{digits}f}" for name in names)
+    found = {one.name: f"{one.impact_ratio:.{digits}f}" for one in table.categories}
+    return " ".join(map(found.get, names))
 
 
 def test_the_example_of_selections_in_the_rule():
@@ -51,7 +51,6 @@ def test_the_example_of_selections_in_the_rule():
     (sex, _, both), (women, men) = found.tables, found.tables[0].categories
     assert (found.unknown, found.rate, found.checks) == (250, "selection rate", ())
     assert (women.rows, women.selected, men.rows, men.selected) == (1181, 555, 1390, 667)
-    assert f"{men.rate:.0%} {women.rate:.0%}" == "48% 47%"
     assert ratios(sex, ["Male", "Female"], 3) == "1.000 0.979"
     men, women = "0.841 1.000 0.806 0.815 0.997 0.878 0.866", "0.827 0.981 0.876 0.898 0.877 0.789"
     assert ratios(both, CROSSED, 3) == f"{men} {women} 0.860"
@@ -62,26 +61,22 @@ def test_the_example_of_selections_in_the_rule():
     assert ratios(race, RACES, 2) == "0.97 1.00 0.84 0.85 0.95 0.85 0.87"
 
 
-def test_the_example_of_scores_in_the_rule(tmp_path, monkeypatch, capsys):
+def test_the_example_of_scores_in_the_rule(tmp_path, capsys):
     """From a file without labels to the tables, by the median of the full sample."""
     columns = rows_of({**dict(zip(CROSSED, SCORED, strict=True)), "Male, ": (15, 0)})
     scores = np.where(columns.pop("selected"), 0.6, 0.3)  # the median is 0.3
-    monkeypatch.chdir(tmp_path)
-    with open("scores.csv", "w", newline="") as file:
+    with open(tmp_path / "scores.csv", "w", newline="") as file:
         lines = zip(scores, *columns.values(), strict=True)
         csv.writer(file).writerows([("score", *columns), *lines])
-    words = (
-        "assess scores.csv --score score --group sex,race --profile nyc-ll144 --min-share 0 --csv -"
-    )
-    assert main(words.split()) == 0
-    found = [*csv.DictReader(capsys.readouterr().out.splitlines())]
-    assert {row["metric"] for row in found} == {"scoring_rate"}
-    of = {(row["quantity"], row["group"]): float(row["estimate"]) for row in found}
-    assert f"{of['rate', 'Male']:.1%} {of['rate', 'Female']:.1%}" == "54.3% 44.7%"
+    words = "--score score --group sex,race --profile nyc-ll144 --min-share 0 --csv -"
+    assert main(["assess", file.name, *words.split()]) == 0
+    found = csv.DictReader(capsys.readouterr().out.splitlines())
+    of = {" ".join([*row.values()][:3]): float(row["estimate"]) for row in found}
+    assert f"{of['rate scoring_rate Male']:.1%}" == "54.3%"
     sexes, races = "1.00 0.82", "1.00 0.58 0.78 0.97 0.65 0.97 0.78"
     both = "1.00 0.47 0.67 1.00 0.78 0.83 0.67 0.67 0.53 0.67 0.67 0.33 0.83 0.67"
     names, wanted = ["Male", "Female", *RACES, *CROSSED], f"{sexes} {races} {both}"
-    assert " ".join(f"{of['impact_ratio', name]:.2f}" for name in names) == wanted
+    assert " ".join(f"{of[f'impact_ratio scoring_rate {one}']:.2f}" for one in names) == wanted
 
 
 def test_four_fifths_in_the_examples_of_the_commission():
@@ -107,8 +102,7 @@ def test_fisher_and_the_population_are_those_of_scipy():
         wanted = pytest.approx(stats.fisher_exact([[k, n - k], [j, m - j]])[1], rel=1e-9)
         assert fisher_exact(k, n, j, m) == wanted
     ratio = profile({"a": (60, 40), "b": (50, 25)}).tables[0].compared[0].population
-    quantiles = stats.beta(41, 21).ppf((np.arange(4000) + 0.5) / 4000)
-    wanted = stats.beta(26, 26).cdf(0.8 * quantiles).mean()
+    wanted = stats.beta(26, 26).expect(lambda p: stats.beta(41, 21).sf(p / 0.8))
     assert ratio.prob_below(0.8) == pytest.approx(wanted, abs=4 * np.sqrt(0.25 / 20_000))
 
 
@@ -126,10 +120,9 @@ def test_many_categories_share_a_prior():
 
 def test_small_categories_keep_their_counts_and_rates():
     found = profile({"a": (500, 250), "b": (481, 200), "c": (19, 19)})
-    *_, small = found.tables[0].categories
-    assert (small.rows, small.rate, small.impact_ratio) == (19, 1.0, None)
-    assert small.reason == "1.9 % of the rows, less than 2 %" and found.tables[0].highest == "a"
-    assert "1.000 - [1]" in " ".join(str(found).split())
+    text = " ".join(str(found).split())
+    assert "c 19 19 1.000 - [1]" in text and "[1] 1.9 % of the rows, less than 2 %" in text
+    assert found.tables[0].highest == "a" and found.tables[0].categories[2].impact_ratio is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +132,6 @@ def test_small_categories_keep_their_counts_and_rates():
         ({"a": (9, 5)}, {}, "race must have two known categories or more; got a"),
         ({"a": (9, 0), "b": (9, 0)}, {}, "no row is selected in race; check y_pred"),
         ({"a": (9, 5), "b": (9, 5)}, {"min_share": 0.6}, "each category of race has less than min"),
-        ({"a": (9, 5)}, {"min_share": 2}, r"min_share must lie in \[0, 1\); got 2"),
     ],
 )
 def test_bad_input_is_one_sentence(counts, options, message):
