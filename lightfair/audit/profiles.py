@@ -123,10 +123,11 @@ class RateTable(NamedTuple):
             return f"{self.attribute}: no other category than {self.highest} has enough rows."
         one = self.compared[0]
         assert one.population is not None
-        chance = probability(one.population.prob_below(FOUR_FIFTHS))
+        there = messages.estimate(one.population.median, *one.population.interval(), False)
         parts = [
             f"{self.attribute}: {one.name} has {number(one.impact_ratio)} of the rate of "
-            f"{self.highest}; P(ratio < {FOUR_FIFTHS:g}) in the population {chance}"
+            f"{self.highest}, exactly; in the population {there}, P(ratio < {FOUR_FIFTHS:g}) "
+            f"{probability(one.population.prob_below(FOUR_FIFTHS))}"
         ]
         if tests:
             sds = f"{abs(one.deviations or 0.0):.2f} standard deviations"

@@ -80,10 +80,10 @@ def _table(found: AuditProfile, table: dict[str, Any]) -> Table:
     columns: Columns = {
         "rows": partial(_cell, "rows", "{:,}".format),
         "selected" if found.median is None else "above": partial(_cell, "selected", "{:,}".format),
-        found.rate: partial(_cell, "rate", number),
+        "rate": partial(_cell, "rate", number),
         "impact ratio": partial(_cell, "impact_ratio", number),
         "in the population": partial(_cell, ratio, lambda one: value_cell(one).text),
-        f"P(ratio < {FOUR_FIFTHS:g})": partial(
+        f"P(< {FOUR_FIFTHS:g})": partial(
             _cell, ratio, lambda one: probability(one["prob_below_four_fifths"])
         ),
     }
