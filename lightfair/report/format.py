@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..core.data.messages import estimate, number, probability
-from ..core.metrics.estimate import Estimate
-from ..core.values import plain, summary
+from ..core.values import plain
 from .document import Cell, Table
 
 Columns = dict[str, Callable[[Any], Cell]]  # cells of an entry, by column title
@@ -43,11 +42,6 @@ def truth_cell(entry: dict[str, Any]) -> Cell:
     """Return the cell of what all labels say, "" in results that have no such value."""
     text = number(entry["truth"]) if "truth" in entry else ""
     return Cell(text, entry.get("truth_reason"))
-
-
-def estimate_cell(estimate: Estimate, prob: float) -> Cell:
-    """Return the cell of an estimate: its mean and interval, exact value, or a dash."""
-    return value_cell(summary(estimate, prob))
 
 
 def chance(key: str) -> Callable[[Any], Cell]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ..core import __version__
-from ..core.data.messages import counted, number, probability
-from ..model_comparison import ModelComparison, data_values
+from ..core.data.messages import counted, probability
+from ..core.settings import Settings
+from ..model_comparison import ModelComparison
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section
-from .format import Columns, estimate_cell, table_of, target_line
+from .format import Columns, table_of, target_line, truth_cell, value_cell
 from .provenance import provenance_sections
 
 ALL = "all rows"
@@ -27,14 +27,14 @@ def document(
     result: ModelComparison, *, full: bool = False, command: str | None = None
 ) -> Document:
     """Return the report; `full` and `command` as in `report.assessment`."""
-    names = result.settings.metrics
+    names, values = result.settings.metrics, result.to_dict()
     line = Paragraph(shared.diagnostics_line(result.cells.gate, result.cells.shape))
     findings = _findings(result)
     warned = shared.warning_summary(result.warnings)
     sections = [
         Section("verdict", "findings", (*findings, *(warned if full else warned[-1:]))),
-        _rows(result),
-        *(_metric(result, name) for name in names),
+        _rows(result, values["data"]),
+        *(_metric(name, values["metrics"][name], result.settings) for name in names),
         Section("diagnostics", "diagnostics", (line,)),
         *shared.warnings_section(result.warnings),
     ]
@@ -55,9 +55,9 @@ def _findings(result: ModelComparison) -> list[Paragraph]:
     """Which of two models surely has the smaller gap, the largest of all groups."""
     unclear, texts = [], []
     for name in result.settings.metrics if len(result.groups) > 1 else ():
-        *_, group = _gaps(result)
-        what = f"the largest gap in {name} is smaller"
-        if group is not None:
+        group, what = None, f"the largest gap in {name} is smaller"
+        if len(result.groups) == 2:
+            (group,) = {*result.groups} - {result.settings.reference}
             what = f"{name} of {group} minus {result.settings.reference} is closer to 0"
         found = []
         for model, than in itertools.permutations(result.models, 2):
@@ -73,9 +73,9 @@ def _findings(result: ModelComparison) -> list[Paragraph]:
     return [Paragraph(text, "finding") for text in texts]
 
 
-def _rows(result: ModelComparison) -> Section:
+def _rows(result: ModelComparison, data: dict[str, Any]) -> Section:
     """The data, and on how many rows the decisions of two models differ."""
-    data, settings = data_values(result), result.settings
+    settings = result.settings
     thresholds = settings.threshold if isinstance(settings.threshold, dict) else {}
     cuts = ", ".join(f"{model} {value}" for model, value in thresholds.items())
     attributes = " and ".join(result.cells.table.attributes[:-1])
@@ -101,57 +101,44 @@ def _listed(models: tuple[str, ...]) -> str:
     return f"{', '.join(models[:-1])} and {models[-1]}"
 
 
-def _metric(result: ModelComparison, name: str) -> Section:
-    """A metric and its gaps by group, of each model and of each pair of models."""
-    groups = {ALL: None, **{group: group for group in result.groups}}
-    blocks: shared.Blocks = _tables(result, name, "group", groups, "metric", "metric_difference")
-    if gaps := _gaps(result):
-        groups = {"largest" if group is None else group: group for group in gaps}
-        head = f"minus {result.settings.reference}"
-        columns: Columns = {
-            f"P({model} fairer than {than})": partial(_fairer, result, name, model, than)
-            for than, model in itertools.combinations(result.models, 2)
-        }
-        blocks += _tables(result, name, head, groups, "gap", "gap_difference")
-        blocks.append(table_of("smaller gap", columns, groups))
+def _metric(name: str, values: dict[str, Any], settings: Settings) -> Section:
+    """A metric and its gaps by group, of each model and of each pair; one table for two models."""
+    models = {one["model"]: _entries(one) for one in values["models"]}
+    pairs = {f"{one['model']} minus {one['than']}": _entries(one) for one in values["pairs"]}
+    blocks: shared.Blocks = []
+    for at, head in enumerate(("group", f"minus {settings.reference}")):
+        rows = {row: row for found in models.values() for row in found[at]}
+        alone: Columns = {title: _column(value_cell, found[at]) for title, found in models.items()}
+        apart: Columns = {}
+        for title, found in pairs.items():
+            apart[title] = _column(value_cell, found[at])
+            if any("truth" in entry for entry in found[at].values()):
+                known = "truth" if len(models) == 2 else f"truth of {title}"
+                apart[known] = _column(truth_cell, found[at])
+        parts = [alone | apart] if len(models) == 2 else [alone, apart]
+        blocks += [table_of(head, columns, rows) for columns in parts if rows]
+    chances: Columns = {
+        f"P({one['model']} fairer than {one['than']})": _column(_fairer, _entries(one)[1])
+        for one in values["pairs"]
+    }
+    blocks += [table_of("smaller gap", chances, rows)] if rows else []
     return Section(name, name, tuple(blocks))
 
 
-def _fairer(result: ModelComparison, name: str, model: str, than: str, group: Any) -> Cell:
+def _entries(one: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values of a model, or of a pair, by names of rows: of groups, and of gaps."""
+    groups = {ALL: one["overall"], **{entry["name"]: entry for entry in one["groups"]}}
+    gaps = {entry["group"]: entry for entry in one["differences"]}
+    return groups, gaps | ({"largest": one["largest_gap"]} if len(gaps) > 1 else {})
+
+
+def _column(cell: Callable[[Any], Cell], found: dict[str, Any]) -> Callable[[str], Cell]:
+    return lambda row: cell(found[row])
+
+
+def _fairer(entry: dict[str, Any]) -> Cell:
     """The probability of a smaller gap, and that of an equal one."""
-    gain = result.fairer(name, model, than, group)
-    chances = gain.prob_greater(), gain.prob_equal()
-    chance, equal = (probability(value, exact=gain.exact) for value in chances)
-    return Cell(chance if chances[1] < 0.001 else f"{chance} (equal {equal})", gain.reason)
-
-
-def _tables(
-    result: ModelComparison, name: str, head: str, groups: dict[str, Any], value: str, apart: str
-) -> shared.Blocks:
-    """Tables of the models and of their differences by group; one table for two models.
-
-    `value` and `apart` are the names of methods; what they return is known if there is a truth.
-    """
-    prob, truth = result.settings.prob, result.truth
-
-    def cell(method: str, *of: str) -> Callable[[Any], Cell]:
-        return lambda group: estimate_cell(getattr(result, method)(*of, group), prob)
-
-    def known(*of: str) -> Callable[[Any], Cell]:
-        return lambda group: Cell(number(getattr(truth, apart)(*of, group).mean))
-
-    models: Columns = {model: cell(value, model, name) for model in result.models}
-    pairs: Columns = {}
-    for one, two in itertools.combinations(result.models, 2):
-        pairs[title := f"{two} minus {one}"] = cell(apart, name, two, one)
-        if truth is not None:
-            known_title = "truth" if len(result.models) == 2 else f"truth of {title}"
-            pairs[known_title] = known(name, two, one)
-    parts = [models | pairs] if len(result.models) == 2 else [models, pairs]
-    return [table_of(head, columns, groups) for columns in parts]
-
-
-def _gaps(result: ModelComparison) -> list[Any]:
-    """The groups that have a gap; if several do, also None, for the largest of their gaps."""
-    compared: list[Any] = [g for g in result.groups if result.settings.reference not in (None, g)]
-    return [*compared, None] if len(compared) > 1 else compared
+    chances = entry["prob_fairer"], entry["prob_as_fair"]
+    chance, equal = (probability(value, exact=entry["exact"]) for value in chances)
+    few = (chances[1] or 0.0) < 0.001
+    return Cell(chance if few else f"{chance} (equal {equal})", entry.get("reason"))

@@ -79,7 +79,7 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
     }
     blocks: shared.Blocks = [cells.table_of("group", columns, gaps), Paragraph(RULE)]
     if found.wanted is not None:
-        cell = cells.estimate_cell(found.wanted, settings.prob)
+        cell = cells.value_cell(values["wanted"])
         at = "" if found.own is None else f" {found.own:g}"
         value = cell.text if cell.why is None else f"undefined, {cell.why}"
         if found.truth is not None:
