@@ -43,10 +43,10 @@ def rate_draws(selected: Floats, rows: Floats, draws: int, rng: np.random.Genera
     a, b = m * (1.0 / rho - 1.0), (1.0 - m) * (1.0 / rho - 1.0)
     log = np.log(m * (1.0 - m) * sd[:, None]) - len(rows) * betaln(a, b)
     for k, n in zip(selected, rows, strict=True):
-        log += betaln(a + k, b + n - k)
+        log += betaln(a + k, b + (n - k))  # b may be tiny
     chance = np.exp(log - log.max()).ravel()
     at = rng.choice(chance.size, draws, p=chance / chance.sum())[:, None]
-    rates: Floats = rng.beta(a.ravel()[at] + selected, b.ravel()[at] + rows - selected)
+    rates: Floats = rng.beta(a.ravel()[at] + selected, b.ravel()[at] + (rows - selected))
     return rates
 
 
