@@ -16,7 +16,6 @@ from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import model_comparison
 from .audit import profiles, record, strata
 from .core import assessment as core
 from .core import pipeline
@@ -25,6 +24,7 @@ from .core.data.messages import OneLine
 from .core.data.table import ScoreTable
 from .interop import sklearn
 from .io.table import storable, to_text
+from .model_comparison import comparison
 from .planning import plan
 from .thresholds import search
 
@@ -302,7 +302,7 @@ class ConditionalGaps(strata.ConditionalGaps, Result):  # documented there
     _kind = "strata"
 
 
-class ModelComparison(model_comparison.ModelComparison, Result):  # documented there
+class ModelComparison(comparison.ModelComparison, Result):  # documented there
     _kind = "models"
 
 
@@ -359,9 +359,7 @@ def _wrapped(function: Callable[..., Any], convert: Callable[[Any], _T]) -> Call
 score_table = _wrapped(tables.score_table, storable)
 plan_labels = _wrapped(plan.plan_labels, lambda result: shown(result, LabelPlan))
 find_threshold = _wrapped(search.find_threshold, lambda result: shown(result, FoundThresholds))
-compare_models = _wrapped(
-    model_comparison.compare_models, lambda result: shown(result, ModelComparison)
-)
+compare_models = _wrapped(comparison.compare_models, lambda result: shown(result, ModelComparison))
 audit_profile = _wrapped(profiles.audit_profile, lambda result: shown(result, AuditProfile))
 within = _wrapped(strata.within, lambda result: shown(result, ConditionalGaps))
 assess_estimator = _wrapped(sklearn.assess_estimator, as_assessment)

@@ -134,7 +134,8 @@ def compare(arguments: argparse.Namespace) -> Answer:
     """
     from ..api import ModelComparison, shown
     from ..io.summarize import read_arrays
-    from ..model_comparison import ROWS, check_rows, compare_data, with_truth
+    from ..model_comparison.comparison import compare_data, with_truth
+    from ..model_comparison.rows import ROWS, check_rows
 
     columns, models = named_columns(arguments), arguments.y_score
     stacked = columns.model_column is not None

@@ -80,7 +80,7 @@ from ..core.assessment import Assessment
 from ..core.data.messages import one_line
 from ..core.metrics.estimate import Estimate
 from ..core.values import FOUR_FIFTHS
-from ..model_comparison import ModelComparison
+from ..model_comparison.comparison import ModelComparison
 from ..planning.plan import LabelPlan
 from ..thresholds.curve import counted_metrics
 from ..thresholds.search import FoundThresholds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..core.data.messages import check_kind, index_of
-from ..model_comparison import ModelComparison
+from ..model_comparison.comparison import ModelComparison
 from . import canvas
 
 if TYPE_CHECKING:

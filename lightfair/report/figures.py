@@ -25,7 +25,7 @@ from .. import plot
 from ..core.assessment import Assessment
 from ..core.metrics.definitions import is_built_in
 from ..core.values import counts_of
-from ..model_comparison import ModelComparison
+from ..model_comparison.comparison import ModelComparison
 from ..planning.plan import LabelPlan
 from ..thresholds.curve import counted_metrics
 from ..thresholds.search import FoundThresholds

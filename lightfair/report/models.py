@@ -9,7 +9,7 @@ from typing import Any
 from ..core import __version__
 from ..core.data.messages import counted, probability
 from ..core.settings import Settings
-from ..model_comparison import ModelComparison
+from ..model_comparison.comparison import ModelComparison
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section
 from .format import Columns, table_of, target_line, truth_cell, value_cell

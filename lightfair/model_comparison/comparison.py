@@ -1,49 +1,4 @@
-"""Two to four models on the same rows: is one fairer, or more accurate, than another?
-
-Two separate assessments cannot tell: they impute the same labels twice, independently, and the
-difference of their results has the uncertainty of both. Where the models make the same decision,
-though, a row contributes equally to both, whatever its label. So the labels are imputed once for
-all models. Each group is crossed with the joint decision of the models, and these cells are fitted
-as groups are: a cell has its own calibration curve and shares the nested prior with the others,
-with effects of the attributes, of the joint decision, and of the cell. So groups inform each other
-about which model is right when they disagree. The curves are functions of one score, the mean of
-the models' log odds (each score clipped as in `assess`)::
-
-    y_i ~ Bernoulli(f(s_i)),   logit s_i = mean over models of logit s_im,   f of the row's cell
-
-In a cell every model has made one decision, so the confusion counts of each model are exact sums
-over cells, draw by draw::
-
-    count_m(group, predicted, label) = sum of count(cell, label), cells where m decides `predicted`
-
-Then delta = theta_group - theta_reference of each model, and
-
-    P(B fairer than A) = P(|delta_B| < |delta_A|)
-    P(B more accurate than A) = P(accuracy_B > accuracy_A)
-
-from the same draws. A metric of scores, such as the area under the curve, would need the joint
-distribution of all scores, which is not kept; so the metrics are those of decisions.
-
-    >>> import lightfair as lf
-    >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
-    >>> scores = {"old": rows.y_score, "new": rows.y_score**1.2}
-    >>> found = lf.compare_models(
-    ...     scores, rows.y_true, sensitive_features=rows.group, metrics="tpr", rng=1
-    ... )
-    >>> for model in found.models:
-    ...     tpr = found.metric(model, "tpr")
-    ...     print(f"{model} {tpr.mean:.3f}, {found.gap(model, 'tpr', 'B').mean:.3f}")
-    old 0.672, 0.083
-    new 0.590, 0.104
-    >>> print(f"{found.prob_fairer('tpr', 'new', 'old', 'B'):.3f}")
-    0.092
-    >>> print(f"{found.prob_more_accurate('old', 'new'):.3f}")
-    0.918
-
-On the command line::
-
-    lightfair compare scores.csv --label label --score old --score new --group race
-"""
+"""Compare models: one fit, its labels summed up for each model; the comparison as values."""
 
 from __future__ import annotations
 
@@ -55,56 +10,33 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .core import __version__
-from .core.assessment import Assessment
-from .core.data.columns import (
-    attribute_columns,
-    check_indexes,
-    check_lengths,
-    column,
-    factorize,
-    frame_columns,
-)
-from .core.data.groups import Levels, cross, group_names
-from .core.data.logit import Floats, Ints, logit_of, sigmoid
-from .core.data.messages import (
-    Note,
-    index_of,
-    level_name,
-    list_values,
-    missing_rows,
-    note,
-    row_list,
-    show,
-)
-from .core.data.nodes import UNLABELED, check_edges
-from .core.data.rows import ScoreData, is_several, score_data
-from .core.data.table import ScoreTable, score_table
-from .core.diagnostics.warnings import FEW, coarse_interval, data_warnings, result_warnings
-from .core.fit import Progress
-from .core.metrics.definitions import DEFAULT_METRICS, theta
-from .core.metrics.estimate import Estimate, minus
-from .core.metrics.imputation import pseudo_rows
-from .core.model.curve import Prior
-from .core.model.regions import Trust
-from .core.pipeline import assess_data
-from .core.settings import Settings
-from .core.values import diagnostics_values, plain, summary, truth_values, warning_values
+from ..core import __version__
+from ..core.assessment import Assessment
+from ..core.data.groups import Levels, cross, group_names
+from ..core.data.logit import Floats, Ints, logit_of, sigmoid
+from ..core.data.messages import Note, index_of, level_name, note
+from ..core.data.nodes import UNLABELED, check_edges
+from ..core.data.rows import ScoreData
+from ..core.data.table import ScoreTable, score_table
+from ..core.diagnostics.warnings import FEW, coarse_interval, data_warnings, result_warnings
+from ..core.fit import Progress
+from ..core.metrics.definitions import DEFAULT_METRICS, theta
+from ..core.metrics.estimate import Estimate, minus
+from ..core.metrics.imputation import pseudo_rows
+from ..core.model.curve import Prior
+from ..core.model.regions import Trust
+from ..core.pipeline import assess_data
+from ..core.settings import Settings
+from ..core.values import diagnostics_values, plain, summary, truth_values, warning_values
+from .rows import ROWS, check_rows
 
 Bools = npt.NDArray[np.bool_]
 
 Values = dict[str, Any]
 
-LEAST, MOST = 2, 4  # models
-
 DECISIONS = "decisions"  # the attribute that cells add to those of the groups
 
 FITTED = ("hierarchical", "chains", "draws", "warmup")  # settings that the fit of cells resolves
-
-ROWS = (  # arguments of `score_data` that all models share
-    *("sensitive_features", "sample_weight", "label_prob"),
-    *("positive_label", "unlabeled", "missing", "bins"),
-)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -391,90 +323,6 @@ progress
     rows = {name: arguments[name] for name in ROWS}
     checked = check_rows(scores, y_true, threshold, rows, model, row_id)
     return compare_data(checked, settings, rng, progress)
-
-
-def check_rows(
-    scores: Any, y_true: Any, threshold: Any, rows: dict[str, Any], model: Any, row_id: Any
-) -> dict[str, ScoreData]:
-    """Return the checked rows of each model; arguments as in `compare_models`."""
-    if model is not None:
-        at = unstacked(y_true, model, row_id)
-        scores, y_true, rows = _of_models(scores, y_true, rows, at)
-    pairs = list(scores.items()) if isinstance(scores, Mapping) else frame_columns(scores)
-    if pairs is None:
-        got = type(scores).__name__
-        raise ValueError(f"scores must be a dict or frame of a column for each model; got {got}")
-    names = [level_name(name) for name, _ in pairs]
-    if not LEAST <= len(names) <= MOST or len(set(names)) < len(names):
-        got = f"{len(names)}: {', '.join(names) or 'none'}"
-        raise ValueError(f"scores must hold {LEAST} to {MOST} models of different names; got {got}")
-    columns = dict(zip(names, (score for _, score in pairs), strict=True))
-    cuts = check_thresholds(threshold, [*columns])
-    checked = {}
-    for name, score in columns.items():
-        try:
-            checked[name] = score_data(y_true, score, threshold=cuts[name], **rows)
-        except ValueError as error:
-            raise ValueError(str(error).replace("y_score", f"scores[{name!r}]")) from None
-    check_indexes([(f"scores[{name!r}]", score) for name, score in columns.items()])
-    return checked
-
-
-def unstacked(y_true: Any, model: Any, row_id: Any) -> dict[str, Ints]:
-    """Return the rows of each model, in the order of their ids; each id comes once in a model."""
-    codes, names = factorize("model", model)
-    ids, values = factorize("row_id", row_id)
-    check_lengths({"y_true": column("y_true", y_true), "model": codes, "row_id": ids})
-    if (codes < 0).any():
-        raise ValueError(f"model has {missing_rows(codes < 0)}; name the model of each row")
-    found = {}
-    for code, name in enumerate(names):
-        at = np.flatnonzero(codes == code)
-        found[level_name(name)] = at = at[np.argsort(ids[at], kind="stable")]
-        times = np.bincount(ids[at] + 1, minlength=len(values) + 1)  # missing first
-        wrong = np.flatnonzero(times != [0] + [1] * len(values))
-        if wrong.size:
-            got = "not so for " + list_values([None, *values][one] for one in wrong[:1])
-            raise ValueError(f"row_id must pair rows: each once in each model; {got} in {name}")
-    return found
-
-
-def _of_models(
-    scores: Any, y_true: Any, rows: dict[str, Any], at: dict[str, Ints]
-) -> tuple[dict[str, Any], Any, dict[str, Any]]:
-    """Return scores by model, and what their rows share: labels, and arguments of `score_data`."""
-    values = column("scores", scores)
-    check_lengths({"y_true": column("y_true", y_true), "scores": values})
-    y_true = _shared("y_true", y_true, at)
-    features = attribute_columns(rows["sensitive_features"])
-    rows = rows | {"sensitive_features": {k: _shared(where, v, at) for k, where, v in features}}
-    for name in ("sample_weight", "label_prob"):
-        if rows.get(name) is not None:
-            rows[name] = _shared(name, rows[name], at)
-    return {name: values[own] for name, own in at.items()}, y_true, rows
-
-
-def _shared(name: str, values: Any, at: dict[str, Ints]) -> npt.NDArray[Any]:
-    """Return the column of the first model; raise ValueError unless the others have the same."""
-    codes, _ = factorize(name, values)
-    first = next(iter(at.values()))
-    check_lengths({"y_true": range(len(at) * len(first)), name: codes})
-    wrong = np.concatenate([own[codes[own] != codes[first]] for own in at.values()])
-    if wrong.size:
-        rule = f"{name} must be the same in all models"
-        raise ValueError(f"{rule} for a row_id; not so in {row_list(wrong)}")
-    return np.asarray(column(name, values)[first])
-
-
-def check_thresholds(threshold: Any, models: Sequence[str]) -> dict[str, Any]:
-    """Return the threshold of each model; raise ValueError unless it is one number for each."""
-    given = threshold if isinstance(threshold, Mapping) else dict.fromkeys(models, threshold)
-    cuts = {level_name(name): cut for name, cut in given.items()}
-    several = [cut for cut in cuts.values() if is_several(cut) or isinstance(cut, str)]
-    if several or {*cuts} != {*models}:
-        names = ", ".join(models)
-        raise ValueError(f"threshold must be one number for each of {names}; got {show(threshold)}")
-    return cuts
 
 
 def compare_data(
