@@ -279,7 +279,9 @@ def audit_profile(
             if counts_here:
                 name = ", ".join(part[k] for k in places)
                 counts[name] = counts.get(name, np.zeros(2)) + sums
-        tables.append(_rates(attribute, counts, total, min_share, rng, result.settings.prob))
+        tables.append(
+            _rates(attribute, counts, total, min_share, median, rng, result.settings.prob)
+        )
     unknown = total - int(rows[known].sum())
     # the warnings of labels are not about selections
     plain_result = replace(result, warnings=table.notes)
@@ -292,6 +294,7 @@ def _rates(
     counts: dict[str, Floats],
     total: int,
     min_share: float,
+    median: float | None,
     rng: np.random.Generator,
     prob: float,
 ) -> RateTable:
@@ -312,6 +315,10 @@ def _rates(
         raise ValueError(f"{rule}; merge categories, or lower it")
     top = max(kept, key=lambda one: (one.rate, one.rows))
     if not top.selected:
+        if median is not None:
+            raise ValueError(
+                f"no score lies above the median, {median:g}; give decisions as y_pred"
+            )
         raise ValueError(f"no row is selected in {attribute}; check y_pred or threshold")
     selected, rows = np.array([(one.selected, one.rows) for one in kept], float).T
     draws = rate_draws(selected, rows, DRAWS, rng)[None]

@@ -131,6 +131,7 @@ def test_small_categories_keep_their_counts_and_rates():
         ({"a": (9, 5)}, {"name": "nyc"}, "no profile 'nyc'.*; there are nyc-ll144, four-fifths"),
         ({"a": (9, 5)}, {}, "race must have two known categories or more; got a"),
         ({"a": (9, 0), "b": (9, 0)}, {}, "no row is selected in race; check y_pred"),
+        ({"a": (9, 0), "b": (9, 0)}, {"median": 1.0}, "no score lies above the median, 1; give"),
         ({"a": (9, 5), "b": (9, 5)}, {"min_share": 0.6}, "each category of race has less than min"),
     ],
 )
