@@ -12,7 +12,7 @@ ArviZ draws chains: `arviz.plot_trace(result.to_arviz())`.
 Every function takes `ax`, a matplotlib Axes, and returns it. Without one it makes a figure with
 pyplot, as high as its rows require (`figure_size`); with one it does not use pyplot, so that it
 draws on any Figure, without a display. Figures with `layout="constrained"` make room for names,
-legends and notes; without a layout, the Axes shrink to keep them in their part of the figure.
+legends and notes; in one without a layout, a tight layout is made once.
 rcParams are respected and never changed.
 
 Undefined values are not plotted; a note below has the reason. Names from data are drawn

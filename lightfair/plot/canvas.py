@@ -11,6 +11,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ..core.data.logit import Floats
 from ..core.data.messages import middle_out, one_line
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
     from matplotlib.text import Text
@@ -37,7 +38,6 @@ NAME = 24  # characters in a line of a name
 LONGEST = 81  # characters of a name
 NAMED = 4  # names in a note
 NOTES = 6  # notes below a plot
-LEAST = 0.25  # of given Axes, for the data
 
 MARKED = 12  # points up to which each has a marker
 
@@ -157,8 +157,7 @@ def finish(
 ) -> None:
     """Set title, names of the axes, a legend between title and data, and notes below.
 
-    In a figure without a layout engine, which would do so, Axes are made smaller such that all
-    this stays in their part of the figure.
+    The layout engine of the figure makes room for them; without one, a tight layout is made once.
 
     Parameters
     ----------
@@ -169,8 +168,7 @@ def finish(
     undefined
         Names with the reason why they are undefined; None if they are not.
     """
-    part = _part(ax)
-    _fit(ax, part)
+    _make_room(ax)
     inches = ax.get_window_extent().width / ax.figure.dpi
     texts = "\n".join(label.get_text() for label in ax.get_yticklabels())
     names = max(map(len, texts.split("\n")))
@@ -208,40 +206,17 @@ def finish(
     below = [textwrap.fill(one_line(line), room) for line in lines]
     literal(ax.set_xlabel("\n".join([textwrap.fill(one_line(x), room), *below]), fontsize="small"))
     literal(ax.set_ylabel(y, fontsize="small"))
-    _fit(ax, part)
+    _make_room(ax)
 
 
-def _part(ax: Axes) -> tuple[Floats, Floats] | None:
-    """Corners (2, 2) of given Axes and of their part of the figure; None if a layout makes room.
+def _make_room(ax: Axes) -> None:
+    """Lay out a figure that has no layout engine; Axes at places of their own stay there."""
+    if ax.figure.get_layout_engine() is None:
+        from matplotlib.layout_engine import TightLayoutEngine
 
-    Gaps between the Axes of a grid, and margins, are divided in halves.
-    """
-    box, spec = ax.get_position(original=True), ax.get_subplotspec()
-    if ax.figure.get_layout_engine() is not None:
-        return None
-    if spec is None:
-        return box.get_points(), box.get_points()
-    grid = spec.get_gridspec()
-    bottom, top, left, right = grid.get_grid_positions(ax.figure)  # type: ignore[arg-type]
-    ends = (0.0, 1.0, 0.0, 1.0)
-    if getattr(grid, "left", 0.0) is not None:  # a grid in a part of the figure
-        ends = left[0], right[-1], bottom[-1], top[0]
-    x = 0.5 * (np.append(ends[0], right) + np.append(left, ends[1]))
-    y = 0.5 * (np.append(ends[3], bottom) + np.append(top, ends[2]))
-    low = [x[spec.colspan.start], y[spec.rowspan.stop]]
-    high = [x[spec.colspan.stop], y[spec.rowspan.start]]
-    return spec.get_position(ax.figure).get_points(), np.array([low, high])  # type: ignore[arg-type]
-
-
-def _fit(ax: Axes, part: tuple[Floats, Floats] | None) -> None:
-    """Keep Axes, and what is drawn around them, in a part of the figure."""
-    if part is None or (drawn := ax.get_tightbbox()) is None:
-        return
-    (given, room), to_figure = part, ax.figure.transSubfigure.inverted()
-    around = ax.get_position().get_points() - to_figure.transform(drawn.padded(2.0).get_points())
-    low = np.maximum(given[0], room[0] + around[0])
-    high = np.maximum(np.minimum(given[1], room[1] + around[1]), low + LEAST * np.ptp(given, 0))
-    ax.set_position((*low, *(high - low)))
+        with catch_warnings():
+            simplefilter("ignore", UserWarning)
+            TightLayoutEngine().execute(ax.figure)  # type: ignore[arg-type]
 
 
 def write(ax: Axes, row: float, text: str) -> None:

@@ -7,7 +7,7 @@ Estimation for Statistics and Data Analysis", equation 3.31), 0.9 min(sd, interq
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,6 @@ from ..core.data.messages import check_kind, index_of, probability
 from ..core.metrics.estimate import Estimate
 from . import canvas
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 POINTS = 128  # of the grid
 REACH = 4.0  # bandwidths, beyond which a kernel is 0
 PEAK = 0.82  # height of a density, in rows
@@ -28,7 +25,7 @@ EQUAL = 1e-12  # draws that differ by less are equal
 OUTER = (0.01, 0.99)  # draws outside these quantiles are not drawn if a metric has no bound
 
 
-def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
+def posterior(result: Assessment, metric: str, *, ax: canvas.Axes | None = None) -> canvas.Axes:
     """Plot posterior densities of all differences, the region of practical equivalence shaded.
 
     Parameters
@@ -36,7 +33,7 @@ def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axe
     result : Assessment
     metric : str
         One of the assessed metrics.
-    ax : Axes, optional
+    ax : canvas.Axes, optional
         Where to draw. Default: a new figure, as high as the rows need.
 
     Returns
@@ -93,7 +90,7 @@ def posterior(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axe
 
 
 def _draw_row(
-    ax: Axes, row: int, estimate: Estimate, bounds: tuple[float, float], epsilon: float
+    ax: canvas.Axes, row: int, estimate: Estimate, bounds: tuple[float, float], epsilon: float
 ) -> dict[str, Any]:
     """Draw the density of a defined estimate in a row; return a legend handle by label."""
     foot = row + BASE

@@ -6,7 +6,7 @@ prediction-powered one. The numbers are those of `to_dict`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from ..core.comparison.gaps import only_one
 from ..core.data.messages import check_kind, index_of, probability
 from ..core.values import counts_of, metric_values
 from . import canvas
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 LEAST_SPAN = 0.1  # of the axis, in ranges of the metric: values that are nearly equal look so
 
@@ -29,7 +26,7 @@ METHODS = {  # key in `to_dict`: name, look, and place in a row
 }
 
 
-def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
+def groups(result: Assessment, metric: str, *, ax: canvas.Axes | None = None) -> canvas.Axes:
     """Plot a metric of every group with its intervals, beside labels only.
 
     Parameters
@@ -37,7 +34,7 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
     result : Assessment
     metric : str
         One of the assessed metrics.
-    ax : Axes, optional
+    ax : canvas.Axes, optional
         Where to draw. Default: a new figure, as high as the groups need.
 
     Returns
@@ -69,7 +66,7 @@ def groups(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
+def differences(result: Assessment, metric: str, *, ax: canvas.Axes | None = None) -> canvas.Axes:
     """Plot the difference of every group from the reference, and P(difference > 0).
 
     Parameters
@@ -78,7 +75,7 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
         With two or more groups.
     metric : str
         One of the assessed metrics.
-    ax : Axes, optional
+    ax : canvas.Axes, optional
         Where to draw. Default: a new figure, as high as the groups need.
 
     Returns
@@ -116,7 +113,7 @@ def differences(result: Assessment, metric: str, *, ax: Axes | None = None) -> A
 
 
 def _forest(
-    ax: Axes, result: Assessment, metric: str, entries: list[dict[str, Any]], *, differ: bool
+    ax: canvas.Axes, result: Assessment, metric: str, entries: list[dict[str, Any]], *, differ: bool
 ) -> None:
     """Draw the rows of groups or differences, and everything around them."""
     settings = result.settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -10,17 +10,14 @@ from ..core.data.messages import check_kind
 from ..planning.plan import LabelPlan
 from . import canvas
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-
-def plan(plan: LabelPlan, *, ax: Axes | None = None) -> Axes:
+def plan(plan: LabelPlan, *, ax: canvas.Axes | None = None) -> canvas.Axes:
     """Plot the expected width of intervals against the number of extra labels.
 
     Parameters
     ----------
     plan : LabelPlan
-    ax : Axes, optional
+    ax : canvas.Axes, optional
         Where to draw. Default: a new figure.
 
     Returns

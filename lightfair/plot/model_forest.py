@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..core.data.messages import check_kind, index_of
 from ..model_comparison.comparison import ModelComparison
 from . import canvas
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 HEIGHT = 0.66  # of the marks of a row, in rows
 
 
-def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) -> Axes:
+def models(
+    comparison: ModelComparison, metric: str, *, ax: canvas.Axes | None = None
+) -> canvas.Axes:
     """Plot a metric of each model in every group, and of all rows together.
 
     Parameters
@@ -22,7 +19,7 @@ def models(comparison: ModelComparison, metric: str, *, ax: Axes | None = None) 
     comparison : ModelComparison
     metric : str
         One of the compared metrics.
-    ax : Axes, optional
+    ax : canvas.Axes, optional
         Where to draw. Default: a new figure, as high as the groups need.
 
     Returns

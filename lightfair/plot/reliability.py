@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,12 @@ from ..core.model.curve import features
 from ..core.model.likelihood import log_odds
 from . import canvas
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 POINTS = 200  # scores at which a curve is evaluated
 
 
-def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None) -> Axes:
+def calibration(
+    result: Assessment, group: Any = None, *, ax: canvas.Axes | None = None
+) -> canvas.Axes:
     """Plot the rate of positives of a group against the score: curve, band, and labeled rows.
 
     Parameters
@@ -29,7 +28,7 @@ def calibration(result: Assessment, group: Any = None, *, ax: Axes | None = None
     result : Assessment
     group : optional
         Default: the group with most labeled rows.
-    ax : Axes, optional
+    ax : canvas.Axes, optional
         Where to draw. Default: a new figure.
 
     Returns
@@ -129,7 +128,7 @@ def rates(result: Assessment, group: int, logit: Floats, predicted: Any) -> Floa
     return sigmoid(log_odds(flat, design, where.base[region], result.settings.cap))
 
 
-def _draw_labeled(ax: Axes, result: Assessment, group: int) -> None:
+def _draw_labeled(ax: canvas.Axes, result: Assessment, group: int) -> None:
     """Draw the labeled rows of a group, region by region."""
     check, settings, look = result.misfit, result.settings, canvas.LABELS_ONLY
     mask = check.group == group

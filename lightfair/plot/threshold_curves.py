@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..core.assessment import Assessment
@@ -11,11 +9,8 @@ from ..core.data.messages import check_kind
 from ..thresholds.curve import requested_curve
 from . import canvas
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-
-def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Axes:
+def thresholds(result: Assessment, metric: str, *, ax: canvas.Axes | None = None) -> canvas.Axes:
     """Plot a metric of every group against the threshold.
 
     Parameters
@@ -24,7 +19,7 @@ def thresholds(result: Assessment, metric: str, *, ax: Axes | None = None) -> Ax
         Its thresholds are those requested, or up to 64 near quantiles of the scores.
     metric : str
         A metric of decisions, assessed or not.
-    ax : Axes, optional
+    ax : canvas.Axes, optional
         Where to draw. Default: a new figure.
 
     Returns

@@ -76,29 +76,25 @@ def test_it_draws_on_a_part_of_a_figure(two):
         assert ax.bbox.width > 0.4 * room.width and ax.bbox.height > 0.5 * room.height
 
 
-def grids(figure):
-    """Four Axes: a grid, and a nested grid beside given Axes."""
-    yield [*figure.subplots(2, 2).flat]
-    figure.clear()
-    grid = figure.add_gridspec(2, 2)
-    nested = grid[:, 1].subgridspec(3, 1, hspace=0.5)
-    given = [figure.add_axes((0.1, low, 0.4, 0.35)) for low in (0.1, 0.55)]
-    yield [*given, *(figure.add_subplot(nested[at]) for at in (0, slice(1, 3)))]
-
-
-def test_in_a_figure_without_a_layout_it_keeps_to_given_axes(two):
+def test_in_a_figure_without_a_layout_axes_make_room_for_each_other(two):
     """All that is drawn, legends and notes too, overlaps nothing and lies in the figure."""
     figure = Figure(figsize=(9.0, 7.0))
-    for axes in grids(figure):
-        given = [ax.get_position().width for ax in axes]
-        for name, ax in zip(["differences", "posterior", "calibration", "plan"], axes, strict=True):
-            draw(name, two, ax)
-        drawn = [ax.get_tightbbox().padded(-1.0) for ax in axes]
-        for at, box in enumerate(drawn):
-            assert 0.0 <= box.x0 < box.x1 <= figure.bbox.x1
-            assert 0.0 <= box.y0 < box.y1 <= figure.bbox.y1
-            assert not box.count_overlaps(drawn[:at])
-            assert axes[at].get_position().width > 0.5 * given[at]
+    axes = [*figure.subplots(2, 2).flat]
+    for name, ax in zip(["differences", "posterior", "calibration", "plan"], axes, strict=True):
+        draw(name, two, ax)
+    assert figure.get_layout_engine() is None
+    drawn = [ax.get_tightbbox().padded(-1.0) for ax in axes]
+    for at, box in enumerate(drawn):
+        assert 0.0 <= box.x0 < box.x1 <= figure.bbox.x1
+        assert 0.0 <= box.y0 < box.y1 <= figure.bbox.y1
+        assert not box.count_overlaps(drawn[:at])
+
+
+def test_axes_at_a_place_of_their_own_stay_there(two):
+    for figure in (Figure(), Figure().subfigures(1, 2)[1]):
+        ax = figure.add_axes((0.1, 0.2, 0.6, 0.5))
+        place = draw("differences", two, ax).get_position().bounds
+        assert place == pytest.approx((0.1, 0.2, 0.6, 0.5))
 
 
 @pytest.mark.parametrize("width", [3.8, 6.4])
