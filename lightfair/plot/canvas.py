@@ -210,13 +210,14 @@ def finish(
 
 
 def _make_room(ax: Axes) -> None:
-    """Lay out a figure that has no layout engine; Axes at places of their own stay there."""
-    if ax.figure.get_layout_engine() is None:
-        from matplotlib.layout_engine import TightLayoutEngine
+    """Lay out a figure without a layout engine; Axes at places of their own, or of parts, stay."""
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import TightLayoutEngine
 
+    if isinstance(ax.figure, Figure) and ax.figure.get_layout_engine() is None:
         with catch_warnings():
             simplefilter("ignore", UserWarning)
-            TightLayoutEngine().execute(ax.figure)  # type: ignore[arg-type]
+            TightLayoutEngine().execute(ax.figure)
 
 
 def write(ax: Axes, row: float, text: str) -> None:
