@@ -64,7 +64,7 @@ def test_every_form_of_every_result(found):
     assert "lightfair x" in page and "lightfair x" in card
     back = list(csv.DictReader(io.StringIO(found.to_csv())))
     assert len(back) == len(tidy.rows(found)) and back[0]["metric"] == "tpr"
-    assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict()))
+    assert json.loads(found.to_json()) == json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert {*found.summary().splitlines()} <= {*text.splitlines()}
     assert isinstance(found._document(), Document)
     assert len(repr(found)) < 200 and "\n" not in repr(found)
@@ -101,6 +101,8 @@ def test_metrics_by_group_are_a_frame(rows, monkeypatch):
     assert (table["tpr_low"]["B"], table["tpr_high"]["B"]) == tpr.interval()
     assert overall["tpr"] == result.metric("tpr").mean and list(overall.index) == [*table]
     monkeypatch.setitem(sys.modules, "polars", polars)
+    monkeypatch.delitem(sys.modules, "pandas")
+    assert isinstance(result.to_dataframe(), polars.DataFrame)  # the one that is imported
     monkeypatch.setitem(sys.modules, "pandas", None)
     table = result.by_group
     assert table["group"].to_list() == ["A", "B"] and table["tpr"][1] == tpr.mean
@@ -108,6 +110,10 @@ def test_metrics_by_group_are_a_frame(rows, monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     assert str(result.by_group["tpr"]["B"]) == str(tpr)
     assert str(result.overall["tpr"]) == str(result.metric("tpr"))
+    with pytest.raises(ImportError, match="a data frame needs pandas or polars; to_csv.. works"):
+        result.to_dataframe()
+    with pytest.raises(ValueError, match="library must be one of pandas, polars; got 'arrow'"):
+        result.to_dataframe("arrow")
 
 
 def test_each_warning_is_a_python_warning_that_can_be_filtered(rows):
@@ -169,11 +175,3 @@ def test_wrong_objects_are_named(rows):
     ):
         with pytest.raises(TypeError, match=message):
             call()
-
-
-def test_a_check_says_how_many_labels_would_settle_it(rows):
-    result = ask(rows, metrics="accuracy", draws=400, warmup=100)
-    verdict = result.check("accuracy<=0.1")
-    assert verdict.status == "insufficient" and verdict.more_labels > 0
-    plain = core.Assessment.check(result, "accuracy<=0.1")
-    assert (plain.status, plain.prob_within) == (verdict.status, verdict.prob_within)

@@ -57,6 +57,7 @@ def test_what_is_read_as_the_same_rows(content, chunk_rows):
         ("größer", "größer"),
         ("日本", "日本"),
         ('"a, b"', "a, b"),
+        ("a;b", "a;b"),
         ('"say ""a"""', 'say "a"'),
         ('"two\nlines"', "two\nlines"),
         ("nan", "nan"),
@@ -79,10 +80,8 @@ REFUSED = {
     "names in capitals": ("Y,S,G\n1,0.9,A\n", "has no column y.*; its columns are Y, S, G"),
     "another separator": ("y:s:g\n1:0.9:A\n", "must be separated by commas, semicolons or t"),
     "labels of mixed type": (ROWS.replace("0,0.2", "no,0.2"), "must hold 0 and 1; got 'no', 1; or"),
-    "a label that says unknown": (ROWS.replace("\n,", "\nunknown,"), "3 values: 'unknown', 0, 1"),
     "scores of mixed type": (ROWS.replace("0.7", "high"), "such as 0.25; got 'high' at row 3"),
     "a score that says NA": (ROWS.replace("0.7", "NA"), r"1 missing value \(row 3\); drop"),
-    "percent": (ROWS.replace("0.7", "70 %"), "such as 0.25; got '70 %' at row 3"),
     "decimal commas": (ROWS.replace("0.7", '"0,7"'), "such as 0.25; got '0,7' at row 3"),
     "short lines": (ROWS + "1,0.5\n", "3 cells, as its header; got 2 in"),
     "long lines": (ROWS + "1,0.5,A,\n", "as its header; got 4 in line 6"),
@@ -91,7 +90,6 @@ REFUSED = {
     "a quote that stays open": (ROWS + '1,0.5,"A\n', "is not CSV: .* in line 6; look for"),
     "text behind a quote": (ROWS + '1,0.5,"A"B\n', "is not CSV: "),
     "a cell of many bytes": (ROWS + "1,0.5," + "A" * 200_000, "is not CSV: field larger"),
-    "gzip cut short": (gzip.compress(ROWS.encode())[:-9], "is not a whole gzip file"),
     "the head of gzip": (b"\x1f\x8b\x08", "is not a whole gzip file"),
     "gzip of nothing": (gzip.compress(b""), "is empty; it must have a header line and rows"),
     "gzip of gzip": (gzip.compress(gzip.compress(ROWS.encode())), "is not UTF-8 text"),
@@ -113,11 +111,6 @@ def test_what_is_refused(content, message):
     assert "\n" not in str(raised.value)
 
 
-def test_cells_separated_by_commas_that_hold_semicolons():
-    content = b"y,s,g\n1,0.9,A;B\n0,0.2,C\n"
-    assert summary(content)["groups"] == [["A;B"], ["C"]]
-
-
 # files that cannot be read
 
 
@@ -126,21 +119,6 @@ def test_a_folder_and_an_absent_file(tmp_path):
         lf.summarize(tmp_path, **NAMES)
     with pytest.raises(FileNotFoundError):
         lf.summarize(tmp_path / "absent.csv", **NAMES)
-
-
-def test_a_file_without_permission(tmp_path):
-    path = tmp_path / "rows.csv"
-    path.write_text(ROWS)
-    path.chmod(0)
-    user = os.geteuid()
-    if user == 0:  # may read everything
-        tmp_path.chmod(0o755)
-        os.seteuid(65534)
-    try:
-        with pytest.raises(PermissionError):
-            lf.summarize(path, **NAMES)
-    finally:
-        os.seteuid(user)
 
 
 def test_a_file_that_is_replaced_while_it_is_read(tmp_path):

@@ -146,6 +146,8 @@ def test_hidden_labels(ask, hidden):
     assert values["data"]["labeled"] == 50
     groups = values["metrics"]["tpr"]["groups"]
     assert [one["truth"] for one in groups] == [tpr("A"), tpr("B")]
+    (gap,) = values["metrics"]["tpr"]["differences"]
+    assert gap["truth"] == pytest.approx(tpr("B").expected - tpr("A").expected)
     cuts = ["--threshold", "all", *given[:-1], "0"]
     assert "no_labels" in ask("assess", *cuts) and "truth" not in ask("assess", *given[:-2])
     assert "thresholds" in json.loads(ask("assess", *cuts, "--json"))
@@ -225,13 +227,6 @@ def test_summarize_prints_warnings(ask, folder):
     out = ask("summarize", "holes.csv", *COLUMNS, "--missing", "drop", "-o", "table.json")
     assert "warning (dropped_rows): rows dropped, sensitive_features is missing: 1\n" in out
     assert "warning (ties_with_threshold)" in out
-
-
-def test_sql(ask):
-    given = ["--dialect", "duckdb", "--table", "rows", *COLUMNS, "--threshold", "0.4"]
-    columns = {"y_true": "y", "y_score": "s", "sensitive_features": ["g"]}
-    query = lf.sql_query(dialect="duckdb", table="rows", threshold=0.4, **columns)
-    assert ask("sql", *given) == query.removesuffix("\n") + "\n"
 
 
 @pytest.mark.parametrize(

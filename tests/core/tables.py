@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import numpy as np
 
 import lightfair.core as lf
@@ -39,3 +41,19 @@ def table_of(score, label=None, group=None, clip=0.01, **options):
     return lf.score_table(
         lf.score_data(label, score, sensitive_features=group, **options), clip=clip
     )
+
+
+def assert_same(one, two, rtol=1e-12):
+    """Two tables are equal, their sums up to the order in which they were added."""
+    assert one.notes == two.notes
+    for name in (field.name for field in fields(one)):
+        left, right = getattr(one, name), getattr(two, name)
+        if name in ("points", "cells"):
+            for column, x, y in zip(left._fields, left, right, strict=True):
+                close = 0.0 if column in ("stratum", "cell", "logit", "rows") else rtol
+                assert x.dtype == y.dtype, column
+                np.testing.assert_allclose(x, y, rtol=close, atol=close, err_msg=column)
+        elif isinstance(left, np.ndarray):
+            np.testing.assert_allclose(left, right, rtol=rtol, err_msg=name)
+        else:
+            assert left == right, name

@@ -20,6 +20,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import lightfair as lf
+
+ROLES = {"y_true": "label", "y_score": "score", "sensitive_features": ["race"]}
+OPTIONS = ("threshold", "positive_label", "unlabeled", "missing", "bins")
+ROWS = 3000
 KINDS = ("text", "double", "float4", "integer", "bool", "decimal", "date")
 
 
@@ -38,23 +43,39 @@ def module(name):
         absent(f"{name} is not installed")
 
 
-def assert_same(result, expected):
-    """Two tables are equal up to the order in which sums were added."""
-    names = ("groups", "attributes", "parts", "clip", "clipped", "threshold", "weighted", "counts")
-    for name in (*names, "cuts"):
-        assert getattr(result, name) == getattr(expected, name), name
-    for name in ("clusters", "design"):
-        left, right = getattr(result, name), getattr(expected, name)
-        assert (left is None) == (right is None), name
-        if right is not None:
-            np.testing.assert_allclose(left, right, rtol=1e-12, err_msg=name)
-    for one, two in ((result.points, expected.points), (result.cells, expected.cells)):
-        for name in one._fields:
-            left, right = getattr(one, name), getattr(two, name)
-            if name in ("stratum", "cell", "logit", "rows"):
-                np.testing.assert_array_equal(left, right, name)
-            else:
-                np.testing.assert_allclose(left, right, rtol=1e-12, atol=1e-13, err_msg=name)
+def draw(seed=0, n=ROWS, few=False, **changes):
+    """Columns: scores, continuous or of 101 values, labels with None, attributes, weights."""
+    rng = np.random.default_rng(seed)
+    score = rng.integers(0, 101, n) / 100.0 if few else rng.beta(0.6, 0.8, n)
+    score[:20], score[20:30], score[30:40] = 0.5, 0.0, 1.0  # ties, and beyond the clip
+    return {
+        "score": ("double", score.tolist()),
+        "label": ("integer", [None if v < 0 else int(v) for v in rng.choice([-1, 0, 1], n)]),
+        "race": ("text", rng.choice(["a", "b", "it's", "é"], n, p=[0.5, 0.39, 0.1, 0.01]).tolist()),
+        "age": ("integer", rng.choice([1, 2], n).tolist()),
+        "weight": ("double", rng.integers(1, 5, n).astype(float).tolist()),
+        **{name: (kind, cycle(values, n)) for name, (kind, values) in changes.items()},
+    }
+
+
+def cycle(values, n=ROWS):
+    values = values.tolist() if isinstance(values, np.ndarray) else values
+    return [values[i % len(values)] for i in range(n)]
+
+
+def table_of(columns, clip=0.01, **roles):
+    """The table from arrays."""
+    roles = {**ROLES, **roles}
+    options = {key: roles.pop(key) for key in OPTIONS if key in roles}
+    features = {name: columns[name][1] for name in roles.pop("sensitive_features")}
+    arrays = {role: name and array_of(columns[name]) for role, name in roles.items()}
+    data = lf.score_data(**arrays, sensitive_features=features, **options)
+    return lf.score_table(data, clip=clip)
+
+
+def array_of(column):
+    kind, values = column
+    return np.array(values, dtype=np.float32) if kind == "float4" else values
 
 
 def rows_of(columns):

@@ -10,47 +10,28 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from engines import assert_same, duckdb_engine
+from engines import ROLES, draw, duckdb_engine, table_of
+from tables import assert_same
 
 import lightfair as lf
-
-ROLES = {"y_true": "label", "y_score": "score", "sensitive_features": ["race"]}
-
-
-def draw(seed=0, n=1500):
-    """Strata of race c are points, others cells."""
-    rng = np.random.default_rng(seed)
-    score = rng.beta(0.7, 0.9, n)
-    score[:9], score[9:12] = 0.5, (0.0, 1.0, 0.999)
-    return {
-        "score": score.tolist(),
-        "label": [None if v < 0 else int(v) for v in rng.choice([-1, 0, 1], n, p=[0.7, 0.1, 0.2])],
-        "race": rng.choice(["a", "b", "c"], n, p=[0.6, 0.37, 0.03]).tolist(),
-        "weight": rng.integers(1, 4, n).astype(float).tolist(),
-    }
 
 
 @functools.cache
 def result():
     """The result of a query on DuckDB."""
-    kinds = {"label": "integer", "race": "text"}
-    typed = {name: (kinds.get(name, "double"), values) for name, values in draw().items()}
+    query = lf.sql_query(dialect="duckdb", table="t", **ROLES, sample_weight="weight")
     with duckdb_engine() as run:
-        query = lf.sql_query(dialect="duckdb", table="t", **ROLES, sample_weight="weight")
-        return run(query, "t", typed)
+        return run(query, "t", draw(n=1500))
+
+
+@functools.cache
+def expected():
+    return table_of(draw(n=1500), sample_weight="weight")
 
 
 def rows():
     """The rows of a good result, to be changed."""
     return [dict(row) for row in result()]
-
-
-@functools.cache
-def expected():
-    y_true, y_score, race, weight = (draw()[k] for k in ("label", "score", "race", "weight"))
-    groups = {"race": race}
-    data = lf.score_data(y_true, y_score, sensitive_features=groups, sample_weight=weight)
-    return lf.score_table(data)
 
 
 class SparkRow(tuple):
@@ -168,9 +149,3 @@ def test_moments_outside_of_their_cell_are_refused(name):
     lf.ScoreTable.from_rows(change(name, largest, "cell"))
     with pytest.raises(ValueError, match=f"{name} must hold numbers in its range"):
         lf.ScoreTable.from_rows(change(name, 1.01 * largest, "cell"))
-
-
-def test_a_result_twice_is_the_table_twice():
-    """Whole results add; they may be of parts of the data."""
-    twice = lf.ScoreTable.from_rows(rows() + rows())
-    assert_same(twice, expected() + expected())

@@ -10,7 +10,7 @@ import threading
 
 import numpy as np
 import pytest
-from engines import assert_same
+from tables import assert_same
 
 import lightfair as lf
 from lightfair.io.files import columns_in

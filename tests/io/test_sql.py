@@ -18,8 +18,9 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from engines import ENGINES, assert_same, fetched, module, rows_of
+from engines import ENGINES, ROLES, ROWS, draw, fetched, module, rows_of, table_of
 from results import PACKAGE
+from tables import assert_same
 
 import lightfair as lf
 from lightfair.cli.main import main
@@ -29,9 +30,6 @@ from lightfair.io import summarize as summary
 from lightfair.io.sql import DIALECTS
 
 README = PACKAGE.parent / "README.md"
-ROLES = {"y_true": "label", "y_score": "score", "sensitive_features": ["race"]}
-OPTIONS = ("threshold", "positive_label", "unlabeled", "missing", "bins")
-ROWS = 3000
 ODD = """we"ird 'a' `b` \\ \\n;-- % {{y}} é"""
 
 
@@ -55,47 +53,12 @@ def engine(request):
         yield request.param, run
 
 
-def draw(seed=0, n=ROWS, few=False, **changes):
-    """Columns: scores, continuous or of 101 values, labels with None, attributes, weights."""
-    rng = np.random.default_rng(seed)
-    score = rng.integers(0, 101, n) / 100.0 if few else rng.beta(0.6, 0.8, n)
-    score[:20], score[20:30], score[30:40] = 0.5, 0.0, 1.0  # ties, and beyond the clip
-    return {
-        "score": ("double", score.tolist()),
-        "label": ("integer", [None if v < 0 else int(v) for v in rng.choice([-1, 0, 1], n)]),
-        "race": ("text", rng.choice(["a", "b", "it's", "é"], n, p=[0.5, 0.39, 0.1, 0.01]).tolist()),
-        "age": ("integer", rng.choice([1, 2], n).tolist()),
-        "weight": ("double", rng.integers(1, 5, n).astype(float).tolist()),
-        **{name: (kind, cycle(values, n)) for name, (kind, values) in changes.items()},
-    }
-
-
-def cycle(values, n=ROWS):
-    values = values.tolist() if isinstance(values, np.ndarray) else values
-    return [values[i % len(values)] for i in range(n)]
-
-
 def both(engine, columns, *, name="scores", clip=0.01, **roles):
     """The table from a query, and that from arrays."""
     dialect, run = engine
     statement = lf.sql_query(dialect=dialect, table=(name,), clip=clip, **{**ROLES, **roles})
     result = lf.ScoreTable.from_rows(run(statement, name, columns))
     return result, table_of(columns, clip=clip, **roles)
-
-
-def table_of(columns, clip=0.01, **roles):
-    """The table from arrays."""
-    roles = {**ROLES, **roles}
-    options = {key: roles.pop(key) for key in OPTIONS if key in roles}
-    features = {name: columns[name][1] for name in roles.pop("sensitive_features")}
-    arrays = {role: name and array_of(columns[name]) for role, name in roles.items()}
-    data = lf.score_data(**arrays, sensitive_features=features, **options)
-    return lf.score_table(data, clip=clip)
-
-
-def array_of(column):
-    kind, values = column
-    return np.array(values, dtype=np.float32) if kind == "float4" else values
 
 
 LEVELS = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import tracemalloc
 
-import engines
 import numpy as np
 import pytest
+from tables import assert_same
 
 import lightfair as lf
 
@@ -37,11 +37,6 @@ def cut(columns, size):
     count = len(columns["y"])
     for at in range(0, count, size):
         yield {name: column[at : at + size] for name, column in columns.items()}
-
-
-def assert_same(one, two):
-    engines.assert_same(one, two)
-    assert one.notes == two.notes
 
 
 def case(seed):
@@ -124,53 +119,12 @@ def good(count=20):
     }
 
 
-def spoilt(**places):
-    columns = good()
-    for name, value in places.items():
-        columns[name[0]][int(name[1:])] = value
-    return columns
-
-
-ONE_FAULT = [
-    (spoilt(s17=1.5), {}, True),
-    (spoilt(s17="x"), {}, True),
-    (spoilt(g17=None), {}, True),
-    (spoilt(w17=-1.0), {"sample_weight": "w"}, True),
-    (spoilt(d17=3), {"y_pred": "d"}, True),
-    (spoilt(s17=1.0), {"clip": 0.0}, True),
-    (spoilt(y0="no", y17="yes"), {}, False),
-    (spoilt(y3=7), {}, False),
-    (good(), {"positive_label": "yes"}, False),
-    ({**good(), "w": [float(g == "a") for g in good()["g"]]}, {"sample_weight": "w"}, False),
-    (good(), {"threshold": {"a": 0.5}}, False),
-    ({**good(), "g": [None] * 20}, {"missing": "drop"}, False),
-    (spoilt(g17=None, g3="missing"), {"missing": "group"}, False),
-    ({**good(), "y": [-1, 1] * 10}, {}, False),
-]
-
-
-@pytest.mark.parametrize("columns, options, of_a_row", ONE_FAULT)
-def test_the_errors_are_those_of_the_whole(columns, options, of_a_row):
-    names = {name: options[name] for name in ("sample_weight", "y_pred") if name in options}
-    rest = {name: value for name, value in options.items() if name not in names}
-    clip = rest.pop("clip", 0.01)
-    with pytest.raises(ValueError) as expected:
-        whole(columns, ["g"], rest, names, clip)
-    assert not of_a_row or "row 17" in str(expected.value)
-    for size in (1, 7, 20):
-        with pytest.raises(ValueError) as got:
-            summarize(cut(columns, size), **options)
-        assert str(got.value)[:6] == str(expected.value)[:6]
-        assert ("row 17" in str(got.value)) == ("row 17" in str(expected.value))
+NOTHING = {"y": [], "s": [], "g": []}
 
 
 def test_chunks_without_rows_add_nothing():
     some = {"y": [1, 0, None], "s": [0.2, 0.7, 0.4], "g": ["a", "b", "a"]}
-    none = {name: [] for name in some}
-    assert_same(summarize([none, some, none]), summarize([some]))
-    for nothing in ([none, none], none):
-        with pytest.raises(ValueError, match="source must hold at least one row; got none"):
-            summarize(nothing)
+    assert_same(summarize([NOTHING, some, NOTHING]), summarize([some]))
     with pytest.raises(ValueError, match="^y_score must lie in"):  # a chunk has no name to begin
         summarize([some, {**some, "s": [0.2, 0.7, 4]}])
 
@@ -208,7 +162,7 @@ def test_what_has_too_many_values_is_not_read_to_the_end(column, values, message
         summarize(chunks())
 
 
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "one frame", "iterator"])
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "iterator"])
 def test_frames(library, rows, tmp_path):
     score = rows.y_score.round(3)  # pandas reads few digits exactly
     pandas = pytest.importorskip("pandas")
@@ -218,8 +172,6 @@ def test_frames(library, rows, tmp_path):
         chunks = map(pytest.importorskip("polars").from_pandas, chunks)
     if library == "pyarrow":
         chunks = pytest.importorskip("pyarrow").Table.from_pandas(frame).to_batches(150)
-    if library == "one frame":
-        chunks = frame
     if library == "iterator":
         frame.astype({"y": "Int64"}).to_csv(tmp_path / "rows.csv", index=False)
         chunks = pandas.read_csv(tmp_path / "rows.csv", chunksize=150)
@@ -270,7 +222,7 @@ def test_every_door_reads_the_same(names, positive, tmp_path):
             lf.find_threshold(result, "tpr")
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet", "frame"])
+@pytest.mark.parametrize("suffix", ["parquet", "frame"])
 @pytest.mark.parametrize("other", [[2.0, None, 10.0], [2.0, None, 3.0]])
 def test_columns_that_occur_twice(suffix, other, tmp_path):
     arrow = pytest.importorskip("pyarrow")
@@ -279,10 +231,6 @@ def test_columns_that_occur_twice(suffix, other, tmp_path):
     source = arrow.table([*map(arrow.array, columns)], names=[*"ysgg"])
     if suffix == "parquet":
         importlib.import_module("pyarrow.parquet").write_table(source, path)
-    if suffix == "csv":
-        cells = [["" if value is None else str(value) for value in column] for column in columns]
-        rows = map(",".join, zip(*cells, strict=True))
-        path.write_text("\n".join(["y,s,g,g", *rows]))
     source = source if suffix == "frame" else path
     if other == columns[2]:
         assert summarize(source, missing="group").groups == ("2", "10", "missing")
@@ -297,14 +245,15 @@ def test_bins_in_chunks():
     table = summarize(iter(chunks), bins={"g": 4})
     assert table.groups == ("below 3", "3 to 5", "5 to 7", "7 or more")
     assert table.sums("rows").sum(axis=(1, 2)).tolist() == [2, 2, 2, 2]
-    assert engines.assert_same(table, summarize(chunks, bins={"g": [3, 5, 7]})) is None
+    assert_same(table, summarize(chunks, bins={"g": [3, 5, 7]}))
 
 
 @pytest.mark.parametrize(
     "source, options, message",
     [
         ([], {}, "source must hold at least one row; got none"),
-        ([{"y": [], "s": [], "g": []}], {}, "at least one row; got none"),
+        (NOTHING, {}, "at least one row; got none"),
+        ([NOTHING, NOTHING], {}, "at least one row; got none"),
         ([{"y": [1], "s": [0.5]}], {}, "a chunk has no column g; its columns are y, s"),
         ([{"y": [1], "s": [0.5, 0.6], "g": ["a"]}], {}, "must have the same length; got 1 and 2"),
         ([[1, 2]], {}, "source must be a path, .* a frame or mapping .*; got list"),

@@ -26,13 +26,6 @@ def test_bins_hold_all_unlabeled_rows(name, request):
         np.testing.assert_allclose(sums, result.table.sums(column)[..., UNLABELED], rtol=1e-12)
 
 
-def test_more_labels_narrow_a_forecast_until_nothing_is_uncertain(result):
-    ahead = preposterior(result, "tpr")
-    steps = np.array([forecast(ahead, share)[0] for share in np.linspace(0.0, 1.0, 11)])
-    assert (np.diff(steps) < 0.0).all()
-    assert forecast(ahead, 1.0, np.eye(2)).max() < 1e-10
-
-
 def test_a_population_stays_uncertain(assess):
     result = assess(rows=300, labeled=40, target="population")
     ahead = preposterior(result, "tpr")
@@ -66,10 +59,6 @@ def test_a_population_of_which_none_is_selected_has_width():
     found = forecast(preposterior(result, "selection_rate"), 0.0, np.eye(2))
     assert found.min() > 0.01
     np.testing.assert_allclose(found, result.metric("selection_rate", "A").sd, rtol=0.3)
-
-
-def test_an_exact_metric_has_no_width(result):
-    assert forecast(preposterior(result, "selection_rate"), 0.0, np.eye(2)).max() < 1e-10
 
 
 def test_widths_begin_at_the_current_ones_and_become_normal():

@@ -8,6 +8,7 @@ from asking import by_group
 from scipy.special import ndtr, ndtri
 
 import lightfair as lf
+from lightfair import core
 from lightfair.core.comparison.verdict import Question, parse_check
 from lightfair.planning.settle import decisive_chance, labels_to_settle, two_digits
 
@@ -81,6 +82,7 @@ def three():
 @pytest.mark.parametrize("check", ["tpr<=0.1", "tpr ratio>=0.8", "equalized_odds<=0.1"])
 def test_results_forecast_checks_of_every_kind(check, three):
     verdict = three.check(check)
-    assert verdict.status == "insufficient"
-    assert 1 <= verdict.more_labels <= 840
+    plain = core.Assessment.check(three, check)
+    assert (plain.status, plain.prob_within) == ("insufficient", verdict.prob_within)
+    assert verdict.status == "insufficient" and 1 <= verdict.more_labels <= 840
     assert f"about {verdict.more_labels} more label" in verdict.sentence

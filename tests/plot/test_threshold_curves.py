@@ -30,11 +30,6 @@ def test_of_many_groups_those_with_most_labels_are_drawn(crowd, ax):
     assert "6 of 8 groups: those with most labeled rows" in below(ax)
 
 
-def test_metrics_of_scores_have_no_curve(two, ax):
-    with pytest.raises(ValueError, match="got auc, of scores"):
-        plot.thresholds(two, "auc", ax=ax)
-
-
 def test_undefined_values_are_gaps_with_their_reason(gaps, ax):
     plot.thresholds(gaps, "ppv", ax=ax)
     assert below(ax).endswith("C: undefined, there are no rows predicted positive")

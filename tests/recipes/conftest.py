@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 import lightfair as lf
@@ -33,11 +32,3 @@ def of_groups(result):
     """The estimates of lightfair for groups, one row each."""
     numbers = result.to_dataframe("pandas")
     return numbers[(numbers.quantity == "metric") & (numbers.method == "lightfair")]
-
-
-@pytest.fixture(scope="session")
-def all_labeled():
-    """Scores, labels and groups of 300 rows, all of them labeled."""
-    rng = np.random.default_rng(0)
-    score, sex = rng.random(300), rng.choice(["f", "m"], 300)
-    return (rng.random(300) < score).astype(int), score, sex

@@ -40,13 +40,6 @@ def test_there_and_back(frame, result):
     assert both.round(2).to_numpy().tolist() == [[0.62, 0.17, 0.65, 0.19], [0.73, 0.29, 0.75, 0.27]]
 
 
-def test_with_all_labels_both_agree(all_labeled):
-    label, score, sex = all_labeled
-    result = lf.assess(label, score, sensitive_features=sex, metrics=["tpr", "fpr"], rng=1)
-    expected = metric_frame(label, score, sex).by_group.astype(float)
-    np.testing.assert_allclose(by_group(result), expected, rtol=0, atol=1e-12)
-
-
 def test_several_sensitive_features_are_parts_of_the_name_of_a_group(frame):
     """A MetricFrame has an index of several levels."""
     age = np.resize(["young", "old"], len(frame))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tables import draw, table_of
+from tables import assert_same, draw, table_of
 
 import lightfair.core as lf
 from lightfair.core.data import table as tables
@@ -21,15 +21,6 @@ CUTS = [0.5, 0.3, 0.7]
 def part(columns, where, **options):
     score, label, group, weight = (column[where] for column in columns)
     return table_of(score, label, group, sample_weight=weight, **options)
-
-
-def assert_same(one, two, rtol=1e-12):
-    for name in ("groups", "clip", "clipped", "attributes", "parts", "threshold", "weighted"):
-        assert getattr(one, name) == getattr(two, name), name
-    assert (one.counts, one.notes, one.cuts) == (two.counts, two.notes, two.cuts)
-    for left, right in zip((*one.points, *one.cells), (*two.points, *two.cells), strict=True):
-        assert left.dtype == right.dtype
-        np.testing.assert_allclose(left, right, rtol=rtol, atol=rtol)
 
 
 @pytest.fixture(scope="module")
