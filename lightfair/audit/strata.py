@@ -51,15 +51,15 @@ from ..core.comparison.gaps import ByGroup
 from ..core.comparison.pooled import overall_draws
 from ..core.data.groups import group_names
 from ..core.data.logit import Floats
-from ..core.data.messages import Note, check_kind, index_of, list_values, name_key
+from ..core.data.messages import check_kind, index_of, list_values, name_key
 from ..core.metrics.estimate import NAN, ByName, Estimate, minus
-from ..core.values import compared_values, framed
+from ..core.values import Based, compared_values, framed
 
 WEIGHTS = ("reference", "both", "equal")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConditionalGaps:
+class ConditionalGaps(Based):
     """Gaps of metrics within strata, and their averages: each group minus the reference.
 
     Attributes
@@ -105,11 +105,6 @@ class ConditionalGaps:
     pooled: ByName
     covered: ByName
     assessment: Assessment
-
-    @property
-    def warnings(self) -> tuple[Note, ...]:
-        """Warnings of the assessment."""
-        return self.assessment.warnings
 
     def to_dict(self) -> dict[str, Any]:
         """Return the gaps as plain values, ready for JSON.

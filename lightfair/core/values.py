@@ -62,6 +62,17 @@ def to_dict(result: Assessment) -> Values:
     )
 
 
+class Based:
+    """A result that is based on an assessment."""
+
+    assessment: Assessment
+
+    @property
+    def warnings(self) -> tuple[Note, ...]:
+        """Warnings of the assessment."""
+        return self.assessment.warnings
+
+
 def framed(result: Assessment, values: Values) -> Values:
     """Add to values the settings, data, diagnostics and warnings of the assessment."""
     return {

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.assessment import Assessment
+from ..core.comparison.gaps import compared_groups
 from ..core.data.logit import Floats
-from ..core.data.messages import index_of, show
 
 MAX_GROUPS = 20  # planned for together: the work grows with their third power
 
@@ -56,14 +56,8 @@ def contrasts_of(
     """
     if result.table.clusters is not None:
         raise ValueError("labels of clusters are not forecast; assess the rows without cluster")
-    names, base = result.groups, result.settings.reference
-    if reference is not None:
-        base = names[index_of(reference, names, "reference")]
-    planned = [name for name in names if name != base]
-    if group is not None:
-        planned = [names[index_of(group, names)]]
-    if base in planned or not planned:
-        raise ValueError(f"group must not be the reference, {show(base)}; name another one")
+    names = result.groups
+    planned, base = compared_groups(names, result.settings.reference, group, reference)
     if len(planned) > MAX_GROUPS:
         raise ValueError(f"group must be given if there are more than {MAX_GROUPS} groups")
     matrix = np.zeros((len(planned), len(names)))

@@ -38,10 +38,10 @@ import numpy as np
 
 from ..core.assessment import Assessment
 from ..core.data.logit import Floats, Ints, over
-from ..core.data.messages import Note, check_kind, lies_in
+from ..core.data.messages import check_kind, lies_in
 from ..core.data.nodes import UNLABELED
 from ..core.metrics.estimate import check_prob
-from ..core.values import framed, metric_values, plain
+from ..core.values import Based, framed, metric_values, plain
 from .contrasts import Contrasts, contrasts_of
 from .forecast import Preposterior, expected_sd, forecast_width, preposterior
 from .settle import two_digits
@@ -66,7 +66,7 @@ class Expected:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LabelPlan:
+class LabelPlan(Based):
     """Expected effect of more labels.
 
     Attributes
@@ -122,11 +122,6 @@ class LabelPlan:
     shrinks: Floats
     next_group: str | None
     assessment: Assessment
-
-    @property
-    def warnings(self) -> tuple[Note, ...]:
-        """Warnings of the assessment."""
-        return self.assessment.warnings
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, ready for JSON; undefined values are null.

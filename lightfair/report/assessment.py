@@ -65,7 +65,7 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
     """
     settings = result.settings
     sections = [_findings(result, full=full), shared.rows_section(result)]
-    sections += [_metric(result, name, full=full) for name in settings.metrics]
+    sections += [metric_section(result, name, full=full) for name in settings.metrics]
     if settings.simultaneous:
         sections.append(_simultaneous(result))
     if settings.thresholds is not None:
@@ -233,8 +233,8 @@ def _legend(result: Assessment, *, full: bool) -> Section:
     return Section("legend", "legend", tuple(map(Paragraph, texts)))
 
 
-def _metric(result: Assessment, name: str, *, full: bool) -> Section:
-    """The groups, and their differences from the reference."""
+def metric_section(result: Assessment, name: str, *, full: bool = False) -> Section:
+    """Return the groups, and their differences from the reference."""
     values, settings = metric_values(result, name), result.settings
     groups, metric = values["groups"], settings.metric(name)
     columns: Columns = dict(METHODS) if name not in settings.label_free else {}
@@ -296,15 +296,14 @@ def _marginal(result: Assessment, name: str) -> Table:
 
 def _simultaneous(result: Assessment) -> Section:
     """The intervals that contain all differences at once."""
-    found = result.simultaneous()
-    ends = (
-        f"[{number(low)}, {number(high)}]" for low, high in zip(found.low, found.high, strict=True)
-    )
-    cells = dict(zip(found.cells, map(Cell, ends), strict=True))
-    cells |= {cell: Cell("-", reason) for cell, reason in found.left_out.items()}
-    rows = tuple((Cell(f"{key.metric} {key.group}"), cell) for key, cell in cells.items())
-    head = (f"all at once, {100 * found.prob:g} %", f"minus {result.settings.reference}")
-    return Section("simultaneous", "simultaneous intervals", (Table(head, rows),))
+    found = result.simultaneous().to_dict()
+    entries = {
+        f"{one['metric']} {one['group']}": {"interval": None, **one}
+        for one in found["intervals"] + found["left_out"]
+    }
+    columns: Columns = {f"median, minus {result.settings.reference}": value_cell}
+    table = table_of(f"all at once, {100 * found['prob']:g} %", columns, entries)
+    return Section("simultaneous", "simultaneous intervals", (table,))
 
 
 def _criteria(result: Assessment) -> list[Section]:

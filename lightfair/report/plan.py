@@ -10,8 +10,9 @@ import numpy as np
 from ..core.data.messages import counted
 from ..planning.plan import NEXT, Expected, LabelPlan
 from . import sections as shared
+from .assessment import metric_section
 from .document import Cell, Document, Paragraph, Section, Table
-from .format import Columns, table_of, truth_cell, value_cell
+from .format import Columns, table_of
 
 LISTED = 4  # intervals in a report, those that are widest
 
@@ -61,15 +62,10 @@ def _widths(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
 
 
 def _truth(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
-    """What is planned for as it is now, beside what all labels say; () if that is not known."""
-    entries = plan.to_dict().get("differences", ())
-    if not entries:
+    """The metric as it is now, beside what all labels say; () if that is not known."""
+    if plan.assessment.truth is None:
         return ()
-    base = plan.assessment.settings.reference
-    title = plan.metric if base is None else f"{plan.metric} minus {base}"
-    by_group = {one.get("group") or one["name"]: one for one in entries}
-    now = table_of(title, {"now": value_cell, "truth": truth_cell}, by_group)
-    return now, Paragraph(shared.TRUTH)
+    return *metric_section(plan.assessment, plan.metric).blocks, Paragraph(shared.TRUTH)
 
 
 def _width(one: Expected, at: int) -> Cell:

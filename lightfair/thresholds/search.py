@@ -30,15 +30,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.assessment import Assessment
+from ..core.comparison.gaps import compared_groups
 from ..core.data.logit import Floats, Ints, logit_of, sigmoid
-from ..core.data.messages import Note, check_kind, index_of, lies_in, show
+from ..core.data.messages import check_kind, index_of, lies_in, show
 from ..core.data.nodes import CELL_WIDTH
 from ..core.data.rows import ScoreData
 from ..core.data.table import ScoreTable, score_table
 from ..core.metrics.definitions import Metric, resolve_metrics, theta
 from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate
 from ..core.metrics.score_bins import Slots, confusion, score_slots
-from ..core.values import framed, plain, summary, truth_values
+from ..core.values import Based, framed, plain, summary, truth_values
 from .curve import EDGE, UNSCORED, above_and_below, known_range, sums_by_rank
 
 EQUAL = 1e-9  # rates that differ by less are equal
@@ -67,7 +68,7 @@ class GroupThreshold:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FoundThresholds:
+class FoundThresholds(Based):
     """Thresholds of groups.
 
     Attributes
@@ -124,11 +125,6 @@ class FoundThresholds:
     def metric(self) -> str:
         """Name of the metric."""
         return self.of.name
-
-    @property
-    def warnings(self) -> tuple[Note, ...]:
-        """Warnings of the assessment."""
-        return self.assessment.warnings
 
     def __getitem__(self, group: Any) -> GroupThreshold:
         return self.groups[index_of(group, [one.group for one in self.groups])]
@@ -231,19 +227,10 @@ def find_threshold(
     if target is not None and not lies_in(target, *of.bounds):
         low, high = of.bounds
         raise ValueError(f"target must lie in ({low:g}, {high:g}); got {show(target)}")
-    base = None
-    if target is None:
-        base = result.settings.reference
-        if reference is not None:
-            base = result.groups[index_of(reference, result.groups)]
-        if base is None:
-            raise ValueError("find_threshold needs a target if there is only one group")
-    names = [name for name in result.groups if name != base]
-    if group is not None:
-        several = group if isinstance(group, list) else [group]
-        names = [result.groups[index_of(one, result.groups)] for one in several]
-    if base in names:
-        raise ValueError(f"group must differ from the reference, {base}")
+    base = result.settings.reference if target is None else None
+    names, base = compared_groups(result.groups, base, group, reference)
+    if base is None and target is None:
+        raise ValueError("find_threshold needs a target if there is only one group")
     bins, chains = score_slots(result.fine), result.shape
     wanted, own, prob = None, result.table.threshold, result.settings.prob
     if base is None:

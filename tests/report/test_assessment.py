@@ -226,7 +226,8 @@ def test_truth_criteria_marginals_and_simultaneous_intervals(rows):
     assert row[0].startswith(number(odds.median))
     band = result.simultaneous()
     first = table(sections["simultaneous"], "all at once, 95 %")
-    assert next(iter(first.values())) == [f"[{number(band.low[0])}, {number(band.high[0])}]"]
+    ends = f"[{number(band.low[0])}, {number(band.high[0])}]"
+    assert next(iter(first.values())) == [f"{number(band.median[0])} {ends}"]
     known = replace(result, truth={"tpr": np.full(4, 0.25), "fpr": np.full(4, np.nan)})
     sections = {one.key: one for one in document(known).sections}
     assert "truth: computed from the labels of all these rows" in flat(known)

@@ -162,7 +162,7 @@ def test_the_reference_stays_at_its_own_decisions():
     [
         ({"metric": "auc"}, "must depend on the threshold, such as tpr; got auc"),
         ({"group": "z"}, "no group 'z'; there are x, y"),
-        ({"group": "y", "reference": "y"}, "group must differ from the reference, y"),
+        ({"group": "y", "reference": "y"}, "group must not be the reference, 'y'"),
         ({"target": 0.8, "reference": "y"}, "give reference or target, not both"),
         ({"target": 1.2}, r"target must lie in \(0, 1\); got 1.2"),
     ],

@@ -64,7 +64,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..data.logit import Floats, Ints, over
-from ..data.messages import OneLine, counted, probability
+from ..data.messages import OneLine, counted, index_of, probability, show
 from ..metrics.estimate import NAN, UNDEFINED_LIMIT, Estimate, Gap, Ratio, check_prob, minus, ratio
 
 
@@ -287,6 +287,25 @@ def against_rest(by: ByGroup, group: int, weight: Floats) -> Estimate:
 def against_overall(by: ByGroup, group: int, overall: Floats) -> Estimate:
     """Return the metric of a group minus the metric of all rows, float64 (chain, draw)."""
     return by.minus(group, overall, by.exact(np.arange(len(by.groups))))
+
+
+def compared_groups(
+    groups: tuple[str, ...], base: str | None, group: Any, reference: Any
+) -> tuple[list[str], str | None]:
+    """Return the names of a group, of a list of them or of all others, and of the reference.
+
+    `base` is the reference by default; None compares with none. Raise ValueError if a name is
+    unknown, or a group is the reference.
+    """
+    if reference is not None:
+        base = groups[index_of(reference, groups, "reference")]
+    several = group if isinstance(group, list) else [group]
+    names = [name for name in groups if name != base]
+    if group is not None:
+        names = [groups[index_of(one, groups)] for one in several]
+    if base in names or not names:
+        raise ValueError(f"group must not be the reference, {show(base)}; name another one")
+    return names, base
 
 
 def only_one(groups: tuple[str, ...]) -> str:
