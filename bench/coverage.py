@@ -207,7 +207,9 @@ def main() -> int:
         _work(tasks, done, arguments.results[0], source, arguments.processes)
         used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
         print(f"{sum(u.ru_utime + u.ru_stime for u in used):.0f} s of CPU")
-    print(write_report(arguments.results, arguments.out, default=arguments.default))
+    call = f"python bench/coverage.py --data FOLDER --runs {arguments.runs} --labeled "
+    call += f"{' '.join(map(str, arguments.labeled))} --methods {' '.join(arguments.methods)}"
+    print(write_report(arguments.results, arguments.out, default=arguments.default, call=call))
     return 0
 
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import csv
 import math
+import subprocess
 from array import array
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -87,14 +88,17 @@ Way = tuple[str, str]  # method and target
 Results = dict[Way, dict[Cell, Runs]]
 
 
-def write_report(results: list[Path], folder: Path, *, default: str) -> str:
+def write_report(results: list[Path], folder: Path, *, default: str, call: str) -> str:
     """Write COVERAGE.md and coverage/summary_SOURCE.csv; return the goals as text.
 
-    `default` is the method to which the goals apply, with the target "sample".
+    `default` is the method to which the goals apply, with the target "sample"; `call` is how the
+    bench was called.
     """
     by_source = read_results(results)
     subject = (default, "sample")
-    sections, blocks = [_HEAD], []
+    log = ["git", "-C", str(Path(__file__).parent), "log", "-1", "--format=%h, %as"]
+    commit = subprocess.run(log, capture_output=True, text=True, check=True).stdout.strip()
+    sections, blocks = [f"{_HEAD}\n`{call}`, commit {commit}.\n"], []
     for source in SOURCES:
         if source not in by_source:
             continue
@@ -426,28 +430,7 @@ target `population` is another estimand, with wider intervals, and has at most 5
 
 `scores` was used to tune the methods, `paper_scores` only for this report.
 
-## Why this default
-
-Target `sample`, because `expected` leaves out the chance in the labels. Trust, because what remains
-is a misspecified curve. Its form was screened on `scores` with 16 to 40 runs a cell at 20, 100 and
-1,000 labels, beside calibration (mean coverage there 90 to 93 %, lowest cell 0 %):
-
-- group-specific deviations in each region, as large as the shared ones: coverage 97.0 %, but
-  widths 1.15 of calibration's (where that covers 93 %) and errors 1.04 of the better of calibration
-  and beta-binomial (geometric mean over cells). Smaller ones (0.4 to 0.5 of omega) give 1.07
-  and 1.02, but 86 % instead of 92 % of the cells are at 90 % or above. With a scale of their own,
-  tau, 1.08 and 1.03 at 1,000 labels, and all cells screened there are at 90 % or above. Adopted.
-- heavier tails of omega (z^2, z^3 instead of z): widths 1.3 to 1.4, errors 1.13 to 1.18.
-- a curve scaled so that deviations keep the mean rate, and a wider prior of the slopes (0.6 instead
-  of 0.4), to allow for uninformative scores: errors rose, coverage did not.
-- a jump without bends: as good on average, but 87 % of the cells at 90 % instead of 92 to 94 %.
-- point masses at the clipping bounds as a deviation from the curve: curve and mass are then
-  confounded, and chains do not converge (R-hat 1.98 on COMPAS naive Bayes, 1,000 labels). Apart
-  from the curve they do. Letting groups differ in a mass as they do in c cost least.
-- a smooth alternative, the shrunken spline of `paper/spline.py`, instead of jump and bends, in all
-  cells of `scores` with 25 runs: 16 cells under 80 % where jump and bends have 9, 88 % of the cells
-  at 90 % or above instead of 90 %, the same errors, 17 % more CPU. It did not justify a place in
-  the library, and is a method of this benchmark only.
+## How it is made
 
     python bench/coverage.py --data FOLDER --runs 200 --results FILE.csv
 
@@ -478,10 +461,6 @@ def _section(source: str, results: Results, subject: Way) -> list[str]:
         _by_method(results, cells),
         "By number of labels:\n",
         _by_labels(cells),
-        "<details><summary>By data set and model: coverage of accuracy, TPR, FPR / their MAE"
-        "</summary>\n",
-        _by_data(cells, subject),
-        "</details>\n",
         _worst(cells, subject),
     ]
 
@@ -524,23 +503,6 @@ def _figures(summaries: list[Summary]) -> list[str]:
         f"{means['cpu_ms']:.1f}",
         f"{undefined:.0%}",
     ]
-
-
-def _by_data(cells: dict[Way, dict[Cell, Summary]], subject: Way) -> str:
-    """One line for each data set, attribute, model and number of labels."""
-    ways = [way for way in dict.fromkeys((subject, CALIBRATION, LABELS)) if way in cells]
-    keys = sorted({cell[:4] for way in ways for cell in cells[way]})
-    rows = [[*key, *(_triple(cells[way], key) for way in ways)] for key in keys]
-    return _markdown([*Cell._fields[:4], *(" ".join(way) for way in ways)], rows)
-
-
-def _triple(summaries: dict[Cell, Summary], key: tuple[str, str, str, int]) -> str:
-    """Coverage of the three metrics / their mean absolute errors."""
-    triple = [summaries.get(Cell(*key, metric)) for metric in METRICS]
-    if not any(triple):
-        return ""
-    coverage = ", ".join(_number(s and s.coverage, 0) for s in triple)
-    return f"{coverage} / {', '.join(_number(s and s.mae, 1) for s in triple)}"
 
 
 def _worst(cells: dict[Way, dict[Cell, Summary]], subject: Way) -> str:
