@@ -215,9 +215,7 @@ def choose_rows(
     unlabeled = np.flatnonzero(data.label < 0)
     if not isinstance(n, Integral) or not 1 <= n <= len(unlabeled):
         raise ValueError(f"n must lie in [1, {len(unlabeled)}], the unlabeled rows; got {n!r}")
-    draws = result.draws(metric)[..., 0].size
-    truths = np.linspace(0.0, draws - 1.0, min(DRAWS, draws)).round().astype(np.intp)
-    ahead = preposterior(result, metric, truths, groups=planned.groups)
+    ahead = preposterior(result, metric, DRAWS, groups=planned.groups)
     bins = _bins_of(result, ahead.bins, data, unlabeled)
     stream = check_rng(rng)
     available = np.bincount(bins, minlength=len(ahead.bins.rows)).astype(np.float64)

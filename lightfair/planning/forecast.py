@@ -92,7 +92,7 @@ class Preposterior:
 def preposterior(
     result: Assessment,
     metric: str,
-    truths: Ints | None = None,
+    most: int = MAX_DRAWS,
     *,
     groups: Sequence[int] | None = None,
 ) -> Preposterior:
@@ -100,8 +100,8 @@ def preposterior(
 
     Parameters
     ----------
-    truths
-        intp (K,), the draws to use, chains one after the other. Default: evenly spaced ones.
+    most
+        Draws to use at most, evenly spaced; fewer if there are many bins and groups.
     groups
         Groups with uncertain curves; labels of others add no information. Default: all.
     """
@@ -110,11 +110,9 @@ def preposterior(
     bins = score_bins(result.table, regions)
     psi = result.imputing.psi.reshape(-1, *result.imputing.psi.shape[2:])
     root = _covariance_root(_usual(psi, result.imputing.apart)[:, uncertain])
-    if truths is None:
-        most = MAX_SIZE // max(1, len(bins.rows) * root.shape[2])
-        size = int(np.clip(most, 8, min(MAX_DRAWS, len(psi))))
-        truths = np.linspace(0.0, len(psi) - 1.0, size).round().astype(np.intp)
-    psi = psi[truths]
+    fits = MAX_SIZE // max(1, len(bins.rows) * root.shape[2])
+    size = int(np.clip(fits, 8, min(most, len(psi))))
+    psi = psi[np.linspace(0.0, len(psi) - 1.0, size).round().astype(np.intp)]
     odds = np.empty((len(psi), len(bins.rows)))
     gradient = np.zeros((*odds.shape, root.shape[2]))
     for g in np.unique(bins.group).tolist():

@@ -58,12 +58,7 @@ def groups(result: Assessment, metric: str, *, ax: canvas.Axes | None = None) ->
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['A\\n39 labeled', 'B\\n21 labeled']
     """
-    check_kind(result, Assessment, "result", "assess")
-    index_of(metric, [*result.theta], "metric")  # an unknown one raises
-    entries = metric_values(result, metric)["groups"]
-    ax = canvas.axes_for(ax, "x", len(entries))
-    _forest(ax, result, metric, entries, differ=False)
-    return ax
+    return _forest(result, metric, ax, "groups")
 
 
 def differences(result: Assessment, metric: str, *, ax: canvas.Axes | None = None) -> canvas.Axes:
@@ -98,25 +93,18 @@ def differences(result: Assessment, metric: str, *, ax: canvas.Axes | None = Non
     >>> ax.get_title(loc="left")
     'tpr: differences from A'
     """
+    return _forest(result, metric, ax, "differences")
+
+
+def _forest(result: Assessment, metric: str, ax: canvas.Axes | None, kind: str) -> canvas.Axes:
+    """Draw the rows of "groups" or "differences", and everything around them."""
     check_kind(result, Assessment, "result", "assess")
     index_of(metric, [*result.theta], "metric")  # an unknown one raises
-    if result.settings.reference is None:
+    settings, differ = result.settings, kind == "differences"
+    if differ and settings.reference is None:
         raise ValueError(only_one(result.groups))
-    entries = metric_values(result, metric)["differences"]
+    entries = metric_values(result, metric)[kind]
     ax = canvas.axes_for(ax, "x", len(entries))
-    canvas.shade_near_zero(ax, result.settings.epsilon)
-    canvas.write(ax, -0.55, "P(>0)")
-    for row, entry in enumerate(entries):
-        canvas.write(ax, row, probability(entry["prob_positive"], exact=entry["exact"]))
-    _forest(ax, result, metric, entries, differ=True)
-    return ax
-
-
-def _forest(
-    ax: canvas.Axes, result: Assessment, metric: str, entries: list[dict[str, Any]], *, differ: bool
-) -> None:
-    """Draw the rows of groups or differences, and everything around them."""
-    settings = result.settings
     counts = dict(zip(result.groups, counts_of(result), strict=True))
     names = [entry["group" if differ else "name"] for entry in entries]
     canvas.name_rows(ax, names, [f"{counts[name]['labeled']:,} labeled" for name in names])
@@ -126,6 +114,8 @@ def _forest(
     truth = canvas.Look(str(ax.xaxis.label.get_color()), "|", "none", 1.6)
     for row, entry in enumerate(entries):
         undefined.append((names[row], entry.get("reason")))
+        if differ:
+            canvas.write(ax, row, probability(entry["prob_positive"], exact=entry["exact"]))
         for key, (name, look, place) in list(METHODS.items())[: 1 if label_free else None]:
             one = entry[key] if key else entry
             if one["interval"] is not None:
@@ -144,7 +134,8 @@ def _forest(
     if differ:
         base = canvas.short(str(settings.reference))
         title, x = f"{metric}: differences from {base}", f"{metric} minus that of {base}"
-        legend[f"smaller than {settings.epsilon:g}"] = canvas.patch()
+        legend[f"smaller than {settings.epsilon:g}"] = canvas.shade_near_zero(ax, settings.epsilon)
+        canvas.write(ax, -0.55, "P(>0)")
     if not all(entry["exact"] for entry in entries):
         x += f", {100 * settings.prob:g} % intervals"
     low, high = ax.get_xlim()
@@ -152,3 +143,4 @@ def _forest(
     if high - low < least < np.inf:
         ax.set_xlim(0.5 * (low + high - least), 0.5 * (low + high + least))
     canvas.finish(ax, title, x, legend=legend, notes=notes, undefined=undefined)
+    return ax
