@@ -5,16 +5,15 @@ published data. These are short. Cases of one part of the package are tested wit
 (F08, F10, G4), data/test_groups (F11, F14, F15, F39), data/test_columns (F22, F23, S25),
 mcmc/test_sampler (S23, S24), model/test_curve (S19), metrics/test_estimate (F18, S30),
 metrics/test_labels_only (F28), metrics/test_definitions (F09, F43), comparison/test_gaps (F02, F29,
-F30, F31), comparison/test_verdict (F03, F17), diagnostics/test_warnings (F04, F07, F27, G1, G2),
-test_fit (S16), test_assessment (F05, F42, S13, S17, S18), io/test_containers (F11, F12, F21, F40),
-interop/test_tidy and test_arviz (F46, S27), report/test_assessment (F34, F35), report/test_markdown
-(F48), cli/test_commands (F19, F20), planning/test_plan (F45), test_packaging (S11), test_bad_days
-(S01), test_model_comparison (F33).
+F30, F31), comparison/test_pooled (F16), comparison/test_verdict (F03, F17),
+diagnostics/test_warnings (F04, F07, F27, G1, G2), test_fit (S16), test_assessment (F05, F42, S13,
+S17, S18), io/test_containers (F11, F12, F21, F40), interop/test_tidy and test_arviz (F46, S27),
+report/test_assessment (F34, F35), report/test_markdown (F48), cli/test_commands (F19, F20),
+planning/test_plan (F45), test_packaging (S11), test_bad_days (S01), test_model_comparison (F33).
 """
 
 from __future__ import annotations
 
-import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,16 +41,6 @@ def test_F01_a_rare_group_is_in_every_output(rows):
         rare = values["groups"][2]
         assert rare["interval"] is not None or (name == "tpr" and rare["reason"])
     assert "\n  rare " in str(got)
-
-
-def test_F16_an_empty_intersection_is_listed_without_a_verdict(rows):
-    age = np.where((rows.group == "A") | (np.arange(400) % 3 > 0), "young", "old")
-    got = ask(rows, group={"sex": rows.group, "age": age}, metrics="tpr")
-    assert got.to_dict()["data"]["empty_groups"] == ["A, old"]
-    assert "A, old" not in json.dumps(got.to_dict()["metrics"])
-    assert "groups without rows, not assessed: A, old" in str(got)
-    verdict = got.check("tpr", within=0.99)
-    assert "A, old" not in json.dumps([vars(pair) for pair in verdict.pairs], default=str)
 
 
 def test_F36_nothing_is_said_of_metrics_that_nobody_asked_for(rows):

@@ -278,22 +278,11 @@ def damage_is_detected(texts):
 @functools.cache
 def results_of_queries():
     """Small valid results: points alone, and points and cells."""
-    from engines import duckdb_engine
+    from engines import ROLES, draw, duckdb_engine
 
-    rng = np.random.default_rng(1)
-    made = []
+    query = lf.sql_query(dialect="duckdb", table="t", sample_weight="weight", **ROLES)
     with duckdb_engine() as run:
-        for count in (12, 720):
-            columns = {
-                "score": ("double", rng.random(count).tolist()),
-                "label": ("integer", [None, 0, 1] * (count // 3)),
-                "race": ("text", ["a", "b"] * (count // 2)),
-                "weight": ("double", rng.integers(1, 4, count).astype(float).tolist()),
-            }
-            roles = {"y_true": "label", "y_score": "score", "sensitive_features": "race"}
-            query = lf.sql_query(dialect="duckdb", table="t", sample_weight="weight", **roles)
-            made.append(run(query, "t", columns))
-    return made
+        return [run(query, "t", draw(1, count)) for count in (12, 720)]
 
 
 @st.composite

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 from asking import QUICK, assess_rows
 
-import lightfair.core as lf
-
 KNOWN = ["sample", "expected"]
 
 
@@ -59,14 +57,6 @@ def test_parameters_do_not_decide_the_check(rows):
     result = assess_rows(rows, metrics=["tpr"], **{**QUICK, "draws": 4})
     reported = f"of {2 + 1} quantities"
     assert reported in result.gate.reason and reported not in result.gate.parameters
-
-
-def test_a_known_table_is_not_sampled_when_it_is_large():
-    rng = np.random.default_rng(0)
-    score, group = rng.random(4000), np.char.add("g", rng.integers(100, size=4000).astype(str))
-    label = (rng.random(4000) < score).astype(int)
-    result = lf.assess(label, score, sensitive_features=group, metrics=["accuracy"])
-    assert result.shape == (1, 1) and len(result.groups) == 100
 
 
 def test_a_chain_that_never_moves_is_stuck(rows, monkeypatch):

@@ -178,6 +178,7 @@ def test_empty_groups_and_the_number_of_pairs_left_out(results, tables):
     for name in result.table.empty_groups:
         row = one(rows, quantity="metric", group=name)
         assert (row["rows"], row["labeled"], row["reason"]) == (0, 0, "the group has no rows")
+        assert f"groups without rows, not assessed: {name}" in str(result)
     for quantity, why in (("pair", "less likely the largest"), ("check_pair", "likelier within")):
         pairs = [row for row in tables["many"] if row["quantity"] == quantity]
         assert len(pairs) == 201

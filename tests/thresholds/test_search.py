@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from results import row_by_row, scored
 
 import lightfair as lf
 from lightfair import find_threshold
-from lightfair.core.metrics.definitions import theta
 from lightfair.core.metrics.score_bins import score_slots
 from lightfair.core.simulation import hide_labels
 from lightfair.thresholds.search import parts_of
@@ -19,43 +19,26 @@ QUICK = {"chains": 4, "draws": 12, "warmup": 20, "rng": 0}
 METRICS = ("tpr", "fpr", "fnr", "tnr", "selection_rate", "accuracy", "ppv")
 
 
-def rows(levels=False, count=2500, seed=0):
-    rng = np.random.default_rng(seed)
-    group = rng.choice(["x", "y"], count)
-    score = np.where(group == "x", rng.beta(1.0, 2.0, count), rng.beta(2.0, 1.3, count))
-    if levels:
-        score = np.round(score, 2)
-    return (rng.random(count) < score).astype(int), score, group
-
-
-def at(metric, label, score, cut):
-    """A metric at a threshold, row by row."""
-    counts = np.zeros((2, 2))
-    for y, s in zip(label, score, strict=True):
-        counts[int(s >= cut), y] += 1.0
-    return float(theta(metric, counts))
-
-
 @cache
 def assessed(levels=False):
-    label, score, group = rows(levels)
+    label, score, group = scored(levels)
     return lf.assess(label, score, sensitive_features=group, metrics=METRICS, **QUICK)
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_with_all_labels_it_is_the_best_of_all_thresholds(metric):
-    label, score, group = rows(levels=True)
+    label, score, group = scored(levels=True)
     found = find_threshold(assessed(levels=True), metric, "x", "y")
     mine, other = group == "x", group == "y"
-    wanted = at(metric, label[other], score[other], 0.5)
+    wanted = row_by_row(metric, label[other], score[other], 0.5)
     assert found.wanted.mean == pytest.approx(wanted, rel=1e-12)
     one = found["x"]
     gaps = {}
     for cut in np.unique(score[mine]):
-        gaps[float(cut)] = at(metric, label[mine], score[mine], cut) - wanted
+        gaps[float(cut)] = row_by_row(metric, label[mine], score[mine], cut) - wanted
     best = min(gaps, key=lambda cut: (round(abs(gaps[cut]), 12), cut))
     assert one.gap.mean == pytest.approx(gaps[best], abs=1e-12)
-    assert at(metric, label[mine], score[mine], one.recommended) == pytest.approx(
+    assert row_by_row(metric, label[mine], score[mine], one.recommended) == pytest.approx(
         one.metric.mean, rel=1e-12
     )
     assert one.gap.exact
@@ -63,25 +46,27 @@ def test_with_all_labels_it_is_the_best_of_all_thresholds(metric):
 
 @pytest.mark.parametrize("levels", [False, True])
 def test_the_recommended_threshold_does_to_the_rows_what_it_says(levels):
-    label, score, group = rows(levels)
+    label, score, group = scored(levels)
     found = find_threshold(assessed(levels), "tpr", target=0.7)
     for name in ("x", "y"):
         mine = group == name
         one = found[name]
         np.testing.assert_allclose(
-            at("tpr", label[mine], score[mine], one.recommended), one.metric.mean, rtol=1e-12
+            row_by_row("tpr", label[mine], score[mine], one.recommended),
+            one.metric.mean,
+            rtol=1e-12,
         )
         assert abs(one.gap.mean) < 0.02
         assert one.gap.mean == pytest.approx(one.metric.mean - 0.7, abs=1e-12)
-        beyond = at("tpr", label[mine], score[mine], one.recommended + 0.02)
-        assert beyond < 0.7 < at("tpr", label[mine], score[mine], one.recommended - 0.02)
+        beyond = row_by_row("tpr", label[mine], score[mine], one.recommended + 0.02)
+        assert beyond < 0.7 < row_by_row("tpr", label[mine], score[mine], one.recommended - 0.02)
     again = lf.assess(label, score, sensitive_features=group, threshold=found.threshold, **QUICK)
     assert again.metric("tpr", "x").mean == pytest.approx(found["x"].metric.mean, rel=1e-12)
 
 
 def test_parts_cut_no_score_bin():
     for levels in (False, True):
-        label, score, group = rows(levels)
+        label, score, group = scored(levels)
         data = {"sensitive_features": group, "threshold": [0.5, 0.303]}
         result = lf.assess(label, score, **data, **QUICK)
         for group, slots in enumerate(score_slots(result.fine)):
@@ -93,7 +78,7 @@ def test_parts_cut_no_score_bin():
 
 
 def partly(seed, count=3000, labels=200, **options):
-    label, score, group = rows(count=count, seed=seed)
+    label, score, group = scored(count=count, seed=seed)
     shown = hide_labels(label, labels, np.random.default_rng(seed))
     data = {"sensitive_features": group, "metrics": ("tpr",)}
     few = lf.assess(shown, score, **data, **{"rng": seed, **options})
@@ -147,11 +132,11 @@ def test_a_reason_where_no_threshold_is_recommended():
 
 
 def test_the_reference_stays_at_its_own_decisions():
-    label, score, group = rows()
+    label, score, group = scored()
     for options in ({"threshold": {"x": 0.3, "y": 0.61}}, {"y_pred": (score >= 0.61).astype(int)}):
         result = lf.assess(label, score, sensitive_features=group, **options, **QUICK)
         found = find_threshold(result, "tpr", reference="y")
-        wanted = at("tpr", label[group == "y"], score[group == "y"], 0.61)
+        wanted = row_by_row("tpr", label[group == "y"], score[group == "y"], 0.61)
         assert found.wanted.mean == pytest.approx(wanted, rel=1e-12)
         assert found.own == (0.61 if "threshold" in options else None)
         assert set(found.threshold) == ({"x", "y"} if "threshold" in options else {"x"})
@@ -173,7 +158,7 @@ def test_bad_input(options, message):
 
 
 def test_one_group_needs_a_target():
-    label, score, _ = rows()
+    label, score, _ = scored()
     result = lf.assess(label, score, sensitive_features=["a"] * len(label), **QUICK)
     with pytest.raises(ValueError, match="needs a target if there is only one group"):
         find_threshold(result)

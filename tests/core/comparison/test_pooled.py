@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 from asking import ask_quickly, assess_rows
@@ -133,6 +135,8 @@ def test_pooled_groups_of_a_population_have_the_pseudo_rows_of_one():
 def test_values_have_levels_and_differences(result):
     values = result.to_dict()
     assert values["data"]["empty_groups"] == ["B, Z"]
+    assert "B, Z" not in json.dumps(values["metrics"])
+    assert result.check("tpr", within=0.99).empty_groups == ("B, Z",)
     sex, race = values["metrics"]["tpr"]["marginals"]
     assert (sex["attribute"], race["attribute"]) == ("sex", "race")
     assert [level["name"] for level in race["levels"]] == ["X", "Y", "Z"]

@@ -236,14 +236,8 @@ def test_rounding_at_the_ends_is_no_error():
         ({"y_pred": [1, 0, None, 0]}, r"y_pred has 1 missing value \(row 2\)"),
         ({"y_pred": [1, 0, 2, 0]}, "y_pred must hold 0 and 1, or classes; got 2 at row 2; recode"),
         ({"y_pred": [*"xyzx"], "positive_label": "x"}, "got 'z' at row 2"),
-        (
-            {"y_pred": [1, 0, 1, 0], "positive_label": 0},
-            "got 1 at row 0; recode it, or",
-        ),
-        (
-            {"y_pred": [1, 0, 1, 0], "positive_label": 2},
-            "got 0 at row 1; recode it, or",
-        ),
+        ({"y_pred": [1, 0, 1, 0], "positive_label": 0}, "got 1 at row 0; recode it, or"),
+        ({"y_pred": [1, 0, 1, 0], "positive_label": 2}, "got 0 at row 1; recode it, or"),
         ({"sample_weight": [1, -1, 1, 1]}, "sample_weight must be 0 or lie in .* got -1 at row 1"),
         ({"sample_weight": [1, None, 1, 1]}, r"sample_weight has 1 missing value \(row 1\)"),
         ({"sample_weight": [1, 1, 1e-101, 1]}, "got 1e-101 at row 2; .* by one factor"),

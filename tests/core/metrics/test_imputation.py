@@ -35,18 +35,17 @@ from lightfair.core.metrics.score_bins import (
 from lightfair.core.model.regions import no_regions, regions
 
 PHI = np.array([[0.2, -0.3, 0.4], [-0.5, 0.3, -1.0]])
-LEVELS = np.arange(1, 100) / 100.0
 BOUNDS = 0.1  # clipping at this leaves masses of some 10 % of the rows
 
 
-def simulated(count, seed=0, weighted=False, labeled=0.1):
-    """Rows (score, label, group, weight); group b is a third of them."""
+def simulated(count, seed=0, weighted=False, labeled=0.1, levels=100):
+    """Rows (score, label, group, weight); group b is a third of them; None: continuous scores."""
     rng = np.random.default_rng(seed)
-    score = rng.choice(LEVELS, count)
+    score = rng.integers(1, levels, count) / levels if levels else rng.beta(1.1, 1.2, count)
     label = np.where(rng.random(count) < labeled, rng.integers(0, 2, count), -1)
     label[0] = 0
     group = np.where(rng.random(count) < 1 / 3, "b", "a")
-    weight = rng.choice([0.5, 1.0, 3.0], count) if weighted else np.ones(count)
+    weight = rng.choice([0.05, 0.5, 3.0], count) if weighted else np.ones(count)
     return score, label, group, weight
 
 
@@ -138,9 +137,7 @@ def test_expected_equals_a_loop_over_rows(weighted, cap):
 
 
 def test_expected_with_deviations_on_cells():
-    rng = np.random.default_rng(4)
-    _, label, group, weight = simulated(6000)
-    columns = (rng.beta(1.1, 1.2, 6000), label, group, weight)
+    columns = simulated(6000, levels=None)
     table, where, psi, rate = deviating(columns)
     assert len(table.cells.cell)
     got = impute_counts(table, "expected", psi, regions=where)[0]
@@ -413,18 +410,6 @@ def test_compiled_cumulants_equal_numpy(weighted, cap, lacking):
 # score bins
 
 
-def columns_of(count, *, levels=None, weighted=False, labeled=0.1):
-    """Rows (score, label, group, weight); continuous scores, or `levels` of them."""
-    rng = np.random.default_rng(0)
-    score = np.clip(rng.beta(1.2, 1.5, count), 0.001, 0.999)
-    if levels:
-        score = np.clip(np.rint(score * levels), 1, levels - 1) / levels
-    label = np.where(rng.random(count) < labeled, rng.random(count) < score, -1)
-    group = np.where(rng.random(count) < 1 / 3, "b", "a")
-    weight = rng.choice([0.05, 0.1, 0.3], count) if weighted else np.ones(count)
-    return score, label.astype(int), group, weight
-
-
 def some_psi(table, n):
     """Draws of the two groups' curves, with deviations."""
     rng = np.random.default_rng(1)
@@ -439,14 +424,14 @@ def impute_bins(psi, slots, where, *, target="sample", seed=2, **options):
     return impute_group(psi[None, :, None], 0, slots, where, target=target, seed=seed, **options)
 
 
-CELLS = {"count": 20_000, "weighted": True}  # weights below 1
+CELLS = {"count": 20_000, "levels": None, "weighted": True}  # weights below 1
 POINTS = {"count": 2_000, "levels": 50, "weighted": True}
-SHAPES = [CELLS, POINTS, {"count": 200}]
+SHAPES = [CELLS, POINTS, {"count": 200, "levels": None}]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_bins_hold_all_the_weight(shape):
-    columns = columns_of(**shape)
+    columns = simulated(**shape)
     score, _, group, weight = columns
     table = build(columns)
     for index, slots in enumerate(score_slots(table)):
@@ -475,7 +460,7 @@ def test_equal_scores_are_exactly_equal_in_both_predictions():
 @pytest.mark.parametrize("cap", [np.inf, 1.0])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_expected_sums_are_those_of_the_confusion_counts(shape, cap):
-    table = build(columns_of(**shape))
+    table = build(simulated(**shape))
     psi, where = some_psi(table, 20)
     expected = impute_counts(table, "expected", psi[0, 0], n=1, cap=cap, regions=where)
     for index, slots in enumerate(score_slots(table)):
@@ -485,7 +470,7 @@ def test_expected_sums_are_those_of_the_confusion_counts(shape, cap):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_sampled_sums_have_the_mean_and_variance_of_the_counts(shape):
-    table, n = build(columns_of(**shape)), 3_000
+    table, n = build(simulated(**shape)), 3_000
     psi, where = some_psi(table, 1)
     known = table.sums("weight")
     moments = cumulants(psi[0], unlabeled(table, where), np.inf)[0]
@@ -500,7 +485,7 @@ def test_sampled_sums_have_the_mean_and_variance_of_the_counts(shape):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_population_shares_are_those_of_the_counts(shape):
-    table, n = build(columns_of(**shape)), 1_500
+    table, n = build(simulated(**shape)), 1_500
     psi, where = some_psi(table, 1)
     many = np.broadcast_to(psi, (1, n, *psi.shape[2:]))
     rng = np.random.default_rng(5)
@@ -515,7 +500,7 @@ def test_population_shares_are_those_of_the_counts(shape):
 
 
 def test_sampled_labels_of_equal_weights_are_whole():
-    table = build(columns_of(3_000, levels=50))
+    table = build(simulated(3_000, levels=50))
     psi, where = some_psi(table, 30)
     for index, slots in enumerate(score_slots(table)):
         drawn = impute_group(psi, index, slots, where, target="sample", seed=1)
@@ -540,7 +525,7 @@ def test_sampled_labels_of_unequal_weights_have_the_right_moments(weights):
 
 @pytest.mark.parametrize("target", ["sample", "expected"])
 def test_known_labels_stay_in_their_bins(target):
-    table = build(columns_of(900, levels=50, labeled=2.0))
+    table = build(simulated(900, levels=50, labeled=2.0))
     psi, where = some_psi(table, 5)
     for index, slots in enumerate(score_slots(table)):
         drawn = impute_group(psi, index, slots, where, target=target, seed=1)
@@ -554,7 +539,8 @@ def test_known_labels_stay_in_their_bins(target):
 
 def test_rates_of_a_known_curve():
     """With a = b = 1 and c = 0 the rate of a bin is its score."""
-    for slots in score_slots(build(columns_of(20_000, labeled=0.0))):
+    score, _, group, weight = simulated(20_000, levels=None)
+    for slots in score_slots(build((score, np.full(20_000, -1), group, weight))):
         one, capped = (
             impute_bins(np.zeros((1, 3)), slots, no_regions(), target="expected", cap=cap).label
             for cap in (math.inf, 0.5)
@@ -564,7 +550,7 @@ def test_rates_of_a_known_curve():
 
 
 def test_rows_of_weight_0_make_no_bin():
-    score, label, group, weight = columns_of(400, levels=20)
+    score, label, group, weight = simulated(400, levels=20)
     weight = np.where(score > 0.8, 0.0, 1.0)
     for slots in score_slots(build((score, label, group, weight))):
         assert slots.score.max() < 0.81
