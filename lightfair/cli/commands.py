@@ -182,10 +182,8 @@ def threshold(arguments: argparse.Namespace) -> Answer:
     one_threshold(arguments)
     if arguments.reach is not None and arguments.reference is not None:
         raise ValueError("--reach takes the place of --reference; give one of them")
-    found, given = (
-        _assessed(arguments, settings_of(arguments)),
-        (arguments.metrics, arguments.group),
-    )
+    found = _assessed(arguments, settings_of(arguments))
+    given = arguments.metrics, arguments.group
     result = api.find_threshold(found.result, *given, target=arguments.reach)
     if found.full is not None:
         result = replace(result, truth=search.truth_at(result, found.full))

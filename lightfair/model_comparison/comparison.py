@@ -36,6 +36,8 @@ Values = dict[str, Any]
 
 DECISIONS = "decisions"  # the attribute that cells add to those of the groups
 
+CHANCES = {"metric": ("prob_greater", "prob_equal"), "gap": ("prob_fairer", "prob_as_fair")}
+
 FITTED = ("hierarchical", "chains", "draws", "warmup")  # settings that the fit of cells resolves
 
 
@@ -498,37 +500,28 @@ def _model_values(result: ModelComparison, name: str, model: str, than: str | No
 
     They are those of a model, or how it differs from another one.
     """
-    settings, truth = result.settings, result.truth
-    reference, of = settings.reference, settings.metric(name)
+    settings, truth, reference = result.settings, result.truth, result.settings.reference
+    models = (model, name) if than is None else (name, model, than)
 
-    def values(method: str, *arguments: Any) -> tuple[Estimate, Values]:
-        found: Estimate = getattr(result, method)(*arguments)
-        known = {}
+    def values(what: str, group: str | None = None) -> Values:
+        method = what if than is None else f"{what}_difference"
+        apart: Estimate = getattr(result, method)(*models, group)
+        found = summary(apart, settings.prob)
         if truth is not None:
-            known = truth_values(getattr(truth, method)(*arguments).mean, of)
-        return found, {**summary(found, settings.prob), **known}
-
-    def value(group: str | None = None) -> Values:
+            known = getattr(truth, method)(*models, group).mean
+            found |= truth_values(known, settings.metric(name))
         if than is None:
-            return values("metric", model, name, group)[1]
-        delta, found = values("metric_difference", name, model, than, group)
-        more, same = plain(delta.prob_greater(0.0)), plain(delta.prob_equal())
-        return {**found, "prob_greater": more, "prob_equal": same}
-
-    def gap(group: str | None = None) -> Values:
-        if than is None:
-            return values("gap", model, name, group)[1]
-        gain = result.fairer(name, model, than, group)
-        fairer, same = plain(gain.prob_greater(0.0)), plain(gain.prob_equal())
-        change = values("gap_difference", name, model, than, group)[1]
-        return {**change, "prob_fairer": fairer, "prob_as_fair": same}
+            return found
+        ahead = apart if what == "metric" else result.fairer(name, model, than, group)
+        chances = plain(ahead.prob_greater(0.0)), plain(ahead.prob_equal())
+        return found | dict(zip(CHANCES[what], chances, strict=True))
 
     others = [group for group in result.groups if reference not in (None, group)]
     return {
         "model": model,
         **({} if than is None else {"than": than}),
-        "overall": value(),
-        "groups": [{"name": group, **value(group)} for group in result.groups],
-        "differences": [{"group": g, "reference": reference, **gap(g)} for g in others],
-        **({"largest_gap": gap()} if others else {}),
+        "overall": values("metric"),
+        "groups": [{"name": g, **values("metric", g)} for g in result.groups],
+        "differences": [{"group": g, "reference": reference, **values("gap", g)} for g in others],
+        **({"largest_gap": values("gap")} if others else {}),
     }
