@@ -7,34 +7,20 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+from asking import QUICK, QUICKEST, assess_rows, codes  # noqa: F401
 
 import lightfair as lf
 from lightfair.core.metrics.definitions import theta
 
 PACKAGE = Path(lf.__file__).parent
 
-QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
-QUICKEST = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
-
-
-def assess_rows(rows, **options):
-    """Assess rows; y_true, y_score and group may be given in place of theirs."""
-    y, s = (options.pop(name, getattr(rows, name)) for name in ("y_true", "y_score"))
-    group = options.pop("group", rows.group)
-    return lf.assess(y, s, sensitive_features=group, **options)
-
-
-ask = partial(assess_rows, **QUICK)
-ask_quickly = partial(assess_rows, **QUICKEST)
+ask = partial(assess_rows, assess=lf.assess, **QUICK)
+ask_quickly = partial(assess_rows, assess=lf.assess, **QUICKEST)
 
 
 def flat(result):
     """The text of a result with its lines joined, to look for sentences that are wrapped."""
     return " ".join(str(result).split())
-
-
-def codes(result):
-    return [note.code for note in result.warnings]
 
 
 def refuse_import(monkeypatch, module, error):

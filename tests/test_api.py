@@ -11,9 +11,9 @@ import pickle
 import sys
 from dataclasses import replace
 
+import asking
 import numpy as np
 import pytest
-import results
 from results import QUICKEST
 from results import ask_quickly as ask
 
@@ -121,7 +121,7 @@ def test_each_warning_is_a_python_warning_that_can_be_filtered(rows):
         result = ask(rows, y_true=[None] * 400, metrics="tpr")
     texts = [f"{note.message} ({note.code})" for note in result.warnings]
     assert [str(one.message) for one in caught] == texts and "(no_labels)" in texts[0]
-    assert {one.filename for one in caught} == {results.__file__}
+    assert {one.filename for one in caught} == {asking.__file__}
 
 
 def test_all_say_how_they_were_made(found):

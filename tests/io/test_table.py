@@ -156,5 +156,3 @@ def test_rows_are_not_loaded_as_a_table(tmp_path):
     path.write_text("y,s,g\n1,0.5,a\n")
     with pytest.raises(ValueError, match="rows.csv holds rows, not a table; .* its columns are y,"):
         lf.load_table(path)
-    with pytest.raises(FileNotFoundError):
-        lf.load_table(tmp_path / "absent.json")

@@ -6,10 +6,7 @@ columns with all rows, and scores. If decisions are not `score >= threshold`, pa
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-
-import lightfair as lf
 
 pandas = pytest.importorskip("pandas")
 pytestmark = pytest.mark.slow
@@ -38,15 +35,3 @@ def test_there_and_back(frame, result):
     labels_only = metric_frame(known["label"], known["score"], known["sex"]).by_group
     both = pandas.concat({"labels only": labels_only, "lightfair": by_group(result)}, axis=1)
     assert both.round(2).to_numpy().tolist() == [[0.62, 0.17, 0.65, 0.19], [0.73, 0.29, 0.75, 0.27]]
-
-
-def test_several_sensitive_features_are_parts_of_the_name_of_a_group(frame):
-    """A MetricFrame has an index of several levels."""
-    age = np.resize(["young", "old"], len(frame))
-    table = lf.score_table(
-        lf.score_data(
-            frame["label"], frame["score"], sensitive_features={"sex": frame["sex"], "age": age}
-        )
-    )
-    index = pandas.MultiIndex.from_tuples(table.parts, names=table.attributes)
-    assert index.names == ["sex", "age"] and ("A", "old") in index

@@ -16,13 +16,6 @@ from lightfair import tidy
 pandas = pytest.importorskip("pandas")
 
 
-def test_intervals_of_all_groups(of_groups, result):
-    table = of_groups.pivot(index="group", columns="metric", values=["low", "high"])
-    assert list(table.index) == ["A", "B"]
-    low, high = table.loc["B"][[("low", "tpr"), ("high", "tpr")]]
-    assert (low, high) == result.metric("tpr", "B").interval(0.95)
-
-
 def test_lightfair_beside_labels_only(result):
     numbers = result.to_dataframe("pandas")
     both = numbers[(numbers.quantity == "difference") & (numbers.metric == "tpr")]

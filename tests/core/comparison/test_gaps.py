@@ -472,17 +472,8 @@ def test_one_group_has_no_comparisons(rows):
 
 def test_values_are_those_of_the_methods(trio):
     values = trio.to_dict()
-    entry, one, gap = values["metrics"]["fpr"], trio.ratio("fpr", "C", "A"), trio.largest_gap("fpr")
-    of_c = next(e for e in entry["ratios"] if e["group"] == "C")
-    assert of_c["median"] == one.median and of_c["interval"] == list(one.interval(0.95))
-    assert of_c["prob_four_fifths"] == one.prob_within(0.8)
-    assert entry["largest_gap"]["interval"] == list(gap.interval(0.95))
-    assert entry["largest_gap"]["which"] == list(gap.which)
-    assert entry["between_group_sd"]["upper"] == trio.between_group_sd("fpr").upper(0.95)
-    methods = {"against_rest": trio.against_rest, "against_overall": trio.against_overall}
-    for key, method in methods.items():
-        for e in entry[key]:
-            assert e["mean"] == method("fpr", e["group"]).mean
+    spread = values["metrics"]["fpr"]["between_group_sd"]
+    assert spread["upper"] == trio.between_group_sd("fpr").upper(0.95)
     odds = values["criteria"]["equalized_odds"]["differences"]
     assert [e["group"] for e in odds] == ["B", "C"]
     assert odds[0]["prob_within"] == trio.criterion("equalized_odds", "B", "A").prob_within(0.05)
