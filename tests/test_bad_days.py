@@ -80,7 +80,6 @@ REFUSED = {
     "names in capitals": ("Y,S,G\n1,0.9,A\n", "has no column y.*; its columns are Y, S, G"),
     "another separator": ("y:s:g\n1:0.9:A\n", "must be separated by commas, semicolons or t"),
     "labels of mixed type": (ROWS.replace("0,0.2", "no,0.2"), "must hold 0 and 1; got 'no', 1; or"),
-    "scores of mixed type": (ROWS.replace("0.7", "high"), "such as 0.25; got 'high' at row 3"),
     "a score that says NA": (ROWS.replace("0.7", "NA"), r"1 missing value \(row 3\); drop"),
     "decimal commas": (ROWS.replace("0.7", '"0,7"'), "such as 0.25; got '0,7' at row 3"),
     "short lines": (ROWS + "1,0.5\n", "3 cells, as its header; got 2 in"),

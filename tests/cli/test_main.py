@@ -33,7 +33,6 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells of POS
         ),
         (f"assess {ROWS} --pred d --threshold 0.4", "--threshold must be left out with --pred,"),
         (f"assess {ROWS} --weight s", "--weight: a column has one role; s is --score, too"),
-        (f"assess {ROWS} --metric precisoin", "'precisoin' .did you mean 'precision'"),
         (f"assess {ROWS} --subsample-labels 61", "--subsample-labels must be at most 60"),
         ("demo --labeled 20000", "--labeled must be at most 10000"),
         (f"summarize {ROWS} --threshold all -o t.json", "--threshold all is an option of assess"),

@@ -317,13 +317,11 @@ def test_progress_is_reported(rows):
         ({"trust": 0.5}, "trust must be True, False or a Trust; got 0.5"),
         ({"prob": 95}, r"prob must lie in \(0, 1\); got 95; 0.95 is 95 %"),
         ({"epsilon": 0.0}, r"epsilon must lie in \(0, 1\); got 0.0"),
-        ({"clip": 0.5}, r"clip must lie in \[0, 0.5\); got 0.5"),
         ({"log_odds_cap": 0.0}, "log_odds_cap must be above 0, or None; got 0.0"),
         ({"chains": 0}, "chains must be a whole number of at least 1 and at most 10,000; got 0"),
         ({"draws": True}, "draws must be a whole number of at least 4; got True"),
         ({"warmup": -1}, "warmup must be a whole number of at least 0; got -1"),
         ({"group": np.arange(400)}, "most 50 numbers; got 400 in group; use bins, group=25,45,65"),
-        ({"rng": -1}, "rng must be a seed of at least 0; got -1"),
     ],
 )
 def test_errors_name_the_argument_the_rule_and_the_value(rows, options, message):
