@@ -269,7 +269,9 @@ class Assessment(core.Assessment, Result):
         frame = frame_of({name: {"all rows": one} for name, one in found.items()})
         if isinstance(frame, dict):
             return found
-        return frame.iloc[0] if hasattr(frame, "iloc") else frame.row(0, named=True)
+        if hasattr(frame, "iloc"):
+            return frame.iloc[0]
+        return frame.drop("group").row(0, named=True)
 
     def to_arviz(self, *, as_dict: bool = False) -> Any:
         """Return the draws for ArviZ: as its own data or as a dict; see `interop.arviz`.

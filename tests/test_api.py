@@ -106,7 +106,9 @@ def test_metrics_by_group_are_a_frame(rows, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     table = result.by_group
     assert table["group"].to_list() == ["A", "B"] and table["tpr"][1] == tpr.mean
-    assert result.overall["tpr"] == result.metric("tpr").mean
+    assert result.overall["tpr"] == result.metric("tpr").mean and [*result.overall] == [
+        *overall.index
+    ]
     monkeypatch.setitem(sys.modules, "polars", None)
     assert str(result.by_group["tpr"]["B"]) == str(tpr)
     assert str(result.overall["tpr"]) == str(result.metric("tpr"))

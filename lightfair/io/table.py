@@ -253,7 +253,8 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
     if list(groups) != sorted(groups, key=name_key) or {len(values["attributes"])} != set(
         map(len, parts)
     ):
-        raise ValueError("groups must be sorted by name, each with a level of each attribute")
+        rule = "groups must be sorted by name, each with a level of each attribute"
+        raise ValueError(f"{rule}; summarize the rows again")
     check_clip(values["clip"])
     counts: dict[str, Any] = {name: int(values["counts"][name]) for name in COUNTS}
     if min(values["clipped"], *counts.values()) < 0:
