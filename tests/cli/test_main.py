@@ -44,7 +44,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells of POS
         (f"plan {ROWS} --choose 5", "--choose and --output belong together"),
         (f"{CHOOSE} --missing drop", "--choose needs the numbers of rows"),
         (f"threshold {ROWS} --reach 0.2 --reference A", "give one of them"),
-        (f"threshold {ROWS} {RUN} --group-to-move A", "--group-to-move must .* A"),
+        (f"threshold {ROWS} {RUN} --group-to-move A", "--group-to-move must .*'A'"),
         (f"{MODELS} --threshold A=0.2", "threshold must be one number for each of s, d"),
     ],
 )

@@ -11,7 +11,9 @@ from results import row_by_row, scored
 
 import lightfair as lf
 from lightfair import find_threshold
+from lightfair.core.metrics.score_bins import score_slots
 from lightfair.core.simulation import hide_labels
+from lightfair.thresholds.search import parts_of
 
 QUICK = {"chains": 4, "draws": 12, "warmup": 20, "rng": 0}
 METRICS = ("tpr", "fpr", "fnr", "tnr", "selection_rate", "accuracy", "ppv")
@@ -60,6 +62,19 @@ def test_the_recommended_threshold_does_to_the_rows_what_it_says(levels):
         assert beyond < 0.7 < row_by_row("tpr", label[mine], score[mine], one.recommended - 0.02)
     again = lf.assess(label, score, sensitive_features=group, threshold=found.threshold, **QUICK)
     assert again.metric("tpr", "x").mean == pytest.approx(found["x"].metric.mean, rel=1e-12)
+
+
+def test_parts_cut_no_score_bin():
+    for levels in (False, True):
+        label, score, group = scored(levels)
+        data = {"sensitive_features": group, "threshold": [0.5, 0.303]}
+        result = lf.assess(label, score, **data, **QUICK)
+        for at, slots in enumerate(score_slots(result.fine)):
+            parts = parts_of(slots, result.fine, at)
+            assert (parts.low <= parts.high).all() and (np.diff(parts.low) > 0.0).all()
+            assert parts.rank.min() >= 0 and parts.rank.max() <= len(parts.low)
+            order = np.argsort(slots.score, kind="stable")
+            assert (np.diff(parts.rank[order]) >= 0).all()
 
 
 def partly(seed, count=3000, labels=200, **options):

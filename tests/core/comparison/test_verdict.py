@@ -389,7 +389,8 @@ def test_a_check_is_of_the_draws(trio):
     assert verdict.prob == trio.settings.prob == 0.95
     gaps = np.ptp(trio.draws("tpr"), axis=-1)
     assert verdict.prob_within == pytest.approx((gaps <= 0.1 + 1e-12).mean())
-    assert trio.check("tpr<=0.1") == verdict
+    assert trio.check("tpr<=0.1") == verdict and not verdict.exact
+    assert trio.check("demographic_parity<=0.5").exact
     assert trio.check("tpr", within=0.1, prob=0.5).prob == 0.5
     assert [(p.group, p.reference) for p in verdict.pairs] == [("B", "A"), ("C", "A"), ("C", "B")]
     assert trio.check("npv", within=0.5).check.metric == "npv"  # of the same counts
@@ -397,17 +398,6 @@ def test_a_check_is_of_the_draws(trio):
         trio.check("ece", within=0.1)
     with pytest.raises(ValueError, match=r"prob must lie in \(0, 1\)"):
         trio.check("tpr", within=0.1, prob=1)
-
-
-def test_exact_selection_rates_are_decided_with_certainty(trio):
-    rates = trio.draws("selection_rate")[0, 0]
-    gap, share = np.ptp(rates), rates.min() / rates.max()
-    for limit, status in ((gap + 0.001, "pass"), (gap, "pass"), (gap - 0.001, "fail")):
-        verdict = trio.check("selection_rate", within=limit)
-        assert (verdict.status, verdict.exact) == (status, True)
-        assert trio.check("demographic_parity", within=limit).status == status
-    for limit, status in ((share - 0.001, "pass"), (share + 0.001, "fail")):
-        assert trio.check("selection_rate", within=limit, relation="ratio").status == status
 
 
 def test_checked_metrics_are_assessed():
