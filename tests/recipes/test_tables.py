@@ -16,14 +16,6 @@ from lightfair import tidy
 pandas = pytest.importorskip("pandas")
 
 
-def test_lightfair_beside_labels_only(result):
-    numbers = result.to_dataframe("pandas")
-    both = numbers[(numbers.quantity == "difference") & (numbers.metric == "tpr")]
-    both = both[["method", "estimate", "low", "high"]].set_index("method")
-    width = both["high"] - both["low"]
-    assert width["lightfair"] < width["labels_only"]
-
-
 def test_a_stored_csv_is_read_with_its_types(result):
     """With guessed types a group named "NA" or "007" would become NaN or 7."""
     kinds = {str: "string", float: "float64", int: "Int64", bool: "boolean"}
