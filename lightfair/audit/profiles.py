@@ -21,6 +21,7 @@ advice.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -218,8 +219,8 @@ def audit_profile(
     min_share: float = 0.02,
     median: float | None = None,
     data_source: str | None = None,
-    data_dates: str | None = None,
-    audit_date: str | None = None,
+    data_dates: date | str | None = None,
+    audit_date: date | str | None = None,
 ) -> AuditProfile:
     """Return the tables of an audit profile: rates and ratios of these rows, exactly.
 
@@ -232,15 +233,16 @@ def audit_profile(
     min_share
         Categories below this share of all rows are left out of the ratios; in [0, 1).
     median
-        For scoring rates: the median score, where decisions are scores above it.
+        For scoring rates: the median score, in [0, 1], where decisions are scores above it.
     data_source, data_dates, audit_date
-        Source and dates of the data, and date of the audit, as they are to be published.
+        Source and dates of the data, and date of the audit, as they are to be published: texts,
+        or datetime.date.
 
     Raises
     ------
     ValueError
         If the profile is unknown, rows have weights or clusters, there are no two categories, all
-        are too small, or no row is selected.
+        are too small, no row is selected, or an option has a wrong value.
 
     Examples
     --------
@@ -259,6 +261,10 @@ def audit_profile(
     messages.index_of(profile, [*PROFILES], "profile")
     if not (min_share == 0.0 or messages.lies_in(min_share, 0.0, 1.0)):
         raise ValueError(f"min_share must lie in [0, 1); got {min_share!r}; 0.02 is 2 %")
+    if not (median is None or median in (0, 1) or messages.lies_in(median, 0.0, 1.0)):
+        raise ValueError(f"median must lie in [0, 1]; got {median!r}; it is the median score")
+    given = {"data_source": data_source, "data_dates": data_dates, "audit_date": audit_date}
+    texts = plain_texts(given)
     table = result.table
     if table.weighted or table.clusters is not None:
         rule = "an audit profile counts independent rows of equal weight"
@@ -267,7 +273,7 @@ def audit_profile(
         rule = f"profile {profile} needs two attributes, sex and race or ethnicity"
         raise ValueError(f"{rule}; got {', '.join(table.attributes)}; name both columns")
     rows = table.sums("rows").sum(axis=2)  # (group, predicted)
-    known = [not {*map(str.casefold, part)} & {*UNKNOWN} for part in table.parts]
+    known = [not {a.casefold().strip() for a in part} & {*UNKNOWN} for part in table.parts]
     total = table.rows + table.counts.dropped
     kinds: list[tuple[str, tuple[int, ...]]] = [(a, (k,)) for k, a in enumerate(table.attributes)]
     if len(kinds) > 1:
@@ -285,8 +291,17 @@ def audit_profile(
     unknown = total - int(rows[known].sum())
     # the warnings of labels are not about selections
     plain_result = replace(result, warnings=table.notes)
-    given = (median if median is None else float(median), data_source, data_dates, audit_date)
-    return AuditProfile(profile, plain_result, tuple(tables), unknown, float(min_share), *given)
+    middle, share = None if median is None else float(median), float(min_share)
+    return AuditProfile(profile, plain_result, tuple(tables), unknown, share, middle, **texts)
+
+
+def plain_texts(given: dict[str, Any]) -> dict[str, str | None]:
+    """Return texts, with dates as YYYY-MM-DD; raise ValueError if one is neither."""
+    texts = {k: v.isoformat() if isinstance(v, date) else v for k, v in given.items()}
+    for name, text in texts.items():
+        if not (text is None or isinstance(text, str)):
+            raise ValueError(f"{name} must be text; got {messages.show(text)}; pass str(...)")
+    return texts
 
 
 def _rates(
@@ -311,7 +326,7 @@ def _rates(
         categories.append(Category(name, others + chosen, chosen, share, reason))
     kept = [one for one in categories if one.reason is None]
     if not kept:
-        rule = f"each category of {attribute} has less than min_share={min_share:g} of the rows"
+        rule = f"each category of {attribute} has less than min_share, {min_share:g}, of the rows"
         raise ValueError(f"{rule}; merge categories, or lower it")
     top = max(kept, key=lambda one: (one.rate, one.rows))
     if not top.selected:

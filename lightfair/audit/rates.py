@@ -68,12 +68,17 @@ def fisher_exact(selected: int, rows: int, other_selected: int, other_rows: int)
     >>> print(f"{fisher_exact(12, 40, 48, 80):.6f}")
     0.003409
     """
-    from scipy.special import gammaln
-
-    total = selected + other_selected
-    count = np.arange(max(0, total - other_rows), min(rows, total) + 1)
-    other = total - count
-    logs = -sum(gammaln(k + 1.0) for k in (count, rows - count, other, other_rows - other))
+    total, n = selected + other_selected, float(rows + other_rows)
+    mean = rows * (total / n)
+    sd = np.sqrt(mean * (other_rows / n) * (n - total) / max(n - 1.0, 1.0))
+    margin = 40.0 * (sd + 25.0)  # beyond it, the probability is 0 in float64 (Bernstein)
+    low = max(0, total - other_rows, int(mean - margin))
+    high = min(rows, total, int(mean + margin) + 1)
+    if not low <= selected <= high:
+        return 0.0
+    k = np.arange(low, high, dtype=np.float64)
+    step = (total - k) * (rows - k) / ((k + 1.0) * (other_rows - total + k + 1.0))
+    logs = np.append(0.0, np.cumsum(np.log(step)))
     chance = np.exp(logs - logs.max())
-    likely = chance[selected - count[0]] * (1.0 + 1e-7)  # equal ones, but for rounding
+    likely = chance[selected - low] * (1.0 + 1e-10)  # equal ones, but for rounding
     return float(min(1.0, chance[chance <= likely].sum() / chance.sum()))

@@ -22,6 +22,7 @@ import hashlib
 import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from ..core import __version__
 from ..core.assessment import Assessment
 from ..core.mcmc.jit import version
 from ..core.values import framed
-from .profiles import AuditProfile
+from .profiles import AuditProfile, plain_texts
 
 FORMAT, VERSION = "lightfair.audit", 1
 
@@ -45,8 +46,8 @@ def audit_record(
     hazard: str | None = None,
     files: Sequence[str] = (),
     data_source: str | None = None,
-    data_dates: str | None = None,
-    audit_date: str | None = None,
+    data_dates: date | str | None = None,
+    audit_date: date | str | None = None,
 ) -> dict[str, Any]:
     """Return the record of an audit as plain values, ready for JSON.
 
@@ -70,7 +71,8 @@ def audit_record(
     profile = result if isinstance(result, AuditProfile) else None
     base = result.assessment if isinstance(result, AuditProfile) else result
     values, rows, verdicts = framed(base, {}), list(numbers), verdicts_of(result)
-    texts = {"data_source": data_source, "data_dates": data_dates, "audit_date": audit_date}
+    given = {"data_source": data_source, "data_dates": data_dates, "audit_date": audit_date}
+    texts = plain_texts(given | {"hazard": hazard})
     texts = {name: text or getattr(profile, name, None) for name, text in texts.items()}
     names = ("profile", "min_share", "median", "unknown")
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from datetime import date
 
 import numpy as np
 import pytest
@@ -46,15 +47,15 @@ def ratios(table, names, digits):
 
 
 def test_the_example_of_selections_in_the_rule():
-    counts = {**dict(zip(CROSSED, SELECTED, strict=True)), "Male, Unknown": (250, 9)}
-    found = profile(counts, "nyc-ll144", min_share=0.0, data_dates="2022")
+    counts = {**dict(zip(CROSSED, SELECTED, strict=True)), "Male, Unknown ": (250, 9)}
+    found = profile(counts, "nyc-ll144", min_share=0.0, data_dates=date(2022, 1, 2))
     (sex, _, both), (women, men) = found.tables, found.tables[0].categories
     assert (found.unknown, found.rate, found.checks) == (250, "selection rate", ())
     assert (women.rows, women.selected, men.rows, men.selected) == (1181, 555, 1390, 667)
     assert ratios(sex, ["Male", "Female"], 3) == "1.000 0.979"
     men, women = "0.841 1.000 0.806 0.815 0.997 0.878 0.866", "0.827 0.981 0.876 0.898 0.877 0.789"
     assert ratios(both, CROSSED, 3) == f"{men} {women} 0.860"
-    for text in ("in no table: 250", "data: 2022", "not legal", "| 0.470 | 0.979 | 0."):
+    for text in ("in no table: 250", "data: 2022-01-02", "not legal", "| 0.470 | 0.979 | 0."):
         assert text in found.to_markdown()
     own = [(408, 204), (797, 412), (390, 170), (119, 52), (616, 302), (41, 18), (213, 96)]
     race = profile(dict(zip(RACES, own, strict=True)), min_share=0.0).tables[0]
@@ -95,11 +96,13 @@ def test_four_fifths_in_the_examples_of_the_commission():
 
 def test_fisher_and_the_population_are_those_of_scipy():
     rng = np.random.default_rng(0)
-    for _ in range(50):
-        (n, m), p = rng.integers(1, 300, 2), rng.random()
-        k, j = rng.binomial([n, m], p)
-        wanted = pytest.approx(stats.fisher_exact([[k, n - k], [j, m - j]])[1], rel=1e-9)
-        assert fisher_exact(k, n, j, m) == wanted
+    cases = [*rng.integers(1, 300, (50, 2)), (10**7, 10**7), (10**7, 40)]
+    for n, m in cases:
+        k, j = map(int, rng.binomial([n, m], rng.random()))
+        wanted = stats.fisher_exact([[k, n - k], [j, m - j]])[1]
+        wanted = pytest.approx(wanted, rel=1e-9, abs=1e-9 * (n > 300))  # that of scipy rounds
+        assert fisher_exact(k, int(n), j, int(m)) == wanted
+    assert fisher_exact(10**6, 10**7, 10**5, 10**7) == 0.0 and fisher_exact(0, 1, 0, 1) == 1.0
     ratio = profile({"a": (60, 40), "b": (50, 25)}).tables[0].compared[0].population
     wanted = stats.beta(26, 26).expect(lambda p: stats.beta(41, 21).sf(p / 0.8))
     assert ratio.prob_below(0.8) == pytest.approx(wanted, abs=4 * np.sqrt(0.25 / 20_000))
@@ -132,7 +135,13 @@ def test_small_categories_keep_their_counts_and_rates():
         ({"a": (9, 5)}, {}, "race must have two known categories or more; got a"),
         ({"a": (9, 0), "b": (9, 0)}, {}, "no row is selected in race; check y_pred"),
         ({"a": (9, 0), "b": (9, 0)}, {"median": 1.0}, "no score lies above the median, 1; give"),
-        ({"a": (9, 5), "b": (9, 5)}, {"min_share": 0.6}, "each category of race has less than min"),
+        ({"a": (9, 5), "b": (9, 5)}, {"min_share": 0.6}, "less than min_share, 0.6, of the"),
+        (
+            {"a": (9, 5), "b": (9, 5)},
+            {"median": float("nan")},
+            "median must lie in .0, 1.; got nan",
+        ),
+        ({"a": (9, 5), "b": (9, 5)}, {"audit_date": 2026}, "audit_date must be text; got 2026; "),
     ],
 )
 def test_bad_input_is_one_sentence(counts, options, message):
