@@ -17,8 +17,9 @@ the nested prior by effects of the group, of the stratum, and of both. The weigh
 
 They are taken as known, also for target="population". Strata without rows of a group, or in which
 the metric is undefined in more than 5 % of the draws, are left out, and the other weights are
-scaled to 1; a draw that is undefined in one stratum is undefined in the average. Intervals are
-pointwise: one in twenty of many 95 % intervals misses.
+scaled to 1; so they are in each draw over the strata that are defined in it, and the average of a
+draw is undefined only where none is. Intervals are pointwise: one in twenty of many 95 % intervals
+misses.
 
 Whether a stratum may explain a gap is not a question about numbers: strata that result from unequal
 treatment hide it.
@@ -50,7 +51,7 @@ from ..core.assessment import Assessment
 from ..core.comparison.gaps import ByGroup
 from ..core.comparison.pooled import overall_draws
 from ..core.data.groups import group_names
-from ..core.data.logit import Floats
+from ..core.data.logit import Floats, over
 from ..core.data.messages import check_kind, index_of, list_values, name_key
 from ..core.metrics.estimate import NAN, ByName, Estimate, minus
 from ..core.values import Based, compared_values, framed
@@ -230,13 +231,17 @@ def _gap(by: ByGroup, group: str, reference: str, one: int, two: int) -> Estimat
 
 
 def _average(gaps: ByName, weight: Floats) -> Estimate:
-    """The mean of the gaps that have a weight, draw by draw; the others are left out."""
+    """The mean of the gaps that have a weight, draw by draw; the others are left out.
+
+    In each draw it is over the strata that are defined in it, with their weights scaled to 1.
+    """
     used = {stratum: gap for (stratum, gap), w in zip(gaps.items(), weight, strict=True) if w > 0.0}
     first: Estimate = next(iter((used or gaps).values()))
     mean, lack = np.full(first.draws.shape, NAN), "strata with a gap"
     if used:
         draws = np.stack([gap.draws for gap in used.values()], axis=-1)
-        mean, lack = draws @ (weight[weight > 0.0] / weight.sum()), first.lack
+        known, w = ~np.isnan(draws), weight[weight > 0.0] / weight.sum()
+        mean, lack = over(np.where(known, draws, 0.0) @ w, known @ w, NAN), first.lack
     exact = all(gap.exact for gap in used.values())
     left_out = tuple(stratum for stratum in gaps if stratum not in used)
     return replace(first, draws=mean, lack=lack, exact=exact, left_out=left_out)

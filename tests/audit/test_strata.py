@@ -9,6 +9,7 @@ import pytest
 from results import QUICKEST, ask_quickly
 
 import lightfair as lf
+from lightfair.audit.strata import _average
 
 ADMITTED = [[512, 89], [353, 17], [120, 202], [138, 131], [53, 94], [22, 24]]  # men, women in
 REJECTED = [[313, 19], [207, 8], [205, 391], [279, 244], [138, 299], [351, 317]]  # Berkeley, 1973
@@ -69,6 +70,9 @@ def test_it_is_the_mean_of_draws_and_for_one_stratum_its_difference(rows):
     found = within(*rows_of("fm", "cd"), metrics="fpr", target="population")
     plain = found.assessment.difference("fpr", "f, c", "m, c").draws
     np.testing.assert_array_equal(found.average["fpr"]["f"].draws, plain)
+    lacking = {"x": [[0.1, np.nan, np.nan]], "y": [[0.3, 0.5, np.nan]]}
+    by_hand = _average({k: lf.Estimate(np.array(v)) for k, v in lacking.items()}, np.array([1, 3]))
+    np.testing.assert_allclose(by_hand.draws, [[0.25, 0.5, np.nan]], rtol=1e-15)
     none = within(*rows_of("fm", "cd"), metrics="tpr").average["tpr"]["f"]
     assert none.reason == "there are no strata with a gap" and none.left_out == ("c", "d")
 
