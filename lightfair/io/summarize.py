@@ -208,8 +208,15 @@ def read_arrays(
             progress(sum(len(next(iter(part.values()))) for part in parts))
     if not parts:
         raise ValueError("source must hold at least one row; got none")
-    names = columns.names
-    return {name: np.concatenate([np.asarray(part[name]) for part in parts]) for name in names}
+    return {name: _joined([np.asarray(part[name]) for part in parts]) for name in columns.names}
+
+
+def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """One column of several; beside text, NaN becomes None, as NumPy would make it a text."""
+    if {"U", "f"} <= {one.dtype.kind for one in arrays}:
+        none = np.array(None)
+        arrays = [np.where(np.isnan(a), none, a) if a.dtype.kind == "f" else a for a in arrays]
+    return np.concatenate(arrays)
 
 
 def _checked(

@@ -118,6 +118,8 @@ def test_several_files_are_one_data_set(frame, expected, tmp_path):
     first.write_bytes(MAKERS["csv"](frame[:250]))
     second.write_bytes(MAKERS["parquet"](frame[250:]))
     assert_same(lf.summarize([first, second], **NAMES), expected)
+    whole = {**NAMES, "bins": {"h": 2}}  # all rows in memory
+    assert_same(lf.summarize([first, second], **whole), lf.summarize(frame, **whole))
     spoilt = frame[250:].assign(s=np.where(np.arange(150) == 42, 1.5, frame["s"][250:]))
     second.write_bytes(MAKERS["parquet"](spoilt))
     with pytest.raises(ValueError, match=r"second.parquet: y_score .* got 1.5 at row 42;"):
