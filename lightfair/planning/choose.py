@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 from ..core.assessment import Assessment
+from ..core.data.columns import columns_by_name
 from ..core.data.logit import Floats, Ints, logit_of
 from ..core.data.messages import OneLine, check_kind, counted, index_of, lies_in
 from ..core.data.rows import RowReader, ScoreData
@@ -86,7 +87,8 @@ class LabelChoice(OneLine):
     def take(self, frame: Any) -> Any:
         """Return the chosen rows of a frame, with their probabilities as the column label_prob.
 
-        The frame is one of pandas, polars or Arrow, or a dict of columns.
+        The frame is one of pandas, polars or Arrow, or a dict of columns, with the rows that were
+        given, in their order.
 
         Examples
         --------
@@ -94,13 +96,20 @@ class LabelChoice(OneLine):
         >>> [*next_rows], len(next_rows["group"])
         (['score', 'group', 'label_prob'], 20)
         """
+        if hasattr(frame, "lazy") and hasattr(frame, "collect"):  # lazy, of polars
+            frame = frame.collect()
+        columns = columns_by_name(frame)
+        for name, column in columns.items():
+            if len(column) != len(self.every_prob):
+                rule = f"the {len(self.every_prob):,} rows that were given, in their order"
+                raise ValueError(f"frame must have {rule}; got {len(column):,} in {name}")
         if hasattr(frame, "iloc"):
             return frame.iloc[self.rows].assign(label_prob=self.prob)
         if hasattr(frame, "with_columns"):
             return frame[self.rows].with_columns(label_prob=self.prob)
         if hasattr(frame, "append_column"):
             return frame.take(self.rows).append_column("label_prob", [self.prob])
-        taken = {name: np.asarray(column)[self.rows] for name, column in frame.items()}
+        taken = {name: np.asarray(column)[self.rows] for name, column in columns.items()}
         return taken | {"label_prob": self.prob}
 
     def _line(self) -> str:
@@ -213,6 +222,8 @@ def choose_rows(
     if not defined.any():
         raise ValueError(f"{metric} must be defined to choose labels for it; {planned.reasons[0]}")
     unlabeled = np.flatnonzero(data.label < 0)
+    if not len(unlabeled):
+        raise ValueError("rows to label must be unlabeled; no row is unlabeled")
     if not isinstance(n, Integral) or not 1 <= n <= len(unlabeled):
         raise ValueError(f"n must lie in [1, {len(unlabeled)}], the unlabeled rows; got {n!r}")
     ahead = preposterior(result, metric, DRAWS, groups=planned.groups)

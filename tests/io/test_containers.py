@@ -77,13 +77,15 @@ def test_columns_of_a_frame_may_be_named(library):
         assert named.attributes == tuple(names) and named.labeled == 3
     mixed = lf.assess(Y, "s", sensitive_features={"g": G}, cluster="h", frame=frame, **quick)
     assert mixed.groups == ("a", "b") and mixed.table.clusters is not None
+    named = lf.assess("y", "s", sensitive_features={"G": "g"}, frame=frame, **quick)
+    assert (named.groups, named.table.attributes) == (("a", "b"), ("G",))
     for options, message in (
         ({"sensitive_features": "G"}, "_features: frame has no column 'G' .*'g'.*; it has"),
         ({"y_pred": "d"}, "y_pred: frame has no column 'd'; it has 'y', 's', 'g', 'h'"),
-        ({"frame": 5}, "y_true: frame has no column 'y'; it has no column names"),
+        ({"frame": 5}, "frame must be a data frame or a dict of columns; got int"),
         ({"frame": None}, "y_true must be a list, .* got str; names of columns need frame="),
     ):
-        with pytest.raises(ValueError, match=message):
+        with pytest.raises((TypeError, ValueError), match=message):
             lf.assess("y", "s", **{"sensitive_features": "g", "frame": frame, **options})
 
 

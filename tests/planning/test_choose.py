@@ -116,13 +116,18 @@ def test_all_rows_or_some_of_them_can_be_given_and_chosen(result, rows):
     part = lf.choose_labels(result, 20, **{name: one[some] for name, one in given.items()})
     assert len(part.every_prob) == len(some) and part.every_prob.sum() == pytest.approx(20)
     columns = {"score": rows.y_score[some], "group": rows.group[some]}
-    kinds = (("pandas", "DataFrame"), ("polars", "DataFrame"), ("pyarrow", "table"))
+    kinds = (("pandas", "DataFrame"), ("pyarrow", "table"), ("polars", "DataFrame"))
     frames = [getattr(pytest.importorskip(name), kind)(columns) for name, kind in kinds]
     for frame in (columns, *frames):
         taken = part.take(frame)
         assert type(taken) is type(frame)
         assert np.asarray(taken["score"]).tolist() == columns["score"][part.rows].tolist()
         assert np.asarray(taken["label_prob"]).tolist() == part.prob.tolist()
+    assert part.take(frame.lazy()).equals(taken)
+    with pytest.raises(ValueError, match=f"frame must have the {len(some)} rows .* got 1,000 in"):
+        part.take({"score": rows.y_score})
+    with pytest.raises(TypeError, match="frame must be a data frame .* got ndarray"):
+        part.take(rows.y_score[some])
 
 
 def test_dropped_rows_keep_their_numbers(result, rows):
@@ -161,6 +166,7 @@ def test_weighted_rows_at_bounds_with_thresholds_by_group():
     [
         ({"n": 0}, r"n must lie in \[1, 920\].*got 0"),
         ({"n": 1.5}, "got 1.5"),
+        ({"y_true": [0, 1] * 500}, "no row is unlabeled"),
         ({"explore": 0.0}, r"explore must lie in \(0, 1\]; got 0.0"),
         ({"group": "C"}, "no group 'C'"),
         ({"rng": -1}, "rng must be a seed"),

@@ -79,6 +79,15 @@ def frame_columns(values: Any) -> list[tuple[str, Any]] | None:
     return None
 
 
+def columns_by_name(frame: Any) -> dict[str, Any]:
+    """Return the columns of a frame or mapping; TypeError for anything else."""
+    pairs = frame.items() if isinstance(frame, Mapping) else frame_columns(frame)
+    if pairs is None:
+        got = type(frame).__name__
+        raise TypeError(f"frame must be a data frame or a dict of columns; got {got}")
+    return dict(pairs)
+
+
 def named_column(frame: Mapping[str, Any], name: str, argument: str, where: str = "frame") -> Any:
     """Return a column of a frame, given as columns by name, for an argument."""
     if name not in frame:
@@ -90,15 +99,18 @@ def named_column(frame: Mapping[str, Any], name: str, argument: str, where: str 
 
 def from_frame(frame: Any, rows: dict[str, Any]) -> dict[str, Any]:
     """Return arguments about rows, with columns of a frame in place of their names."""
-    columns = dict(frame if isinstance(frame, Mapping) else frame_columns(frame) or {})
-    features = rows["sensitive_features"]
-    names = [features] if isinstance(features, str) else features
-    found = {
-        argument: named_column(columns, value, argument) if isinstance(value, str) else value
-        for argument, value in rows.items()
-    }
+    columns = columns_by_name(frame)
+
+    def resolved(argument: str, value: Any) -> Any:
+        return named_column(columns, value, argument) if isinstance(value, str) else value
+
+    found = {argument: resolved(argument, value) for argument, value in rows.items()}
+    names = rows["sensitive_features"]
+    names = [names] if isinstance(names, str) else names
     if isinstance(names, (list, tuple)) and all(isinstance(name, str) for name in names):
-        own = {name: named_column(columns, name, "sensitive_features") for name in names}
+        names = {name: name for name in names}
+    if isinstance(names, Mapping):
+        own = {name: resolved("sensitive_features", value) for name, value in names.items()}
         found["sensitive_features"] = own
     return found
 
