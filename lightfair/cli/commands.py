@@ -103,6 +103,12 @@ def plan(arguments: argparse.Namespace) -> Answer:
 
     if (arguments.n is None) != (arguments.output is None):
         raise ValueError("--choose and --output belong together: rows to label, and their file")
+    if arguments.output == "-":
+        raise ValueError("--output must name a file; the plan is on standard output")
+    if arguments.n is not None and arguments.subsample_labels is not None:
+        raise ValueError(
+            "--choose would choose labels that --subsample-labels hides; leave one out"
+        )
     if arguments.n is not None and arguments.missing == "drop":
         raise ValueError("--choose needs the numbers of rows; drop rows first, or --missing group")
     one_threshold(arguments)

@@ -144,7 +144,8 @@ def take_rows(
     rows
         Numbers of rows, increasing, counted over all files.
     added
-        Values of columns in front, by name; a name that the files have gets "next_" before it.
+        Values of columns in front, by name; a name that the files have gets "next_" before it,
+        until it is free.
     """
     lines: Iterator[Sequence[Any]]
     text, header, first, place = io.StringIO(), list[str](), 0, 0
@@ -159,7 +160,7 @@ def take_rows(
                 mark, lines = ",", chain.from_iterable(map(_batch_rows, batches))
             if not header:
                 header, writer = own, csv.writer(text, delimiter=mark, lineterminator="\n")
-                titles = [name if name not in own else f"next_{name}" for name in added]
+                titles = [_free(name, own) for name in added]
                 writer.writerow([*titles, *header])
             elif own != header:
                 rule = "files must have the same columns if rows are written whole"
@@ -170,6 +171,11 @@ def take_rows(
                     place += 1
             first = number + 1
     return text.getvalue(), titles
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    """The name, with "next_" before it until it is free."""
+    return name if name not in taken else _free(f"next_{name}", taken)
 
 
 def _batch_rows(batch: Any) -> Iterator[Sequence[Any]]:

@@ -199,7 +199,8 @@ def test_rows_to_label_from_other_files(run, folder):
     (folder / "other.csv").write_text("\n".join([f"{head},z", *(f"{x}," for x in lines[150:])]))
     cells = zip(*(x.split(",") for x in lines), strict=True)
     columns = dict(zip(head.split(","), cells, strict=True))
-    parquet.write_table(pyarrow.table({**columns, "row": range(400)}), "rows.parquet")
+    row = range(400)
+    parquet.write_table(pyarrow.table({**columns, "row": row, "next_row": row}), "rows.parquet")
     found = {}
     for files in ("rows.csv", "semicolons.csv", "one.csv two.csv", "rows.parquet"):
         options = ["--choose", "9", "--output", "next.csv"]
@@ -208,8 +209,8 @@ def test_rows_to_label_from_other_files(run, folder):
         found[files] = (folder / "next.csv").read_text().replace(";", ",").splitlines()
     first = found.pop("rows.csv")
     assert found["semicolons.csv"] == found["one.csv two.csv"] == first
-    assert found["rows.parquet"][0] == f"next_row,label_prob,{head},row"
-    assert [line.rpartition(",")[0] for line in found["rows.parquet"][1:]] == first[1:]
+    assert found["rows.parquet"][0] == f"next_next_row,label_prob,{head},row,next_row"
+    assert [line.rsplit(",", 2)[0] for line in found["rows.parquet"][1:]] == first[1:]
     code, _, err = run("plan", "one.csv", "other.csv", *COLUMNS, *QUICK, *options)
     assert code == 2 and "files must have the same columns if rows are written whole; in o" in err
 

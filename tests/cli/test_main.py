@@ -42,6 +42,8 @@ posix = pytest.mark.skipif(os.name != "posix", reason="signals and shells of POS
             "unrecognized .* --label-prob",
         ),
         (f"plan {ROWS} --choose 5", "--choose and --output belong together"),
+        (f"{CHOOSE} --output -", "--output must name a file"),
+        (f"{CHOOSE} --subsample-labels 9", "that --subsample-labels hides; leave one out"),
         (f"{CHOOSE} --missing drop", "--choose needs the numbers of rows"),
         (f"threshold {ROWS} --reach 0.2 --reference A", "give one of them"),
         (f"threshold {ROWS} {RUN} --group-to-move A", "--group-to-move must .*'A'"),
