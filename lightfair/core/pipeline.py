@@ -88,7 +88,7 @@ def assess(
         of them at its end; "all" compares a grid of at most 64.
     frame : data frame or dict of columns, optional
         Then y_true, y_score and the like may be names of its columns, and sensitive_features one
-        name or a list of them.
+        name, a list of them, or a dict of them by attribute.
     metrics : str, Metric, or sequence of them
         Names in `METRICS`, costs as `cost(...)` or "cost(fp=1,fn=5)", and user-defined metrics as
         `Metric`.
