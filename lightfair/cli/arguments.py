@@ -114,7 +114,7 @@ def reading_of(arguments: argparse.Namespace) -> dict[str, Any]:
         decided=getattr(arguments, "y_pred", None) is not None,
         positive_label=arguments.positive_label,
         unlabeled=arguments.unlabeled,
-        missing=arguments.missing or "raise",
+        missing=arguments.missing or ("group" if getattr(arguments, "profile", None) else "raise"),
         bins=arguments.bins,
     )
     stdin: Any = None

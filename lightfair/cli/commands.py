@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     from ..core.data.rows import ScoreData
     from ..core.settings import Settings
 
+APART = {  # what is of no effect beside an option of assess
+    "within": ("checks", "simultaneous", "subsample_labels", "profile", "record"),
+    "profile": ("metrics", "checks", "reference", "simultaneous", "subsample_labels"),
+}
+NEEDED = {  # what is of no effect without one of others
+    "weights": ("within",),
+    "min_share": ("profile",),
+    "hazard": ("record",),
+    **dict.fromkeys(("data_source", "data_dates", "audit_date"), ("profile", "record")),
+}
+
 
 def assess(arguments: argparse.Namespace) -> Answer:
     r"""Report metrics of groups and the differences between them.
@@ -54,6 +65,7 @@ def assess(arguments: argparse.Namespace) -> Answer:
     input; 3 no check fails, and one is inconclusive. With --profile four-fifths
     a check is the rule: 3 if it is met, and a difference is significant.
     """
+    _check_together(arguments)
     if arguments.within is not None:
         return _within(arguments)
     if arguments.profile is not None:
@@ -299,13 +311,23 @@ def _hidden(arguments: argparse.Namespace, data: ScoreData) -> ScoreData:
     return replace(data, label=label.astype(np.int8))
 
 
+def _check_together(arguments: argparse.Namespace) -> None:
+    """Raise ValueError for an option of no effect beside another one, or without one."""
+    given = {name: value for name, value in vars(arguments).items() if value is not None}
+    for name in given:
+        for other in given:
+            if name in APART.get(other, ()):
+                raise ValueError(f"{name} does not go with --{other}; leave one of them out")
+        if (needed := NEEDED.get(name)) and not given.keys() & {*needed}:
+            raise ValueError(f"{name} needs --{' or --'.join(needed)}; leave it out")
+
+
 def _profiled(arguments: argparse.Namespace) -> AuditProfile:
     """Return an audit profile: of decisions, or in New York of scores above their median."""
     from ..api import audit_profile
 
-    if arguments.metrics or arguments.checks:
-        raise ValueError("--profile reports rates of selection alone; leave out --metric, --check")
-    arguments.metrics, arguments.missing = ["selection_rate"], arguments.missing or "group"
+    one_threshold(arguments)
+    arguments.metrics = ["selection_rate"]
     settings, median = settings_of(arguments), None
     decided = arguments.y_pred or arguments.threshold or not arguments.y_score
     if decided or arguments.profile != "nyc-ll144":
@@ -319,22 +341,32 @@ def _profiled(arguments: argparse.Namespace) -> AuditProfile:
         data = replace(data, predicted=data.score > median, threshold=None, counts=counts)
         result = _of_rows(arguments, settings, data).result
     given = {"min_share": arguments.min_share, "median": median, **audit_texts(arguments)}
+    given = {name: value for name, value in given.items() if value is not None}
     return audit_profile(result, arguments.profile, **given)
 
 
 def _within(arguments: argparse.Namespace) -> Answer:
     """Report gaps within strata, which are one more attribute of the assessment."""
     from .. import api
+    from ..core.data.messages import visible
 
-    for name in ("checks", "simultaneous", "subsample_labels", "profile", "record"):
-        if getattr(arguments, name) is not None:
-            raise ValueError(f"{name} does not go with --within; leave one of them out")
     one_threshold(arguments)
     groups, reference, arguments.reference = arguments.sensitive_features, arguments.reference, None
-    if groups and arguments.within not in ",".join(groups).split(","):
-        groups.append(arguments.within)
-    result = _assessed(arguments, settings_of(arguments)).result
-    return deliver(arguments, api.within(result, arguments.within, reference, arguments.weights))
+    if groups:
+        columns = ",".join(groups).split(",")
+        if "," in arguments.within or {*columns} == {arguments.within}:
+            rule = "within must be one column, another than that of --group"
+            raise ValueError(f"{rule}; got {arguments.within}")
+        groups += [arguments.within] * (arguments.within not in columns)
+    try:
+        result = _assessed(arguments, settings_of(arguments)).result
+    except ValueError as error:  # of a column: it is read as one more of --group
+        absent = f"has no column {visible(arguments.within)}"
+        if any(absent + end in str(error) for end in (";", " (did you")):
+            raise ValueError(str(error).replace("sensitive_features:", "within:", 1)) from error
+        raise
+    weights = arguments.weights or "reference"
+    return deliver(arguments, api.within(result, arguments.within, reference, weights))
 
 
 def _report(arguments: argparse.Namespace, result: Assessment | AuditProfile) -> Answer:

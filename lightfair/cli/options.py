@@ -173,7 +173,7 @@ OPTIONS = {  # by their headings in the help
     ),
     "gaps within strata": (
         Option("within", "COL", "assess", "report gaps within levels of COL, and their average"),
-        Option("strata-weights", "reference|both|equal", "assess", STRATA, "weights", "reference"),
+        Option("strata-weights", "reference|both|equal", "assess", STRATA, "weights"),
     ),
     "what to report": (
         Option("metric", "NAME [NAME ...]", "assess demo", METRICS, "metrics"),
@@ -189,7 +189,7 @@ OPTIONS = {  # by their headings in the help
     ),
     "an audit": (
         Option("profile", "nyc-ll144|four-fifths", "assess", PROFILE),
-        Option("min-share", "X", "assess", "share of rows that a ratio needs (0.02)", default=0.02),
+        Option("min-share", "X", "assess", "share of rows that a ratio needs (0.02)"),
         Option("data-source", "TEXT", "assess", "source of the data, as it is to be published"),
         Option("data-dates", "TEXT", "assess", "dates of the data, as they are to be published"),
         Option("audit-date", "TEXT", "assess", "date of the audit (today)"),

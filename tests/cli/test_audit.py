@@ -50,7 +50,21 @@ def test_a_record_is_as_its_schema_says(words, code, statuses, run):
         ("--pred d --profile four-fifths", "rows need --group, too"),
         ("--group g --profile four-fifths", "rows need --score or --pred, too"),
         ("--pred d --group g --profile nyc-ll144", "two attributes, sex and race or ethnicity"),
-        ("--pred d --group g --profile four-fifths --metric tpr", "leave out --metric, --check"),
+        (
+            "--pred d --group g --profile four-fifths --metric tpr",
+            "--metric does not go with --prof",
+        ),
+        ("--profile four-fifths --reference A", "--reference does not go with --profile; leave"),
+        ("--profile four-fifths --subsample-labels 5", "--subsample-labels does not go with --pro"),
+        ("--score s --group g --profile four-fifths --threshold 0.1 --threshold 0.5", "one number"),
+        ("--pred d --group g --profile four-fifths --hazard x", "--hazard needs --record; leave"),
+        (
+            "--pred d --group g --profile four-fifths --min-share 0.9",
+            "less than min_share, 0.9, of",
+        ),
+        ("--min-share 0.1", "--min-share needs --profile; leave it out"),
+        ("--within h --audit-date x", "--audit-date needs --profile or --record; leave it out"),
+        ("--strata-weights both", "--strata-weights needs --within; leave it out"),
         ("--pred d --group g --profile four-fifths --weight w", "equal weight; leave out --weight"),
     ],
 )

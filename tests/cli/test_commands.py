@@ -113,8 +113,11 @@ def test_gaps_within_strata(ask, fail, folder, rows):
     assert agrees(ask, want, options, *given) and agrees(ask, want, options, *given, "--group", "h")
     ask("summarize", "rows.csv", *COLUMNS, "--group", "h", "-o", "table.json")
     assert ask("assess", "table.json", *given[8:], *options.split()) == f"{want}\n"
-    assert "no column hh (did you mean 'h'?)" in fail(*given, "--within", "hh")
-    assert "gaps within g need two groups" in fail(*given, "--within", "g")
+    assert "in no table: 0" in ask("assess", "table.json", "--profile", "nyc-ll144")
+    wanted = "--within: rows.csv has no column hh (did you mean 'h'?)"
+    assert wanted in fail(*given, "--within", "hh")
+    for within in ("g", "g,h"):
+        assert "--within must be one column, another than that" in fail(*given, "--within", within)
     assert "--check does not go with --within" in fail(*given, "--check", "tpr<=0.1")
     assert "--threshold must be one number" in fail(*given, *["--threshold", "0.5"] * 2)
 
