@@ -25,7 +25,7 @@ from typing import Any
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
 TESTS = os.path.join(os.path.dirname(HERE), "tests")
-sys.path[:0] = [TESTS, os.path.join(TESTS, "io")]
+sys.path[:0] = [TESTS, os.path.join(TESTS, "core"), os.path.join(TESTS, "io")]
 
 from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
