@@ -92,12 +92,17 @@ def _pull(system, middle, size, out):
 
 
 @jit
-def _bent(xi, i, local):
-    """Compiled counterpart of `surrogate._bent` for log a (0) and log b (1).
+def _true(xi, i, local):
+    """Compiled counterpart of `surrogate._true`.
 
     local (5, D): place, shift and factor, as of `surrogate.Local`, middle and spread of a group.
     """
-    true = math.exp(min(local[0, i] + local[3, i] + local[4, i] * xi, LARGEST))
+    return math.exp(min(local[0, i] + local[3, i] + local[4, i] * xi, LARGEST))
+
+
+@jit
+def _bent(true, i, local):
+    """Compiled counterpart of `surrogate._bent` for log a (0) and log b (1)."""
     return ((true - local[1, i]) / local[2, i] - local[3, i]) / local[4, i]
 
 
@@ -114,10 +119,11 @@ def _skewed(i, pull, own, local, fit):
     spread = local[4, i]
     xi = pull / own
     for _ in range(PASSES):
-        scale = math.exp(min(local[0, i] + local[3, i] + spread * xi, LARGEST)) / local[2, i]
-        slope = scale * (own * pull - data * _bent(xi, i, local)) - xi
+        true = _true(xi, i, local)
+        scale = true / local[2, i]
+        slope = scale * (own * pull - data * _bent(true, i, local)) - xi
         xi += _step(spread * slope / (1.0 + data * scale * scale)) / spread
-    scale = math.exp(min(local[0, i] + local[3, i] + spread * xi, LARGEST)) / local[2, i]
+    scale = _true(xi, i, local) / local[2, i]
     steep = data * scale * scale
     root = math.sqrt(max(1.0 + steep - spread * xi, 0.5 * (1.0 + steep)))
     skew = (2.0 * spread * steep - 2.0 / 3.0 * spread * spread * xi) / root**3
@@ -142,7 +148,7 @@ def _draw(system, bend, local, x, noise, bent, fit, out):
             _skewed(i, dot, system[k, k], local, fit)
             far = math.asinh(fit[2] * min(noise[k], 0.0) + 1.0) - math.asinh(1.0)
             dot = fit[0] + (max(noise[k], 0.0) + math.sqrt(2.0) * far / fit[2]) / fit[1]
-            bent[k] = _bent(dot, i, local)
+            bent[k] = _bent(_true(dot, i, local), i, local)
         else:
             dot = (dot + (noise[k] if bend else 0.0)) / system[k, k]
             bent[k] = dot
@@ -208,7 +214,7 @@ def weigh(
     linear (G, D), level (G, 2): the surrogate; nodes, start, owner, columns: `likelihood.Runs`;
     own, own_of, wide (D,), ratio, of (P D,): the prior; rows (G, K + 1): rows of eta of each group.
     Scratch: systems (G, D, 2 D + 1), weight (D, D + 1), top (P D, P D + 2), at (G, 5, D), see
-    `_bent`, and scratch (5, P D).
+    `_true`, and scratch (5, P D).
     """
     groups, size = linear.shape
     count = top.shape[0]
@@ -327,7 +333,7 @@ def weigh(
                     one = math.sinh(max(one, -LARGEST))
                     rest = max(by, 0.0) + (one - 1.0) / fit[2]
                     height += math.log(fit[1] * math.sqrt(0.5 * (1.0 + one * one)) / system[k, k])
-                    y[k] = _bent(xi, i, local)
+                    y[k] = _bent(_true(xi, i, local), i, local)
                 else:
                     rest -= system[k, k] * xi
                     y[k] = xi

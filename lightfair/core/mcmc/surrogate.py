@@ -310,7 +310,7 @@ def draw_given(
             bent[k] = xi[k] = (rest + for_psi[k]) / own
         else:
             xi[k] = _skewed(i, rest, own, centre, at).xi(for_psi[k])
-            bent[k] = _bent(xi[k], i, centre, at)
+            bent[k] = _bent(_true(xi[k], i, centre, at), i, centre, at)
     return np.asarray(centre + at.spread * xi[::-1])
 
 
@@ -323,11 +323,16 @@ def _conditional(eta: Floats, at: Conditional, prior: Hierarchy) -> tuple[Floats
     return centre, at.half[:, 2 * size] - bent
 
 
-def _bent(xi: Floats, i: int, centre: Floats, at: Conditional) -> Floats:
+def _true(xi: Floats, i: int, centre: Floats, at: Conditional) -> Floats:
+    """Return a (i = 0) or b (1) at xi."""
+    where = at.local.place[i] + centre[i] + at.spread[i] * xi
+    return np.asarray(np.exp(np.minimum(where, LARGEST)))
+
+
+def _bent(true: Floats, i: int, centre: Floats, at: Conditional) -> Floats:
     """What xi of log a (0) or log b (1) would be in the linearization, were a or b what it is."""
-    local, spread = at.local, at.spread[i]
-    true = np.exp(np.minimum(local.place[i] + centre[i] + spread * xi, LARGEST))
-    return np.asarray(((true - local.shift[i]) / local.factor[i] - centre[i]) / spread)
+    far = (true - at.local.shift[i]) / at.local.factor[i] - centre[i]
+    return np.asarray(far / at.spread[i])
 
 
 class Skewed(NamedTuple):
@@ -367,14 +372,14 @@ def _skewed(i: int, pull: Floats, own: Floats, centre: Floats, at: Conditional) 
     pull, own
         What solves for xi in the linearization of `at`: own xi = pull.
     """
-    place, shift, factor = (x[i] for x in at.local)
-    spread, data = at.spread[i], own * own - 1.0
+    factor, spread, data = at.local.factor[i], at.spread[i], own * own - 1.0
     xi = pull / own
     for _ in range(PASSES):
-        scale = np.exp(np.minimum(place + centre[i] + spread * xi, LARGEST)) / factor
-        slope = scale * (own * pull - data * _bent(xi, i, centre, at)) - xi
+        true = _true(xi, i, centre, at)
+        scale = true / factor
+        slope = scale * (own * pull - data * _bent(true, i, centre, at)) - xi
         xi = xi + _step(spread * slope / (1.0 + data * scale * scale)) / spread
-    scale = np.exp(np.minimum(place + centre[i] + spread * xi, LARGEST)) / factor
+    scale = _true(xi, i, centre, at) / factor
     steep = data * scale * scale
     root = np.sqrt(np.maximum(1.0 + steep - spread * xi, 0.5 * (1.0 + steep)))
     skew = (2.0 * spread * steep - 2.0 / 3.0 * spread * spread * xi) / root**3
@@ -415,7 +420,7 @@ def given_eta(
         noise[k], slope[k] = own * xi[k] - rest, np.log(own)
         if i < 2:
             noise[k], slope[k] = _skewed(i, rest, own, centre, at).noise(xi[k])
-            bent[k] = _bent(xi[k], i, centre, at)
+            bent[k] = _bent(_true(xi[k], i, centre, at), i, centre, at)
     theta = np.array(np.broadcast_to(centre, far.shape))
     theta[:2] = at.local.shift + at.local.factor * theta[:2]
     value = 0.5 * (pull * pull).sum(axis=0) + quadratic(theta, surrogate) - log_diagonal(at.half)
