@@ -23,7 +23,7 @@ from .core.data import table as tables
 from .core.data.messages import OneLine
 from .core.data.table import ScoreTable
 from .interop import sklearn
-from .io.table import storable, to_text
+from .io.table import digest_of, storable
 from .model_comparison import comparison
 from .planning import plan
 from .thresholds import search
@@ -390,5 +390,5 @@ def audit_record(result: Assessment | AuditProfile, **given: Any) -> dict[str, A
     from .interop.tidy import rows
 
     table = result.table if isinstance(result, Assessment) else result.assessment.table
-    digest = json.loads(to_text(storable(table)))["sha256"]
+    digest = digest_of(storable(table).to_dict())
     return record.audit_record(result, rows(result), digest, **given)

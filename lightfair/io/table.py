@@ -160,7 +160,7 @@ class ScoreTable(core.ScoreTable):
         if values.get("version") != VERSION:
             got = show(values.get("version"))
             raise ValueError(f"version must be {VERSION}; got {got}; summarize the rows again")
-        if "sha256" in values and values["sha256"] != _digest(values):
+        if "sha256" in values and values["sha256"] != digest_of(values):
             raise ValueError("the table was damaged, or edited without removing its sha256")
         try:
             table = _table(values)
@@ -183,7 +183,7 @@ def storable(table: core.ScoreTable) -> ScoreTable:
 def to_text(table: ScoreTable) -> str:
     """Return a table as JSON, one line per key."""
     values = table.to_dict()
-    values["sha256"] = _digest(values)
+    values["sha256"] = digest_of(values)
     lines = (f"{json.dumps(k)}: {json.dumps(v, allow_nan=False)}" for k, v in values.items())
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
@@ -307,7 +307,7 @@ def _columns(part: Points | Cells) -> dict[str, list[Any]]:
     }
 
 
-def _digest(values: Mapping[str, Any]) -> str:
+def digest_of(values: Mapping[str, Any]) -> str:
     """SHA-256 of all keys but sha256, in canonical JSON."""
     text = json.dumps({k: v for k, v in values.items() if k != "sha256"}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
