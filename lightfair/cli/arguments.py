@@ -71,7 +71,7 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
     from ..io.files import Columns, columns_in
 
     names: dict[str, Any] = {name: getattr(arguments, name, None) for name in Columns._fields}
-    if not any(names.values()):
+    if not any(value for name, value in names.items() if name != "within"):
         return None
     profile = getattr(arguments, "profile", None)  # of selections, which need no label
     spared = {"y_score" * bool(names["y_pred"]), "y_true" * bool(profile)}
@@ -81,6 +81,8 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
         file = (getattr(arguments, "file", None) or [None])[0]
         raise ValueError(f"rows need {' and '.join(absent)}, too{columns_in(file)}")
     names["sensitive_features"] = tuple(",".join(names["sensitive_features"]).split(","))
+    if names["within"] in names["sensitive_features"]:
+        names["within"] = None
     if isinstance(names["y_score"], list):
         names["y_score"] = tuple(names["y_score"])
     return Columns(**names)

@@ -348,25 +348,16 @@ def _profiled(arguments: argparse.Namespace) -> AuditProfile:
 def _within(arguments: argparse.Namespace) -> Answer:
     """Report gaps within strata, which are one more attribute of the assessment."""
     from .. import api
-    from ..core.data.messages import visible
 
     one_threshold(arguments)
-    groups, reference, arguments.reference = arguments.sensitive_features, arguments.reference, None
-    if groups:
-        columns = ",".join(groups).split(",")
-        if "," in arguments.within or {*columns} == {arguments.within}:
-            rule = "within must be one column, another than that of --group"
-            raise ValueError(f"{rule}; got {arguments.within}")
-        groups += [arguments.within] * (arguments.within not in columns)
-    try:
-        result = _assessed(arguments, settings_of(arguments)).result
-    except ValueError as error:  # of a column: it is read as one more of --group
-        absent = f"has no column {visible(arguments.within)}"
-        if any(absent + end in str(error) for end in (";", " (did you")):
-            raise ValueError(str(error).replace("sensitive_features:", "within:", 1)) from error
-        raise
+    reference, arguments.reference = arguments.reference, None
+    columns, within = columns_of(arguments), arguments.within
+    if columns is not None and ("," in within or columns.attributes == (within,)):
+        rule = "within must be one column, another than that of --group"
+        raise ValueError(f"{rule}; got {within}")
+    result = _assessed(arguments, settings_of(arguments)).result
     weights = arguments.weights or "reference"
-    return deliver(arguments, api.within(result, arguments.within, reference, weights))
+    return deliver(arguments, api.within(result, within, reference, weights))
 
 
 def _report(arguments: argparse.Namespace, result: Assessment | AuditProfile) -> Answer:

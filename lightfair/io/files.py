@@ -61,6 +61,12 @@ class Columns(NamedTuple):
     cluster: str | None = None
     model_column: str | None = None
     row_id: str | None = None
+    within: str | None = None  # one more attribute
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The columns of all attributes."""
+        return self.sensitive_features + (() if self.within is None else (self.within,))
 
     @property
     def names(self) -> dict[str, str]:

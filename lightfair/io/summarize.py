@@ -225,7 +225,8 @@ def _checked(
     """Checked rows; those in errors are numbered from `first`."""
     assert columns is not None  # otherwise `pieces` raised
     given: dict[str, Any] = {argument: arrays[name] for name, argument in columns.names.items()}
-    given["sensitive_features"] = {name: arrays[name] for name in columns.sensitive_features}
+    given.pop("within", None)  # one of the attributes
+    given["sensitive_features"] = {name: arrays[name] for name in columns.attributes}
     given.setdefault("y_score")
     given.setdefault("y_true", np.full(len(next(iter(arrays.values()))), np.nan))
     chunk = reader.read(**given, first=first)
