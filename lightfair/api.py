@@ -16,7 +16,7 @@ from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .audit import profiles, record, strata
+from .audit import profiles, record, selection, strata
 from .core import assessment as core
 from .core import pipeline
 from .core.data import table as tables
@@ -222,8 +222,8 @@ class Assessment(core.Assessment, Result):
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment as plain values, ready for JSON; this is what `--json` prints.
 
-        The keys are those of `core.assessment` and, if several thresholds were requested,
-        `thresholds`: the metrics at each of them.
+        The keys are those of `core.assessment` and, if requested, `thresholds`: the metrics at
+        each of them, and `selection`: bounds of the metrics.
 
         Examples
         --------
@@ -232,11 +232,43 @@ class Assessment(core.Assessment, Result):
         (['accuracy', 'tpr', 'fpr', 'selection_rate'], True)
         """
         found = super().to_dict()
-        if self.settings.thresholds is None:
-            return found
-        from .thresholds.curve import threshold_values
+        if self.settings.selection_odds is not None:
+            found["selection"] = self.selection_bounds()
+        if self.settings.thresholds is not None:
+            from .thresholds.curve import threshold_values
 
-        return {**found, "thresholds": threshold_values(self)}
+            found["thresholds"] = threshold_values(self)
+        return found
+
+    def selection_bounds(self, odds: float | None = None) -> dict[str, Any]:
+        """Return bounds of all metrics, if unlabeled rows differ, as plain values.
+
+        Parameters
+        ----------
+        odds
+            The largest factor between the odds of a positive label in unlabeled and in labeled rows
+            of equal score and group, at least 1; see `audit.selection`. Default: `selection_odds`
+            of the settings.
+
+        Returns
+        -------
+        dict of odds and metrics: per metric groups (name, interval, exact, reason if undefined) and
+        differences (group, reference, interval, exact, reason).
+
+        Raises
+        ------
+        ValueError
+            If odds is below 1, or not a number.
+
+        Examples
+        --------
+        >>> bounds = result.selection_bounds(1.5)["metrics"]["tpr"]
+        >>> a, b = (entry["interval"] for entry in bounds["groups"])
+        >>> a[0] < result.metric("tpr", "A").interval()[0], a[1] < 1
+        (True, True)
+        """
+        given = self.settings.selection_odds if odds is None else odds
+        return selection.selection_bounds(self, given)
 
     @property
     def by_group(self) -> Any:
@@ -290,6 +322,9 @@ class Assessment(core.Assessment, Result):
         from .planning.settle import forecast_labels
 
         return forecast_labels(self, question, prob)
+
+    def _tipping_point(self, question: Question, prob: float, status: str) -> float | None:
+        return selection.tipping_point(self, question, prob, status)
 
 
 class LabelPlan(plan.LabelPlan, Result):  # documented there

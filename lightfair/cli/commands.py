@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from ..core.data.rows import ScoreData
     from ..core.settings import Settings
 
+ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels")
 APART = {  # what is of no effect beside an option of assess
-    "within": ("checks", "simultaneous", "subsample_labels", "profile", "record"),
-    "profile": ("metrics", "checks", "reference", "simultaneous", "subsample_labels"),
+    "within": (*ALONE, "profile", "record"),
+    "profile": (*ALONE, "metrics", "reference"),
 }
 NEEDED = {  # what is of no effect without one of others
     "weights": ("within",),

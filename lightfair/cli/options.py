@@ -119,6 +119,7 @@ TARGET = (
     "metrics of the population"
 )
 NESTED = "several --group: groups with a common level share its effects"
+SELECTION = "add bounds if unlabeled rows differ from labeled ones by an odds ratio of up to X"
 STRATA = "weights of strata: rows of the reference (the default) or of both groups, or equal ones"
 DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
 PROFILE = (
@@ -186,6 +187,7 @@ OPTIONS = {  # by their headings in the help
         Option("min-rows", "N", FITS, "rows that a group needs to be in findings (10)"),
         Option("simultaneous", "", "assess demo", "add simultaneous intervals of all differences"),
         Option("check", "CHECK ...", "assess demo", CHECK, "checks"),
+        Option("selection-odds", "X", "assess demo", SELECTION),
     ),
     "an audit": (
         Option("profile", "nyc-ll144|four-fifths", "assess", PROFILE),

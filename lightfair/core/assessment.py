@@ -600,10 +600,15 @@ class Assessment(OneLine):
             unconverged=None if self.gate.ok else "the chains have not converged",
             empty_groups=self.table.empty_groups,
             forecast=lambda: self._more_labels(question, asked),
+            tipping_point=lambda status: self._tipping_point(question, asked, status),
         )
 
     def _more_labels(self, question: Question, prob: float) -> int | None:
         """Return how many more labels would probably settle a check; not forecast here."""
+        return None
+
+    def _tipping_point(self, question: Question, prob: float, status: str) -> float | None:
+        """Return `Verdict.tipping_point`; not computed here."""
         return None
 
     @cached_property
@@ -633,10 +638,11 @@ class Assessment(OneLine):
             Per criterion: its metrics and differences.
         checks
             Per check: status, prob, prob_within, reason, more_labels (more_labels_reason if it
-            is null), pairs (group, reference, prob_within, reason, gap); beyond (metric, higher,
-            lower, prob, gap) if it fails.
-        simultaneous, thresholds
-            If requested: simultaneous intervals; the metrics at each threshold.
+            is null), tipping_point, pairs (group, reference, prob_within, reason, gap); beyond
+            (metric, higher, lower, prob, gap) if it fails.
+        simultaneous, thresholds, selection
+            If requested: simultaneous intervals; the metrics at each threshold; bounds at
+            `selection_odds`.
         calibration
             omega, tau, worth (median, interval): scales of the discrepancy prior, their worth in
             labels; regions: labels against predictions, by the names of `Misfit`.

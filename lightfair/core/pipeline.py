@@ -67,6 +67,7 @@ def assess(
     min_rows: int = 10,
     simultaneous: bool = False,
     checks: Any = (),
+    selection_odds: float | None = None,
     clip: float | None = None,
     log_odds_cap: float | None = None,
     chains: int | None = None,
@@ -125,6 +126,10 @@ def assess(
     checks : str or sequence of str
         Limits to judge, such as "tpr<=0.05" or "selection_rate ratio>=0.8"; see
         `Assessment.check`. Their metrics are assessed, too.
+    selection_odds : float, optional
+        Adds to the report the bounds of every metric if the odds of a positive label differ by at
+        most this factor, at least 1, between unlabeled and labeled rows of equal score and group:
+        labels may exist because of a decision (`audit.selection`).
     clip : float
         Scores are clipped to [clip, 1 - clip] for the curve, in [0, 0.5). Default: 0.01, or what
         the table was built with.

@@ -74,6 +74,7 @@ class Settings:
     own_metrics: tuple[Metric, ...] = ()
     simultaneous: bool = False
     checks: Any = ()
+    selection_odds: float | None = None
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -85,7 +86,7 @@ class Settings:
         prior = default_prior(trust is not None) if self.prior is None else self.prior
         if not isinstance(prior, Prior):
             raise ValueError(f"prior must be a Prior; got {prior!r}")
-        cap = self.log_odds_cap
+        cap, odds = self.log_odds_cap, self.selection_odds
         if cap is not None and not lies_in(cap, 0.0, math.inf):
             raise ValueError(f"log_odds_cap must be above 0, or None; got {cap!r}")
         if isinstance(self.thresholds, str) and self.thresholds != "all":
@@ -117,6 +118,7 @@ class Settings:
             "thresholds": check_cuts(self.thresholds) if several else self.thresholds,
             "simultaneous": bool(self.simultaneous),
             "checks": checks,
+            "selection_odds": odds if odds is None else check_odds(odds),
         }
         for name, (least, most) in COUNTS.items():
             normal[name] = _checked_count(name, getattr(self, name), least, most)
@@ -185,6 +187,14 @@ class Settings:
         plain["prior"] = self.prior.to_dict()
         plain["trust"] = None if self.trust is None else self.trust.to_dict()
         return plain
+
+
+def check_odds(odds: Any) -> float:
+    """Raise ValueError unless a factor between odds is a number of at least 1."""
+    if not (lies_in(odds, 0.0, math.inf) and odds >= 1.0):
+        rule = "selection_odds must be a finite number of at least 1"
+        raise ValueError(f"{rule}; got {odds!r}; 1.5 is half as large again, or a third less")
+    return float(odds)
 
 
 def check_rng(rng: Any) -> np.random.Generator:

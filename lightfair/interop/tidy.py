@@ -17,7 +17,8 @@ result always has the same columns, whatever was requested. Columns of an Assess
 - threshold (float): of the decisions; null if decisions were given, if a row is about groups with
   different thresholds, and for metrics that do not depend on it. If several thresholds were
   requested, metrics and differences have rows at each.
-- method (str): "lightfair", "labels_only", "prediction_powered", or "truth" where it is known.
+- method (str): "lightfair", "labels_only", "prediction_powered", "selection_odds" (bounds, without
+  an estimate, at the odds ratio of the settings), or "truth" where it is known.
 - statistic (str): "mean" or "median" of the posterior; null for the truth.
 - estimate, sd, low, high (float): low and high are the ends of the interval of credible level
   `prob`. A ratio may be inf.
@@ -34,6 +35,7 @@ result always has the same columns, whatever was requested. Columns of an Assess
   of the interval relative to labels only, and why they are undefined.
 - relation, status (str), more_labels (int): of checks: "difference" or "ratio"; "pass", "fail" or
   "insufficient"; how many labels would probably settle it.
+- tipping_point (float): of checks, the odds ratio of unlabeled and labeled rows that could turn it.
 - left_out (str): groups that a comparison of several groups leaves out: their metric is undefined,
   or they have fewer than `min_rows` rows, or no labels.
 - reason (str): why there is no estimate, or no verdict.
@@ -100,7 +102,7 @@ NAMES = {
     "assessment": "quantity metric group reference attribute threshold method statistic estimate "
     "sd low high prob upper prob_positive within prob_within prob_largest exact converged rows "
     "labeled positives effective_labels width_ratio effective_reason relation status more_labels "
-    "left_out reason",
+    "tipping_point left_out reason",
     "models": "quantity metric model than group reference method estimate sd low high prob "
     "prob_fairer prob_as_fair prob_greater prob_equal exact converged reason",
     "plan": "quantity metric group reference extra method estimate low high prob width reason",
@@ -279,6 +281,8 @@ def of_assessment(result: Assessment) -> Iterator[Row]:
         for name, metric in metrics.items() if float(threshold) != cut else ():
             of = {**common, "metric": name, "threshold": float(threshold)}
             yield from _walk({**metric, "groups": _with_counts(metric["groups"], data)}, of)
+    for name, metric in values.get("selection", {"metrics": {}})["metrics"].items():
+        yield from _walk(metric, {**common, "metric": name, **at[name], "method": "selection_odds"})
     for name, criterion in values["criteria"].items():
         of = {**common, "metric": name, **shared}
         yield from _walk({"criterion": criterion["differences"]}, of)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..audit.selection import selection_bounds
 from ..core import __version__
 from ..core.assessment import Assessment
 from ..core.comparison.verdict import SUPPORT
@@ -46,6 +47,12 @@ METHODS: Columns = {
     "labels only": lambda entry: value_cell(entry["labels_only"]),
 }
 
+SELECTION = (
+    "Labels may exist because of a decision. Bounds hold if the odds of a positive label of "
+    "unlabeled rows are 1/{0:g} to {0:g} times those of labeled rows of equal score and group; "
+    "equal odds is what the rest of this report assumes. The data do not show how far they differ."
+)
+
 RATIOS: Columns = {
     "ratio": lambda entry: value_cell(entry["ratio"]),
     "P(four fifths)": lambda entry: chance("prob_four_fifths")(entry["ratio"]),
@@ -70,6 +77,8 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
         sections.append(_simultaneous(result))
     if settings.thresholds is not None:
         sections.append(threshold_section(result))
+    if settings.selection_odds is not None:
+        sections.append(_selection(result))
     if full and len(result.groups) > 1:
         sections += _criteria(result)
     sections += [shared.diagnostics_section(result), *shared.warnings_section(result.warnings)]
@@ -304,6 +313,23 @@ def _simultaneous(result: Assessment) -> Section:
     columns: Columns = {f"median, minus {result.settings.reference}": value_cell}
     table = table_of(f"all at once, {100 * found['prob']:g} %", columns, entries)
     return Section("simultaneous", "simultaneous intervals", (table,))
+
+
+def _selection(result: Assessment) -> Section:
+    """The bounds of what depends on labels, beside the intervals without."""
+    found, settings = selection_bounds(result, result.settings.selection_odds), result.settings
+    blocks: shared.Blocks = []
+    for name in (one for one in settings.metrics if one not in settings.label_free):
+        values, entries = metric_values(result, name), {}
+        for part, others in found["metrics"][name].items():
+            for entry, bounds in zip(values[part], others, strict=True):
+                key = entry.get("name") or f"{entry['group']} minus {entry['reference']}"
+                entries[key] = {**entry, "bounds": bounds}
+        columns: Columns = {"equal odds": value_cell, "bounds": lambda x: value_cell(x["bounds"])}
+        blocks.append(table_of(name, columns, entries))
+    blocks.append(Paragraph(SELECTION.format(found["odds"])))
+    title = f"bounds if unlabeled rows differ: odds ratio {found['odds']:g}"
+    return Section("selection", title, tuple(blocks))
 
 
 def _criteria(result: Assessment) -> list[Section]:

@@ -28,13 +28,15 @@ def target_line(target: str) -> str:
 def value_cell(entry: dict[str, Any]) -> Cell:
     """Return the cell of a result given as plain values with `interval`, and `reason` if undefined.
 
-    The point estimate is `mean`, or `median` where there is one. In a defined result, null stands
-    for infinity.
+    The point estimate is `mean`, or `median` where there is one; bounds have none. In a defined
+    result, null stands for infinity.
     """
     if entry["interval"] is None:
         return Cell("-", entry["reason"])
     middle = entry.get("median", entry.get("mean"))
     low, high = entry["interval"]
+    if not entry.keys() & {"mean", "median"}:
+        return Cell(f"[{number(low)}, {number(high)}]")
     return Cell(estimate(middle, low, high, bool(entry.get("exact"))))
 
 

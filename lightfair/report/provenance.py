@@ -29,7 +29,7 @@ CURVES = {
 RANDOM_LABELS = (
     "The labeled rows of each group are a random sample of its rows, or random among rows with the "
     "same score and decision. If labels exist because of the decision, for example only for "
-    "accepted applicants, all numbers in this report are wrong."
+    "accepted applicants, all numbers in this report are wrong; selection_odds bounds by how much."
 )
 
 KNOWN_SELECTION = (

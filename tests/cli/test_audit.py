@@ -23,6 +23,7 @@ def faults(values):
     "words, code, statuses",
     [
         ("--label y --score s --group g --check selection_rate<=0.001", 1, ["fail"]),
+        ("--label y --score s --group g --metric tpr --selection-odds 2", 0, []),
         ("--label y --pred d --group g --check tpr<=0.1 --metric tpr", 3, ["insufficient"]),
         ("--pred d --group g,h --profile nyc-ll144 --hazard x --data-source all", 0, []),
         ("--pred d --group h --profile four-fifths --audit-date 2026-01-02", 0, ["pass"]),
@@ -62,6 +63,8 @@ def test_a_record_is_as_its_schema_says(words, code, statuses, run):
             "--pred d --group g --profile four-fifths --min-share 0.9",
             "less than min_share, 0.9, of",
         ),
+        ("--label y --score s --group g --selection-odds 0.5", "--selection-odds must be a finite"),
+        ("--selection-odds 2 --within h", "--selection-odds does not go with --within; leave one"),
         ("--min-share 0.1", "--min-share needs --profile; leave it out"),
         ("--within h --audit-date x", "--audit-date needs --profile or --record; leave it out"),
         ("--strata-weights both", "--strata-weights needs --within; leave it out"),

@@ -215,6 +215,10 @@ class Verdict(OneLine):
         The gap that fails, or None.
     more_labels_reason : str or None
         Why `more_labels` is None.
+    tipping_point : float or None
+        The smallest factor between the odds of a positive label in unlabeled rows and in labeled
+        ones of equal score and group with which a pass or fail could be none (`audit.selection`).
+        None if it is no pass or fail, exact, of scores, or not turned by factors up to 100.
 
     Examples
     --------
@@ -239,6 +243,7 @@ class Verdict(OneLine):
     empty_groups: tuple[str, ...] = ()
     beyond: Beyond | None = None
     more_labels_reason: str | None = None
+    tipping_point: float | None = None
 
     @property
     def ranked(self) -> tuple[PairWithin, ...]:
@@ -288,6 +293,9 @@ class Verdict(OneLine):
         if self.more_labels is not None:
             more = counted(self.more_labels, "more label")
             clauses.append(f"about {more} would probably settle it")
+        if self.tipping_point is not None:
+            rows = "unlabeled rows differ from labeled ones of equal score"
+            clauses.append(f"it could turn if {rows} by an odds ratio of {self.tipping_point:#.3g}")
         if self.empty_groups:
             clauses.append("no verdict on groups without rows: " + "; ".join(self.empty_groups))
         return "; ".join(clauses)
@@ -340,6 +348,7 @@ def judge(
     unconverged: str | None = None,
     empty_groups: tuple[str, ...] = (),
     forecast: Callable[[], int | None] = lambda: None,
+    tipping_point: Callable[[str], float | None] = lambda status: None,
 ) -> Verdict:
     """Return the verdict on a check.
 
@@ -354,6 +363,8 @@ def judge(
         Names of groups without rows.
     forecast
         Returns how many more labels would probably settle it; called if labels are missing.
+    tipping_point
+        Returns `Verdict.tipping_point`, given the status; called if it is a pass or fail.
     """
     check, parts, involved = question.check, question.parts, np.unique(question.pairs)
     exact = bool(all(part.known[involved].all() for part in parts))
@@ -370,7 +381,7 @@ def judge(
         outside = unknown = np.zeros((), dtype=bool)
         worst, of_pair, unsupported = np.full((), np.nan), [], []
         for metric, part, none in zip(check.metrics, parts, blind, strict=True):
-            gap, above, below = _compare(check, part.draws, pair)
+            gap, above, below = compare(check, part.draws, pair)
             undefined = np.isnan(gap)
             outside, unknown = outside | above | below, unknown | undefined
             worst = (np.fmin if check.relation == "ratio" else np.fmax)(worst, np.abs(gap))
@@ -403,7 +414,7 @@ def judge(
             pairs.append(PairWithin(one, two, inside / (inside + beyond), gap=mean))
     wide = -1.0 if check.relation == "ratio" else 1.0
     sure = [
-        (way, float(_compare(check, part.free, pair)[1].mean()))
+        (way, float(compare(check, part.free, pair)[1].mean()))
         for way, part, pair in directions
         if way.prob >= prob
     ]
@@ -427,7 +438,7 @@ def judge(
         lacking = "fail"  # the verdict of the model that labels do not support
     elif blocked is None and inside >= prob * judged:
         every = itertools.product(parts, question.pairs)
-        gaps = (_compare(check, part.free, pair) for part, pair in every)
+        gaps = (compare(check, part.free, pair) for part, pair in every)
         inner = (~(np.isnan(gap) | above | below) for gap, above, below in gaps)
         supports["pass"] = min(float(one.mean()) for one in inner)
         if supports["pass"] >= needs["pass"]:
@@ -463,10 +474,11 @@ def judge(
         empty_groups,
         failing,
         no_forecast if more is None else None,
+        None if exact or status == "insufficient" else tipping_point(status),
     )
 
 
-def _compare(check: Check, draws: Floats, pair: tuple[int, int]) -> tuple[Floats, Bools, Bools]:
+def compare(check: Check, draws: Floats, pair: tuple[int, int]) -> tuple[Floats, Bools, Bools]:
     """Return the gap, NaN if undefined, and whether one, or two, is too far above the other.
 
     The gap is the difference one - two, or the ratio of the lower to the higher, in [0, 1].
