@@ -25,6 +25,7 @@ print(result) shows the report. The names by purpose; help(lightfair.assess) and
     find_threshold      thresholds at which groups have equal rates -> FoundThresholds
     audit_profile       tables of a rule on selection rates, as nyc-ll144 -> AuditProfile
     audit_record        the record of an audit, for programs
+    assess_classes      three classes or more, each against the rest -> ClassesAssessment
     within              gaps within strata, and their average -> ConditionalGaps
     summarize, load_table           files of any size -> ScoreTable; a stored table
     ScoreTable          sufficient statistics of rows: tables add up, and assess takes them

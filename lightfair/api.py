@@ -16,12 +16,13 @@ from functools import wraps
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .audit import profiles, record, selection, strata
+from .audit import classes, profiles, record, selection, strata
 from .core import assessment as core
 from .core import pipeline
 from .core.data import table as tables
-from .core.data.messages import OneLine
+from .core.data.messages import Note, OneLine
 from .core.data.table import ScoreTable
+from .core.metrics.estimate import ByName
 from .interop import sklearn
 from .io.table import digest_of, storable
 from .model_comparison import comparison
@@ -339,6 +340,10 @@ class ConditionalGaps(strata.ConditionalGaps, Result):  # documented there
     _kind = "strata"
 
 
+class ClassesAssessment(classes.ClassesAssessment, Result):  # documented there
+    _kind = "classes"
+
+
 class ModelComparison(comparison.ModelComparison, Result):  # documented there
     _kind = "models"
 
@@ -378,9 +383,22 @@ def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) 
         threshold = for_table(threshold, y_true)
     options["threshold"] = threshold
     result = pipeline.assess(y_true, *arguments, **_seeded(options))
-    for note in result.warnings:
-        warnings.warn(f"{note.message} ({note.code})", FairnessWarning, stacklevel=2)
+    _warn(result.warnings)
     return as_assessment(result)
+
+
+@wraps(classes.assess_classes)
+def assess_classes(*arguments: Any, **options: Any) -> ClassesAssessment:
+    found = classes.assess_classes(*arguments, **_seeded(options))
+    _warn(found.warnings)
+    by_class = ByName({name: as_assessment(one) for name, one in found.by_class.items()})
+    return ClassesAssessment(by_class)
+
+
+def _warn(notes: tuple[Note, ...]) -> None:
+    """Issue warnings of Python where a public function was called."""
+    for note in notes:
+        warnings.warn(f"{note.message} ({note.code})", FairnessWarning, stacklevel=3)
 
 
 def _wrapped(function: Callable[..., Any], convert: Callable[[Any], _T]) -> Callable[..., _T]:

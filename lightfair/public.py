@@ -2,12 +2,14 @@
 
 from .api import Assessment as Assessment
 from .api import AuditProfile as AuditProfile
+from .api import ClassesAssessment as ClassesAssessment
 from .api import ConditionalGaps as ConditionalGaps
 from .api import FairnessWarning as FairnessWarning
 from .api import FoundThresholds as FoundThresholds
 from .api import LabelPlan as LabelPlan
 from .api import ModelComparison as ModelComparison
 from .api import assess as assess
+from .api import assess_classes as assess_classes
 from .api import assess_estimator as assess_estimator
 from .api import audit_profile as audit_profile
 from .api import audit_record as audit_record

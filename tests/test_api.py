@@ -31,6 +31,14 @@ KINDS = {
     "strata": lambda result, rows: lf.within(
         ask(rows, metrics="tpr", group={"sex": rows.group, "half": ["x", "y"] * 200}), "half"
     ),
+    "classes": lambda result, rows: lf.assess_classes(
+        np.where(rows.y_true == 1, "a", np.where(rows.y_true == 0, "b", None)),
+        np.stack([rows.y_score, 0.7 * (1 - rows.y_score), 0.3 * (1 - rows.y_score)], axis=1),
+        ["a", "b", "c"],
+        sensitive_features=rows.group,
+        metrics=["tpr"],
+        **QUICKEST,
+    ),
     "models": lambda result, rows: lf.compare_models(
         {"old": rows.y_score, "new": rows.y_score**2},
         rows.y_true,
@@ -48,7 +56,7 @@ def found(request, rows):
 
 def test_forms_are_written_once():
     names = {"Assessment", "LabelPlan", "ModelComparison", "FoundThresholds"}
-    names |= {"AuditProfile", "ConditionalGaps"}
+    names |= {"AuditProfile", "ConditionalGaps", "ClassesAssessment"}
     importlib.import_module(f"{lf.__name__}.public")
     assert {kind.__name__ for kind in Result.__subclasses__()} == names & {*lf.__all__}
     for kind in Result.__subclasses__():
@@ -131,13 +139,15 @@ def test_all_say_how_they_were_made(found):
     keys = [section.key for section in found._document(full=True).sections]
     assert keys[0] == "verdict"
     assert {"rows", "diagnostics", "warnings", "assumptions", "limits", "reproduce"} <= {*keys}
-    values = found.to_dict()
+    values = whole = found.to_dict()
+    if "classes" in whole:
+        values, *_ = whole["classes"].values()
     assert {"version", "settings", "data", "diagnostics", "warnings"} <= {*values}
     assert values["settings"]["seed"] == 1 and values["data"]["labeled"] == 60
     names = {"rhat_max", "ess_bulk_min", "ess_tail_min", "ok", "reason", "parameters"}
     names |= {"draws", "extended"}
     assert {*values["diagnostics"]} == names
-    assert [note["code"] for note in values["warnings"]] == [note.code for note in found.warnings]
+    assert [note["code"] for note in whole["warnings"]] == [note.code for note in found.warnings]
 
 
 def test_assess_is_that_of_the_core(rows):

@@ -63,6 +63,9 @@ Columns of an AuditProfile (`KINDS["profile"]`): metric is the kind of rate; qua
 Columns of ConditionalGaps (`KINDS["strata"]`): quantity is "difference" (within the `stratum`, a
 level of `attribute`, with its `weight`), "average" (over the strata; `covered` is their share of
 the rows) or "pooled" (of all rows, without strata).
+
+Columns of a ClassesAssessment (`KINDS["classes"]`): those of an Assessment, and class (str), which
+is assessed against the rest; "simultaneous" is over all classes.
 """
 
 from __future__ import annotations
@@ -76,6 +79,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from ..audit.classes import ClassesAssessment
 from ..audit.profiles import AuditProfile
 from ..audit.strata import ConditionalGaps
 from ..core.assessment import Assessment
@@ -89,7 +93,7 @@ from ..thresholds.search import FoundThresholds
 
 Row = dict[str, Any]
 
-TEXTS = "quantity metric model than group reference attribute stratum method statistic "
+TEXTS = "class quantity metric model than group reference attribute stratum method statistic "
 TEXTS += "effective_reason relation status left_out reason"
 TYPES: dict[str, type] = {  # of columns that are not numbers with a fraction
     **dict.fromkeys(TEXTS.split(), str),
@@ -113,6 +117,7 @@ NAMES = {
     "strata": "quantity metric group reference attribute stratum weight method statistic estimate "
     "sd low high prob prob_positive within prob_within exact converged covered left_out reason",
 }
+NAMES["classes"] = f"class {NAMES['assessment']}"
 
 KINDS = {
     kind: {name: TYPES.get(name, float) for name in row.split()} for kind, row in NAMES.items()
@@ -260,8 +265,11 @@ def frame_of(estimates: dict[str, dict[str, Estimate]]) -> Any:
     return frames.DataFrame(columns, index=frames.Index(groups, name="group"))
 
 
-def of_assessment(result: Assessment) -> Iterator[Row]:
-    """Return the rows of an assessment, without the columns that they leave empty."""
+def of_assessment(result: Assessment, joint: Row | None = None) -> Iterator[Row]:
+    """Return the rows of an assessment, without the columns that they leave empty.
+
+    `joint` are simultaneous intervals as plain values, in place of its own.
+    """
     values = result.to_dict()
     settings, data, counted = values["settings"], values["data"], counted_metrics(result)
     cut = settings["threshold"]
@@ -291,7 +299,7 @@ def of_assessment(result: Assessment) -> Iterator[Row]:
         of |= {name: check[name] for name in ("metric", "relation", "within", "prob")}
         pairs = _with_rest(check["pairs"], check["pairs_left_out"], "likelier within")
         yield from _walk({"check": check, "check_pair": pairs}, of)
-    joint = values["simultaneous"] or {"intervals": [], "left_out": []}
+    joint = joint or values["simultaneous"] or {"intervals": [], "left_out": []}
     for entry in joint["intervals"] + joint["left_out"]:
         of = {**common, **at[entry["metric"]], "prob": joint["prob"]}
         yield from _walk({"simultaneous": entry}, of)
@@ -369,6 +377,13 @@ def of_strata(found: ConditionalGaps) -> Iterator[Row]:
     common = _common(values) | {"within": values["settings"]["epsilon"]}
     for one in values["gaps"]:
         yield from _walk(one, {**common, **one, "attribute": values["attribute"]})
+
+
+def of_classes(found: ClassesAssessment) -> Iterator[Row]:
+    """Return the rows of the assessments of several classes."""
+    joint = {name: one.to_dict() for name, one in found.simultaneous().items()}
+    for name, one in found.by_class.items():
+        yield from ({**row, "class": name} for row in of_assessment(one, joint.get(name)))
 
 
 def _common(values: Row) -> Row:

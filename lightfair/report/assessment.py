@@ -14,6 +14,7 @@ from typing import Any
 from ..audit.selection import selection_bounds
 from ..core import __version__
 from ..core.assessment import Assessment
+from ..core.comparison.gaps import Simultaneous
 from ..core.comparison.verdict import SUPPORT
 from ..core.data.logit import Floats
 from ..core.data.messages import counted, number, probability
@@ -74,7 +75,7 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
     sections = [_findings(result, full=full), shared.rows_section(result)]
     sections += [metric_section(result, name, full=full) for name in settings.metrics]
     if settings.simultaneous:
-        sections.append(_simultaneous(result))
+        sections.append(simultaneous_section(result, result.simultaneous()))
     if settings.thresholds is not None:
         sections.append(threshold_section(result))
     if settings.selection_odds is not None:
@@ -303,9 +304,9 @@ def _marginal(result: Assessment, name: str) -> Table:
     return Table(("all of", "lightfair", "difference", *likely), tuple(rows))
 
 
-def _simultaneous(result: Assessment) -> Section:
-    """The intervals that contain all differences at once."""
-    found = result.simultaneous().to_dict()
+def simultaneous_section(result: Assessment, joint: Simultaneous) -> Section:
+    """Return the intervals that contain all differences at once."""
+    found = joint.to_dict()
     entries = {
         f"{one['metric']} {one['group']}": {"interval": None, **one}
         for one in found["intervals"] + found["left_out"]
