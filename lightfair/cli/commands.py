@@ -20,6 +20,7 @@ from .arguments import (
     table_of,
     threshold_of,
 )
+from .options import OPTIONS, options_of
 from .output import Answer, audit_texts, deliver
 from .terminal import progress_line
 
@@ -28,10 +29,11 @@ if TYPE_CHECKING:
     from ..core.data.rows import ScoreData
     from ..core.settings import Settings
 
+MODEL = tuple(option.dest for option in OPTIONS["model and sampler"] if option.dest != "rng")
 ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels")
 APART = {  # what is of no effect beside an option of assess
     "within": (*ALONE, "profile", "record"),
-    "profile": (*ALONE, "metrics", "reference"),
+    "profile": (*ALONE, "metrics", "reference", "target", "epsilon", "min_rows", *MODEL),
 }
 NEEDED = {  # what is of no effect without one of others
     "weights": ("within",),
@@ -314,13 +316,18 @@ def _hidden(arguments: argparse.Namespace, data: ScoreData) -> ScoreData:
 
 def _check_together(arguments: argparse.Namespace) -> None:
     """Raise ValueError for an option of no effect beside another one, or without one."""
-    given = {name: value for name, value in vars(arguments).items() if value is not None}
-    for name in given:
+    values, given = vars(arguments), {}
+    for option in options_of(arguments.command).values():
+        value = values[option.dest]
+        flag = bool(option.metavar) or value == option.const  # two flags may set one argument
+        if flag and value not in (None, option.default):
+            given[option.dest] = f"--{option.name}"
+    for name, shown in given.items():
         for other in given:
             if name in APART.get(other, ()):
-                raise ValueError(f"{name} does not go with --{other}; leave one of them out")
+                raise ValueError(f"{shown} does not go with --{other}; leave one of them out")
         if (needed := NEEDED.get(name)) and not given.keys() & {*needed}:
-            raise ValueError(f"{name} needs --{' or --'.join(needed)}; leave it out")
+            raise ValueError(f"{shown} needs --{' or --'.join(needed)}; leave it out")
 
 
 def _profiled(arguments: argparse.Namespace) -> AuditProfile:

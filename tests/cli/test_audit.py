@@ -30,7 +30,8 @@ def faults(values):
     ],
 )
 def test_a_record_is_as_its_schema_says(words, code, statuses, run):
-    quick = ["--chains", "4", "--draws", "4", "--warmup", "10", "--seed", "7", "--record", "-"]
+    quick = ["--seed", "7", "--record", "-"]
+    quick += ["--chains", "4", "--draws", "4", "--warmup", "10"] * ("--profile" not in words)
     found, out, _ = run("assess", "rows.csv", *words.split(), *quick)
     record = json.loads(out)
     assert (found, [one["status"] for one in record["verdicts"]]) == (code, statuses)
@@ -55,6 +56,22 @@ def test_a_record_is_as_its_schema_says(words, code, statuses, run):
             "--pred d --group g --profile four-fifths --metric tpr",
             "--metric does not go with --prof",
         ),
+        *[
+            (f"--profile four-fifths {words}", f"error: {words.split()[0]} does not go with --pro")
+            for words in (
+                "--epsilon 0.1",
+                "--target population",
+                "--min-rows 9",
+                "--family llo",
+                "--no-hierarchical",
+                "--nested",
+                "--no-trust",
+                "--alpha 2",
+                "--chains 4",
+                "--draws 4",
+                "--warmup 5",
+            )
+        ],
         ("--profile four-fifths --reference A", "--reference does not go with --profile; leave"),
         ("--profile four-fifths --subsample-labels 5", "--subsample-labels does not go with --pro"),
         ("--score s --group g --profile four-fifths --threshold 0.1 --threshold 0.5", "one number"),
