@@ -27,6 +27,8 @@ print(result) shows the report. The names by purpose; help(lightfair.assess) and
     audit_record        the record of an audit, for programs
     assess_classes      three classes or more, each against the rest -> ClassesAssessment
     within              gaps within strata, and their average -> ConditionalGaps
+    assess_membership, membership, round_membership     groups known by chances of membership, of
+                        rows, of an assessment of cells -> MembershipAssessment
     summarize, load_table           files of any size -> ScoreTable; a stored table
     ScoreTable          sufficient statistics of rows: tables add up, and assess takes them
     sql_query           the query that builds a table inside a database

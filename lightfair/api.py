@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .audit import classes, profiles, record, selection, strata
+from .audit import membership as members
 from .core import assessment as core
 from .core import pipeline
 from .core.data import table as tables
@@ -344,6 +345,10 @@ class ClassesAssessment(classes.ClassesAssessment, Result):  # documented there
     _kind = "classes"
 
 
+class MembershipAssessment(members.MembershipAssessment, Result):  # documented there
+    _kind = "membership"
+
+
 class ModelComparison(comparison.ModelComparison, Result):  # documented there
     _kind = "models"
 
@@ -417,6 +422,13 @@ find_threshold = _wrapped(search.find_threshold, lambda result: shown(result, Fo
 compare_models = _wrapped(comparison.compare_models, lambda result: shown(result, ModelComparison))
 audit_profile = _wrapped(profiles.audit_profile, lambda result: shown(result, AuditProfile))
 within = _wrapped(strata.within, lambda result: shown(result, ConditionalGaps))
+membership = _wrapped(members.membership, lambda result: shown(result, MembershipAssessment))
+assess_membership = _wrapped(
+    members.assess_membership,
+    lambda result: shown(
+        replace(result, assessment=as_assessment(result.assessment)), MembershipAssessment
+    ),
+)
 assess_estimator = _wrapped(sklearn.assess_estimator, as_assessment)
 
 

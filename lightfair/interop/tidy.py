@@ -66,6 +66,10 @@ the rows) or "pooled" (of all rows, without strata).
 
 Columns of a ClassesAssessment (`KINDS["classes"]`): those of an Assessment, and class (str), which
 is assessed against the rest; "simultaneous" is over all classes.
+
+Columns of a MembershipAssessment (`KINDS["membership"]`): quantity is "metric" or "difference";
+`method` is "given_proxy", "given_membership", "bounds" (low and high alone), "thresholded" or
+"weighted" (frequencies).
 """
 
 from __future__ import annotations
@@ -80,6 +84,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..audit.classes import ClassesAssessment
+from ..audit.membership import METHODS, MembershipAssessment
 from ..audit.profiles import AuditProfile
 from ..audit.strata import ConditionalGaps
 from ..core.assessment import Assessment
@@ -116,6 +121,8 @@ NAMES = {
     "within prob_below exact rows selected share deviations fisher_p short reason",
     "strata": "quantity metric group reference attribute stratum weight method statistic estimate "
     "sd low high prob prob_positive within prob_within exact converged covered left_out reason",
+    "membership": "quantity metric group reference method statistic estimate sd low high prob "
+    "prob_positive within prob_within exact converged reason",
 }
 NAMES["classes"] = f"class {NAMES['assessment']}"
 
@@ -384,6 +391,20 @@ def of_classes(found: ClassesAssessment) -> Iterator[Row]:
     joint = {name: one.to_dict() for name, one in found.simultaneous().items()}
     for name, one in found.by_class.items():
         yield from ({**row, "class": name} for row in of_assessment(one, joint.get(name)))
+
+
+def of_membership(found: MembershipAssessment) -> Iterator[Row]:
+    """Return the rows of an assessment by chances of membership."""
+    values = found.to_dict()
+    common = _common(values) | {"within": values["settings"]["epsilon"]}
+    for entry in values["estimates"]:
+        of = common | {name: entry[name] for name in ("metric", "group", "reference")}
+        of["quantity"] = "difference" if entry["reference"] else "metric"
+        for method in METHODS:
+            one = entry[method]
+            if not isinstance(one, dict):  # a frequency
+                one = {"estimate": one, "prob": None, "converged": None}
+            yield _row(one, {**of, "method": method})
 
 
 def _common(values: Row) -> Row:

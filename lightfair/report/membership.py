@@ -1,0 +1,47 @@
+"""The report of groups known by chances of membership: for each metric one table of all methods."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from ..audit.membership import METHODS, MembershipAssessment
+from ..core.data.messages import number
+from .document import Cell, Document, Paragraph, Section
+from .format import Columns, table_of, value_cell
+from .sections import Blocks, full_report, warnings_section
+
+RULES = (
+    "given proxy: among rows of equal chances, score and decision, outcomes do not depend on "
+    "membership; given membership: in a group, outcomes do not depend on the proxy; bounds: "
+    "neither. All take the chances as right; data do not show which assumption holds"
+)
+
+
+def document(
+    found: MembershipAssessment, *, full: bool = False, command: str | None = None
+) -> Document:
+    """Return the report; `full` and `command` as in `report.assessment`."""
+    base, tables = found.assessment, dict[str, dict[str, Any]]()
+    for one in found.to_dict()["estimates"]:
+        name = one["group"] + (f" - {one['reference']}" if one["reference"] else "")
+        tables.setdefault(one["metric"], {})[name] = one
+    columns: Columns = {name.replace("_", " "): partial(_cell, name) for name in METHODS}
+    blocks: Blocks = [table_of(metric, columns, entries) for metric, entries in tables.items()]
+    blocks += [Paragraph(f"{metric}: left out, a metric of scores") for metric in found.left_out]
+    shares = ", ".join(f"{group} {share:.1%}" for group, share in found.shares.items())
+    blocks += [Paragraph(RULES), Paragraph(f"expected shares of rows: {shares}")]
+    title = f"groups by chances of membership: {base.table}"
+    results = Section("membership", "membership" * full, tuple(blocks))
+    if not full:
+        return Document(title, (results, *warnings_section(found.warnings)))
+    options = {"reference": found.reference}
+    return full_report(base, title, [], results, command, options=options)
+
+
+def _cell(method: str, entry: dict[str, Any]) -> Cell:
+    one = entry[method]
+    if method != "bounds":
+        return value_cell(one) if isinstance(one, dict) else Cell(number(one))
+    ends = map(number, one["interval"] or ())
+    return Cell(f"[{', '.join(ends)}]" if one["interval"] else "-", one["reason"])
