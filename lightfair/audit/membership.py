@@ -90,6 +90,8 @@ from ..core.values import Based, compared_values, framed, plain, summary
 
 METHODS = ("given_proxy", "given_membership", "bounds", "thresholded", "weighted")
 
+WITHOUT = ("missing", "bins", "checks", "simultaneous", "selection_odds")  # options of assess
+
 SUM_LIMIT = 1e-3  # by which chances may miss a sum of one
 
 BIN = 0.25  # of the logit: in a bin rates are taken as equal
@@ -228,8 +230,8 @@ def assess_membership(
     step
         To which they are rounded.
     **options
-        Of `assess`, without missing, bins, checks and simultaneous. The default reference is the
-        group with the largest expected share.
+        Of `assess`, without missing, bins, checks, simultaneous and selection_odds. The default
+        reference is the group with the largest expected share.
 
     Returns
     -------
@@ -253,7 +255,7 @@ def assess_membership(
     >>> print(found.estimates["tpr"]["B"]["given_proxy"])
     0.677 [0.603, 0.749]
     """
-    if wrong := sorted({"missing", "bins", "checks", "simultaneous"} & {*options}):
+    if wrong := sorted({*WITHOUT} & {*options}):
         raise TypeError(f"{', '.join(wrong)}: not with chances of membership; leave it out")
     reference, attributes = options.pop("reference", None), attribute_columns(sensitive_features)
     columns = [(where, values) for _, where, values in attributes]

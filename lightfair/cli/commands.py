@@ -34,9 +34,11 @@ ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels")
 APART = {  # what is of no effect beside an option of assess
     "within": (*ALONE, "profile", "record"),
     "profile": (*ALONE, "metrics", "reference", "target", "epsilon", "min_rows", *MODEL),
+    "membership": (*ALONE, "missing", "bins", "sensitive_features", "within", "profile", "record"),
 }
 NEEDED = {  # what is of no effect without one of others
     "weights": ("within",),
+    "step": ("membership",),
     "min_share": ("profile",),
     "hazard": ("record",),
     **dict.fromkeys(("data_source", "data_dates", "audit_date"), ("profile", "record")),
@@ -60,6 +62,8 @@ def assess(arguments: argparse.Namespace) -> Answer:
           --group age --nested --check "tpr<=0.05"
       lightfair assess scores.csv --label label --score score --group sex \
           --within department --nested
+      lightfair assess scores.csv --label label --score score \
+          --membership p_white p_black p_asian
       lightfair assess january.json february.json --metric tpr --json
       lightfair assess applicants.csv --pred selected --group sex --group race \
           --profile nyc-ll144 --html audit.html --record audit.json
@@ -71,6 +75,8 @@ def assess(arguments: argparse.Namespace) -> Answer:
     _check_together(arguments)
     if arguments.within is not None:
         return _within(arguments)
+    if arguments.membership is not None:
+        return _membership(arguments)
     if arguments.profile is not None:
         return _report(arguments, _profiled(arguments))
     return _report(arguments, _assessed(arguments, settings_of(arguments)).result)
@@ -366,6 +372,32 @@ def _within(arguments: argparse.Namespace) -> Answer:
     result = _assessed(arguments, settings_of(arguments)).result
     weights = arguments.weights or "reference"
     return deliver(arguments, api.within(result, within, reference, weights))
+
+
+def _membership(arguments: argparse.Namespace) -> Answer:
+    """Report groups by columns of probabilities, of rows in memory, or rounded ones of tables."""
+    from .. import api
+    from ..core.pipeline import assess as of_rows
+    from ..io.summarize import read_arrays
+
+    cut, names = one_threshold(arguments), tuple(",".join(arguments.membership).split(","))
+    reference, arguments.reference = arguments.reference, None
+    settings = settings_of(arguments)
+    if not (arguments.y_true or arguments.y_score or arguments.y_pred):
+        result = _assessed(arguments, settings).result
+        if (got := result.table.attributes) != names or arguments.step is not None:
+            rule = f"membership must name the attributes of the tables, {', '.join(got)}"
+            raise ValueError(f"{rule}, without --step; got {', '.join(names)}")
+        return deliver(arguments, api.membership(result, reference))
+    arguments.sensitive_features = arguments.membership
+    columns, reading = named_columns(arguments), reading_of(arguments)
+    arrays = read_arrays(reading["source"], columns, reading["progress"])
+    given = {**vars(arguments), **vars(settings), "threshold": cut, "reference": reference}
+    options = {*inspect.signature(of_rows).parameters, "step"} - {*APART["membership"]}
+    given = {name: value for name, value in given.items() if name in options}
+    given |= {role: arrays[name] for name, role in columns.names.items()}
+    given["sensitive_features"] = {name: arrays[name] for name in names}
+    return deliver(arguments, api.assess_membership(**given, progress=progress_line()))
 
 
 def _report(arguments: argparse.Namespace, result: Assessment | AuditProfile) -> Answer:

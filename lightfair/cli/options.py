@@ -121,6 +121,7 @@ TARGET = (
 NESTED = "several --group: groups with a common level share its effects"
 SELECTION = "add bounds if unlabeled rows differ from labeled ones by an odds ratio of up to X"
 STRATA = "weights of strata: rows of the reference (the default) or of both groups, or equal ones"
+MEMBERSHIP = "columns of probabilities, one per group, in place of --group; names them for tables"
 DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
 PROFILE = (
     "report selection rates by a rule: impact ratios of New York City Local Law 144 by sex and "
@@ -175,6 +176,10 @@ OPTIONS = {  # by their headings in the help
     "gaps within strata": (
         Option("within", "COL", "assess", "report gaps within levels of COL, and their average"),
         Option("strata-weights", "reference|both|equal", "assess", STRATA, "weights"),
+    ),
+    "membership as probabilities": (
+        Option("membership", "COL [COL ...]", "assess", MEMBERSHIP),
+        Option("step", "X", "assess", "round them to multiples of X (0.1; 0.25 for many groups)"),
     ),
     "what to report": (
         Option("metric", "NAME [NAME ...]", "assess demo", METRICS, "metrics"),

@@ -122,6 +122,32 @@ def test_gaps_within_strata(ask, fail, folder, rows):
     assert "--threshold must be one number" in fail(*given, *["--threshold", "0.5"] * 2)
 
 
+def test_membership_as_probabilities(ask, fail, folder, rows):
+    lines = (folder / "rows.csv").read_text().splitlines()
+    near = [0.35 + 0.3 * (at % 2) for at in range(len(rows.group))]
+    added = [f"{line},{p},{1.0 - p}" for line, p in zip(lines[1:], near, strict=True)]
+    (folder / "near.csv").write_text("\n".join([f"{lines[0]},a,b", *added, ""]))
+    chances = {"a": near, "b": [1.0 - p for p in near]}
+    options = {"metrics": "tpr", "reference": "b", "step": 0.05, **SAME}
+    want = lf.assess_membership(rows.y_true, rows.y_score, sensitive_features=chances, **options)
+    given = ["--label", "y", "--score", "s", "--metric", "tpr", *QUICK, "--reference", "b"]
+    named = ["--membership", "a", "b"]
+    assert ask("assess", "near.csv", *given, *named, "--step", "0.05") == f"{want}\n"
+    ask("summarize", "near.csv", *given[:4], "--group", "a,b", "-o", "cells.json")
+    cells = {"sensitive_features": chances, "metrics": "tpr", **SAME}
+    found = lf.membership(lf.assess(rows.y_true, rows.y_score, **cells), "b")
+    assert ask("assess", "cells.json", *given[4:], *named) == f"{found}\n"
+    wrong = ("assess", "cells.json", *given[4:], "--membership", "b,a")
+    assert "--membership must name the attributes of the tables, a, b, without --step" in fail(
+        *wrong
+    )
+    rows_given = ("assess", "near.csv", *given, *named)
+    assert "--group does not go with --membership" in fail(*rows_given, "--group", "g")
+    assert "--missing does not go with --membership" in fail(*rows_given, "--missing", "drop")
+    assert "--step needs --membership; leave it out" in fail(*rows_given[:-3], "--step", "0.5")
+    assert "must sum to one in each row" in fail(*rows_given, "p")
+
+
 def test_demo(ask):
     given = ["demo", "--rows", "600", "--labeled", "60", "--metric", "tpr", *QUICK[:6]]
     out = ask(*given)
