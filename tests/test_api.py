@@ -56,7 +56,7 @@ def found(request, rows):
 
 def test_forms_are_written_once():
     names = {"Assessment", "LabelPlan", "ModelComparison", "FoundThresholds"}
-    names |= {"AuditProfile", "ConditionalGaps", "ClassesAssessment"}
+    names |= {"AuditProfile", "ConditionalGaps", "ClassesAssessment", "MembershipAssessment"}
     importlib.import_module(f"{lf.__name__}.public")
     assert {kind.__name__ for kind in Result.__subclasses__()} == names & {*lf.__all__}
     for kind in Result.__subclasses__():

@@ -33,7 +33,7 @@ MODULES = sorted(
 COMPILED = {f"lightfair.core.mcmc.{name}" for name in ("jit", "kernels", "compiled")}
 PUBLIC = sorted(set(lf.__all__) - {"__version__", "METRICS", "CRITERIA"})
 WITH_METHODS = ["Assessment", "FoundThresholds", "LabelPlan", "ModelComparison", "ScoreTable"]
-WITH_METHODS += ["ThresholdCurve", "ConditionalGaps", "ClassesAssessment"]
+WITH_METHODS += ["ThresholdCurve", "ConditionalGaps", "ClassesAssessment", "MembershipAssessment"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
