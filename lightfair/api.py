@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .audit import classes, profiles, record, selection, strata
+from .audit import label_error as errors
 from .audit import membership as members
 from .core import assessment as core
 from .core import pipeline
@@ -387,6 +388,8 @@ def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) 
 
         threshold = for_table(threshold, y_true)
     options["threshold"] = threshold
+    if options.get("label_error") is not None:
+        options["label_error"] = errors.label_error_of(options["label_error"])
     result = pipeline.assess(y_true, *arguments, **_seeded(options))
     _warn(result.warnings)
     return as_assessment(result)

@@ -77,6 +77,8 @@ def selection_bounds(result: Assessment, odds: Any) -> dict[str, Any]:
         If odds is below 1, or not a number.
     """
     factor, settings, metrics = check_odds(odds), result.settings, {}
+    if settings.label_error is not None:
+        raise ValueError("selection_odds needs labels that are right; leave label_error out")
     base = -1 if settings.reference is None else result.groups.index(settings.reference)
     for name, (low, high) in extremes(result, settings.metrics, factor).items():
         values: dict[str, list[Any]] = {"groups": [], "differences": []}
@@ -131,7 +133,7 @@ def extremes(
 def tipping_point(result: Assessment, question: Question, prob: float, status: str) -> float | None:
     """Return the smallest Gamma at which a verdict, pass or fail, would no longer be that.
 
-    None if none up to `MOST` would do, or a metric has no bounds. `question` and `prob` are as in
+    None if none up to `MOST` would do, or there are no bounds. `question` and `prob` are as in
     `judge`.
     """
     every, last = -(-math.prod(result.shape) // DRAWS), int(math.log(MOST) / STEP)
@@ -142,7 +144,7 @@ def tipping_point(result: Assessment, question: Question, prob: float, status: s
 
     metrics = map(result.settings.metric, question.check.metrics)
     unbounded = any(one.of != "counts" and not one.label_free for one in metrics)
-    if unbounded or not turned(last):
+    if unbounded or result.settings.label_error is not None or not turned(last):
         return None
     return round(math.exp(STEP * bisect_left(range(last), True, key=turned)), 2)
 

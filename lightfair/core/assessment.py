@@ -251,6 +251,8 @@ class Assessment(OneLine):
         (True, True)
         """
         at = self._index(group)
+        if self.settings.label_error is not None:
+            raise ValueError("labels by score are not imputed with label_error; leave it out")
         if self.unfitted and not free:
             raise ValueError(f"imputing {NEEDS_CURVES}")
         return impute_group(
@@ -332,6 +334,7 @@ class Assessment(OneLine):
         else:
             draws = self.draws(of.name)
         complete = self.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
+        complete &= self.settings.label_error is None
         known = (complete | of.label_free) & (self.settings.target != "population")
         both = (np.isin(self.groups, names) for names in (self.set_aside(of), self.small_groups))
         small = next((one for one in both if np.count_nonzero(~one) > 1), np.bool_(False))
@@ -678,6 +681,7 @@ class Assessment(OneLine):
             finite,
             self.pseudo_rows,
             self.label_seed,
+            self.settings.label_error is None,
         )
 
     def _assessed(self, metric: str) -> ByGroup:

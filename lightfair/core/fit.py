@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,24 +79,25 @@ def draw_posterior(
         Score bins of each group of the discounted table, where labels are imputed by score bin: for
         metrics of scores or several thresholds. `label_seed` is the seed of that imputation.
     """
-    if nothing_to_estimate(table, settings):
+    errors = settings.label_error
+    if errors is None and nothing_to_estimate(table, settings):
         return _known(table, settings, slots, label_seed)
     where = no_regions() if settings.trust is None else regions(table)
     given = discounted(table, settings.target)
-    data = labeled_data(
-        [given],
-        family=settings.family,
-        hierarchical=settings.hierarchical is not False,
-        cap=settings.cap,
-        regions=where,
-    )
+    options: dict[str, Any] = {"family": settings.family, "cap": settings.cap, "regions": where}
+    options["hierarchical"] = settings.hierarchical is not False
+    data = labeled_data([given], **options)
     count, draws, warmup = settings.run
+    copies, take, impute = 1, take_draws, confusion_counts
+    if errors is not None:
+        wrong = errors.begin(given, settings, streams[0], **options)
+        data, copies, take, impute = wrong.data, wrong.copies, wrong.take, wrong.impute
     chains = start_chains(
         data,
         trusted_scales(settings.prior, settings.trust, where),
         table.parts if settings.nested else None,
-        chains=count,
-        warmup=warmup,
+        chains=count // copies,
+        warmup=warmup * max(1, copies // 2),  # copies do not share what they learn
         rng=streams[0],
         progress=progress and partial(progress, "warm-up"),
     )
@@ -107,9 +108,9 @@ def draw_posterior(
     taken, missing, moved = 0, draws, False
     shown = progress and partial(progress, "draws")
     while missing:
-        chains, block = take_draws(chains, missing, progress=shown)
+        chains, block = take(chains, missing, progress=shown)
         part = _named(block, chains, settings, where, table)
-        counts = confusion_counts(
+        counts = impute(
             part.psi,
             given,
             target=settings.target if slots is None else "expected",

@@ -18,6 +18,7 @@ from .comparison.gaps import only_one
 from .data.columns import from_frame
 from .data.groups import check_size
 from .data.logit import Floats
+from .data.messages import note
 from .data.nodes import clip_of
 from .data.rows import ScoreData, score_data
 from .data.table import ScoreTable, score_table
@@ -68,6 +69,7 @@ def assess(
     simultaneous: bool = False,
     checks: Any = (),
     selection_odds: float | None = None,
+    label_error: Any = None,
     clip: float | None = None,
     log_odds_cap: float | None = None,
     chains: int | None = None,
@@ -130,6 +132,9 @@ def assess(
         Adds to the report the bounds of every metric if the odds of a positive label differ by at
         most this factor, at least 1, between unlabeled and labeled rows of equal score and group:
         labels may exist because of a decision (`audit.selection`).
+    label_error : pair of rates, optional
+        The false positive and the false negative rate of the labels, if they may be wrong, each a
+        number or (low, high); see `audit.label_error`.
     clip : float
         Scores are clipped to [clip, 1 - clip] for the curve, in [0, 0.5). Default: 0.01, or what
         the table was built with.
@@ -256,7 +261,9 @@ def assess_table(
     powered = {m.name: prediction_powered(m, table, prob=prob, target=target) for m in metrics}
     apart = None if posterior is None else posterior.apart
     pooled = posterior is not None and settings.hierarchical is not False
-    misfit = misfit_check(posterior, table, streams[3], cap=settings.cap, prob=prob)
+    errors = settings.label_error
+    checked = posterior if errors is None else None  # wrong labels do not follow the curves
+    misfit = misfit_check(checked, table, streams[3], cap=settings.cap, prob=prob)
     shape = counts.shape[:2]
     return Assessment(
         settings=settings,
@@ -269,12 +276,15 @@ def assess_table(
         gate=verdict,
         warnings=(
             *table.notes,
+            *(() if errors is None else [note("label_error", errors)]),
             *warnings.data_warnings(table),
             *warnings.tied_scores(metrics, slots or (), fine),
             *warnings.coarse_interval(prob, shape),
             *misfit_notes(misfit, table.groups),
             *apart_notes(apart, theta_draws, table.groups, prob),
-            *warnings.disagreements(theta_draws, powered, settings.reference, table.groups),
+            *warnings.disagreements(
+                theta_draws, powered if errors is None else {}, settings.reference, table.groups
+            ),
             *warnings.few_labels(metrics, theta_draws, table),
             *(warnings.assumed_alike(theta_draws, labels, table, prob) if pooled else ()),
             *warnings.result_warnings(theta_draws, table.groups, verdict, shape),

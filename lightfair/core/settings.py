@@ -46,6 +46,7 @@ class Settings:
     `thresholds` are those that the report compares: a list, "all" for a grid, or None. `metrics`
     are given as names and Metric values and become names; user-defined ones are kept in
     `own_metrics`.
+    `label_error` is a `LabelError` of `audit.label_error`, or None.
 
     Raises
     ------
@@ -75,6 +76,7 @@ class Settings:
     simultaneous: bool = False
     checks: Any = ()
     selection_odds: float | None = None
+    label_error: Any = None
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
@@ -91,6 +93,8 @@ class Settings:
             raise ValueError(f"log_odds_cap must be above 0, or None; got {cap!r}")
         if isinstance(self.thresholds, str) and self.thresholds != "all":
             raise ValueError(f'thresholds must be a list or "all"; got {self.thresholds!r}')
+        if self.label_error is not None and not hasattr(self.label_error, "begin"):
+            raise TypeError(f"label_error must be a LabelError, or None; got {self.label_error!r}")
         check_clip(self.clip)
         check_prob(self.prob)
         given = self.checks if isinstance(self.checks, (list, tuple)) else (self.checks,)
@@ -136,7 +140,8 @@ class Settings:
         if self.reference is not None:
             at = index_of(self.reference, table.groups, "reference")
         nested = self.nested and len(crossed(table.parts)) > 1
-        chains = CHAINS if self.chains is None else self.chains
+        usual = CHAINS if self.label_error is None else self.label_error.chains
+        chains = usual if self.chains is None else self.chains
         return replace(
             self,
             hierarchical=NESTED if nested else bool(self.hierarchical),

@@ -34,7 +34,7 @@ class GroupDraws(NamedTuple):
     counts: float64 (chain, draw, group, predicted, label); imputed: returns the imputed labels of a
     group; table, fine: the table without and with threshold intervals; finite: whether the target
     is these very rows; pseudo: weight of the pseudo-rows in counts, of which pooled groups keep
-    those of the first; seed: of the imputation.
+    those of the first; seed: of the imputation; right: whether labels are taken as right.
     """
 
     counts: Floats
@@ -44,6 +44,7 @@ class GroupDraws(NamedTuple):
     finite: bool
     pseudo: Floats
     seed: int
+    right: bool
 
 
 class Level(NamedTuple):
@@ -63,7 +64,7 @@ def margins(
     found: dict[str, dict[str, ByGroup]] = {metric.name: {} for metric in metrics}
     for attribute, levels in margin_levels(drawn.table).items():
         draws = [overall_draws(drawn, metrics, level.groups) for level in levels]
-        complete = [level.rows == level.labeled for level in levels]
+        complete = [level.rows == level.labeled and drawn.right for level in levels]
         for metric in metrics:
             values = np.stack([by_metric[metric.name] for by_metric in draws], axis=-1)
             known = np.array([metric.label_free or every for every in complete]) & drawn.finite

@@ -37,6 +37,8 @@ MESSAGES = {  # of warnings, by their codes
     "cluster, so that intervals of differences may be too wide or too narrow",
     "label_prob": "labels-only weights each label by 1 / label_prob; prediction-powered needs it "
     "equal in a group; the posterior does not need it if rows were chosen by score and group alone",
+    "label_error": "labels are taken to be wrong: {}, the same for all rows; labels-only and "
+    "prediction-powered estimates, and forecasts of more labels, take them as right",
     "no_labels": "no row is labeled; all but selection rates rest on the prior alone; label some",
     "one_class": "every labeled row is {0}: the scores of {1} rows are unknown; if rows are "
     "unlabeled because they are {1}, label them",

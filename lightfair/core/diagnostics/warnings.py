@@ -11,6 +11,7 @@ do not change results. The codes, here and elsewhere:
     assumed_alike                   fewer than 30 labels in a group
     label_drift                     labels selected by score within a group: two rank tests, level
                                     0.01 for all groups together; not with label_prob
+    label_error                     labels were taken to be wrong at given rates
     label_prob                      labels-only estimates were weighted by label_prob
     reversed_scores                 positives score lower than negatives
     clipped_scores                  more than 5 % of the scores are clipped

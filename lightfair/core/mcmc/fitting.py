@@ -77,6 +77,9 @@ def _expansion(psi: Floats, data: LabeledData) -> tuple[Floats, Floats]:
     slope = by_segment(rest * data.design, data).T.reshape(psi.shape)
     curvature = by_segment(weight * data.design[:, None] * data.design, data)
     curvature = np.moveaxis(curvature, -1, 0).reshape(*psi.shape, -1)
+    if (data.total < 0.0).any():  # the likelihood of wrong labels is not concave
+        roots, axes = np.linalg.eigh(curvature)
+        curvature = (axes * np.maximum(roots, 0.0)[..., None, :]) @ np.swapaxes(axes, -1, -2)
     return curvature, slope + (curvature @ natural(psi)[..., None])[..., 0]
 
 
