@@ -90,7 +90,8 @@ from ..core.values import Based, compared_values, framed, plain, summary
 
 METHODS = ("given_proxy", "given_membership", "bounds", "thresholded", "weighted")
 
-WITHOUT = ("missing", "bins", "checks", "simultaneous", "selection_odds")  # options of assess
+# options of assess
+WITHOUT = ("missing", "bins", "checks", "simultaneous", "selection_odds", "label_error")
 
 SUM_LIMIT = 1e-3  # by which chances may miss a sum of one
 

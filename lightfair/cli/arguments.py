@@ -31,6 +31,7 @@ NEEDED = ("y_true", "y_score", "sensitive_features")
 
 def settings_of(arguments: argparse.Namespace) -> Settings:
     """Return the checked settings of an assessment."""
+    from ..audit.label_error import label_error_of
     from ..core.data.nodes import clip_of
     from ..core.settings import Settings
 
@@ -39,6 +40,8 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
     if not 0.0 < arguments.alpha < 1e6:
         raise ValueError(f"alpha must be above 0; got {arguments.alpha}; it multiplies the prior")
     given["threshold"] = None
+    if given["label_error"] is not None:
+        given["label_error"] = label_error_of(given["label_error"])
     decided = bool(getattr(arguments, "y_pred", None))
     given["clip"] = clip_of(not decided or bool(arguments.y_score), given["clip"])
     settings = Settings(**{name: value for name, value in given.items() if value is not None})

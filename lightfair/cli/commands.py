@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 
 MODEL = tuple(option.dest for option in OPTIONS["model and sampler"] if option.dest != "rng")
 ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels")
+BESIDE = ("missing", "bins", "sensitive_features")
 APART = {  # what is of no effect beside an option of assess
     "within": (*ALONE, "profile", "record"),
     "profile": (*ALONE, "metrics", "reference", "target", "epsilon", "min_rows", *MODEL),
-    "membership": (*ALONE, "missing", "bins", "sensitive_features", "within", "profile", "record"),
+    "membership": (*ALONE, *BESIDE, "within", "profile", "record", "label_error"),
 }
 NEEDED = {  # what is of no effect without one of others
     "weights": ("within",),

@@ -112,6 +112,7 @@ CHECK = (
     'limit on gaps between groups, such as "tpr<=0.05", "equalized_odds<=0.1" or "selection_rate '
     'ratio>=0.8"; the exit code is 0 if all pass, 1 if one fails, 3 if the data are insufficient'
 )
+WRONG = "false positive and false negative rate of labels, as 0.02 0:0.1 (from 0 to 0.1)"
 SUBSAMPLE = "hide all but N random labels, show the truth of all; holds all rows in memory"
 BINS = "cut an attribute of numbers: age=25,45,65 at these, age=4 at the quartiles"
 TARGET = (
@@ -208,6 +209,7 @@ OPTIONS = {  # by their headings in the help
         Option("nested", "", "assess plan threshold demo", NESTED, "hierarchical", const="nested"),
         Option("no-nested", "", "compare", "groups and models share a prior", "hierarchical"),
         Option("no-trust", "", FITS, "no deviations from the curve", "trust", const=False),
+        Option("label-error", "RATE [RATE ...]", "assess", WRONG),
         Option("alpha", "X", FITS, "factor on the six scales of the prior (1)", default=1.0),
         Option("chains", "N", FITS, "chains (16 for small fits, 4 for large ones)"),
         Option("draws", "N", FITS, "draws of each chain, more where needed (3200 / chains)"),

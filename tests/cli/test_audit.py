@@ -90,3 +90,24 @@ def test_a_record_is_as_its_schema_says(words, code, statuses, run):
 )
 def test_a_profile_without_what_it_needs(words, message, fail):
     assert message in fail("assess", "rows.csv", *words.split())
+
+
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ("0.02", "--label-error must be two rates, each a number in [0, 1), or low and high"),
+        ("0.02 0.1:x", "--label-error must be two rates"),
+        ("0.02 0.05 --metric auc", "--label-error is for metrics of decisions at one threshold"),
+        ("0.9 0.05", "--label-error must explain the labels: at a false positive rate of 0.9"),
+        ("0.1 0.1 --profile nyc-ll144", "--label-error does not go with --profile"),
+    ],
+)
+def test_rates_of_wrong_labels(words, message, run):
+    common = "assess rows.csv --label y --score s --group g --draws 4 --warmup 10"
+    base = common.split()
+    if "profile" not in words:
+        base += ["--metric", "tpr"]
+    code, _, error = run(*base, "--label-error", *words.split())
+    assert code == 2 and message in error
+    code, out, _ = run(*base, "--metric", "tpr", "--label-error", "0.02", "0:0.1", "--json")
+    assert code == 0 and json.loads(out)["settings"]["label_error"] == [[0.02, 0.02], [0, 0.1]]
