@@ -167,7 +167,7 @@ def assess_classes(
         different classes are independent. They are in `by_class[name].settings.seed`.
     **options
         Those of `assess` other than threshold and positive_label, among them sensitive_features.
-        Default metrics: tpr, fpr and selection_rate.
+        Default metrics: tpr, fpr and selection_rate. Simultaneous intervals are always reported.
 
     Returns
     -------
@@ -191,7 +191,8 @@ def assess_classes(
     >>> print(result.by_class["yes"].difference("tpr", "B"))
     0.129 [0.037, 0.249], P(>0) 0.998
     """
-    values, names = list(classes), tuple(map(level_name, classes))
+    values = columns.column("classes", classes).tolist()
+    names = tuple(map(level_name, values))
     unlabeled = options.pop("unlabeled", None)
     gaps = Labels(None, unlabeled).unlabeled if unlabeled is not None or not _in(-1, values) else []
     if len(names) < 3 or any(_in(value, values[:at] + gaps) for at, value in enumerate(values)):
@@ -206,7 +207,8 @@ def assess_classes(
     found = ByName()
     for at, name in enumerate(names):
         y, decided = (np.where(place < 0, np.nan, place == at) for place in (label, taken))
-        given = {"metrics": METRICS, **options, "y_pred": decided, "rng": int(seed) + at}
+        given = {"metrics": METRICS, **options, "simultaneous": False}  # but over all classes
+        given |= {"y_pred": decided, "rng": int(seed) + at}
         found[name] = assess(y, score[:, at], **given)
     return ClassesAssessment(found)
 

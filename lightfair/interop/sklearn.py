@@ -131,7 +131,7 @@ def _probabilities(model: Any, X: Any) -> tuple[list[Any], NDArray[np.floating[A
     classes = np.asarray(model.classes_).tolist()
     if len(classes) != 2 or np.ndim(proba) != 2:
         got = list_values(tuple(classes))
-        raise ValueError(f"model must have two classes; {name} has {got}; call assess for each")
+        raise ValueError(f"model must have two classes; {name} has {got}; see assess_classes")
     values = np.asarray(proba)
     return classes, values if values.dtype.kind == "f" else values.astype(np.float64)
 

@@ -43,7 +43,7 @@ DRAWN = {"metrics": ["tpr", "fpr"], "chains": 4, "draws": 300, "warmup": 60, "tr
 
 @pytest.fixture(scope="module")
 def found(given):
-    return ask(*given, **DRAWN, checks="tpr<=0.9")
+    return ask(*given, **DRAWN, checks="tpr<=0.9", simultaneous=True)
 
 
 def same(found, other):
@@ -177,6 +177,7 @@ ROWS["sensitive_features"] = [*"xxyy"]
     "change, message",
     [
         ({"classes": [*"ab"]}, "classes must hold at least three values, each once"),
+        ({"classes": "abc"}, "classes must be a list, array or column"),
         ({"classes": ["a", "b", "a"]}, "got 'a', 'b', 'a'; assess compares two classes"),
         ({"unlabeled": ["b"]}, "none of them in unlabeled; got 'a', 'b', 'c'"),
         ({"y_true": [*"abdd"]}, "y_true must hold classes, 'a', 'b', 'c'; got 'd'; add to classes"),
