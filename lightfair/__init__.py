@@ -26,6 +26,7 @@ print(result) shows the report. The names by purpose; help(lightfair.assess) and
     audit_profile       tables of a rule on selection rates, as nyc-ll144 -> AuditProfile
     audit_record        the record of an audit, for programs
     assess_classes      three classes or more, each against the rest -> ClassesAssessment
+    monitor             a check after every period, with one guarantee -> Monitoring
     within              gaps within strata, and their average -> ConditionalGaps
     assess_membership, membership, round_membership     groups known by chances of membership, of
                         rows, of an assessment of cells -> MembershipAssessment

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .audit import classes, profiles, record, selection, strata
 from .audit import label_error as errors
 from .audit import membership as members
+from .audit import monitor as monitoring
 from .core import assessment as core
 from .core import pipeline
 from .core.data import table as tables
@@ -350,6 +351,10 @@ class MembershipAssessment(members.MembershipAssessment, Result):  # documented 
     _kind = "membership"
 
 
+class Monitoring(monitoring.Monitoring, Result):  # documented there
+    _kind = "monitor"
+
+
 class ModelComparison(comparison.ModelComparison, Result):  # documented there
     _kind = "models"
 
@@ -424,6 +429,7 @@ plan_labels = _wrapped(plan.plan_labels, lambda result: shown(result, LabelPlan)
 find_threshold = _wrapped(search.find_threshold, lambda result: shown(result, FoundThresholds))
 compare_models = _wrapped(comparison.compare_models, lambda result: shown(result, ModelComparison))
 audit_profile = _wrapped(profiles.audit_profile, lambda result: shown(result, AuditProfile))
+monitor = _wrapped(monitoring.monitor, lambda result: shown(result, Monitoring))
 within = _wrapped(strata.within, lambda result: shown(result, ConditionalGaps))
 membership = _wrapped(members.membership, lambda result: shown(result, MembershipAssessment))
 assess_membership = _wrapped(

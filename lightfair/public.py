@@ -9,6 +9,7 @@ from .api import FoundThresholds as FoundThresholds
 from .api import LabelPlan as LabelPlan
 from .api import MembershipAssessment as MembershipAssessment
 from .api import ModelComparison as ModelComparison
+from .api import Monitoring as Monitoring
 from .api import assess as assess
 from .api import assess_classes as assess_classes
 from .api import assess_estimator as assess_estimator
@@ -18,6 +19,7 @@ from .api import audit_record as audit_record
 from .api import compare_models as compare_models
 from .api import find_threshold as find_threshold
 from .api import membership as membership
+from .api import monitor as monitor
 from .api import plan_labels as plan_labels
 from .api import score_table as score_table
 from .api import within as within

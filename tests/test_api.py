@@ -28,6 +28,7 @@ KINDS = {
     "assessment": lambda result, rows: result,
     "plan": lambda result, rows: lf.plan_labels(result, "tpr", 0.2),
     "search": lambda result, rows: lf.find_threshold(result, "tpr"),
+    "monitor": lambda result, rows: lf.monitor({"1": result.table}, "tpr<=0.1", rng=1, draws=20),
     "strata": lambda result, rows: lf.within(
         ask(rows, metrics="tpr", group={"sex": rows.group, "half": ["x", "y"] * 200}), "half"
     ),
@@ -57,6 +58,7 @@ def found(request, rows):
 def test_forms_are_written_once():
     names = {"Assessment", "LabelPlan", "ModelComparison", "FoundThresholds"}
     names |= {"AuditProfile", "ConditionalGaps", "ClassesAssessment", "MembershipAssessment"}
+    names |= {"Monitoring"}
     importlib.import_module(f"{lf.__name__}.public")
     assert {kind.__name__ for kind in Result.__subclasses__()} == names & {*lf.__all__}
     for kind in Result.__subclasses__():

@@ -135,14 +135,14 @@ def reading_of(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def table_of(arguments: argparse.Namespace) -> ScoreTable:
-    """Return the table of all files, rows and tables."""
+def table_of(arguments: argparse.Namespace, *, every: bool = True) -> ScoreTable:
+    """Return the table of all files, rows and tables; without `every`, others may hold rows."""
     from ..io.summarize import gather_tables
     from ..thresholds.curve import for_table
 
     reading = reading_of(arguments)
     table = gather_tables(**reading, clip=arguments.clip)
-    if not reading["reader"].rows:
+    if every and not reading["reader"].rows:
         given = {f"--{option.name}": vars(arguments).get(option.dest) for option in ROWS}
         names = [name for name in given if given[name] and name not in ("--threshold", "--clip")]
         if names:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +22,7 @@ from .arguments import (
     threshold_of,
 )
 from .options import OPTIONS, options_of
-from .output import Answer, audit_texts, deliver
+from .output import Answer, audit_texts, check_outputs, deliver
 from .terminal import progress_line
 
 if TYPE_CHECKING:
@@ -216,6 +217,54 @@ def threshold(arguments: argparse.Namespace) -> Answer:
     if found.full is not None:
         result = replace(result, truth=search.truth_at(result, found.full))
     return deliver(arguments, result)
+
+
+def monitor(arguments: argparse.Namespace) -> Answer:
+    r"""Repeat a check after every period; one guarantee for all looks.
+
+    usage: lightfair monitor FILE ... --label COL --score COL --group COL
+                             --check CHECK [options]
+           lightfair monitor TABLE ... --check CHECK [options]
+
+    Each FILE is a period, in order; its name is that of the file, or is given
+    as PERIOD=FILE. A name given again replaces its period, with more labels.
+
+    examples:
+      lightfair monitor 2026-01.csv 2026-02.csv 2026-03.csv --label label \
+          --score score --group sex --check "tpr<=0.1" --html monitor.html
+      lightfair monitor 1=jan.json 2=feb.json 1=jan_late.json \
+          --check "selection_rate ratio>=0.8"
+
+    exit codes: 0 all gaps are within the limit; 1 an alarm; 2 bad usage or
+    input; 3 neither.
+    """
+    from .. import api
+    from ..core.comparison.verdict import exit_code
+
+    one_threshold(arguments)
+    options = vars(settings_of(arguments))
+    del options["clip"]
+    named = [_period(text) for text in arguments.file]
+    arguments.file = [file for _, file in named]
+    check_outputs(arguments)
+    periods = []
+    for name, file in named:
+        arguments.file = [file]
+        periods.append((name, table_of(arguments, every=False)))
+    check, progress = arguments.checks, progress_line()
+    found = api.monitor(periods, check, rng=arguments.rng, progress=progress, **options)
+    return deliver(arguments, found, exit_code([found]))
+
+
+def _period(text: str) -> tuple[str, str]:
+    """Return the name of a period and its file: PERIOD=FILE, or FILE without its suffixes."""
+    name, _, file = text.partition("=")
+    if file and not os.path.exists(text):
+        return name, file
+    name = os.path.basename(text)
+    while (parts := os.path.splitext(name))[1][1:].isalpha():
+        name = parts[0]
+    return name, text
 
 
 def summarize(arguments: argparse.Namespace) -> Answer:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from .terminal import say
 
-COMMANDS = ("assess", "plan", "compare", "threshold", "summarize", "sql", "demo")
+COMMANDS = ("assess", "plan", "compare", "threshold", "monitor", "summarize", "sql", "demo")
 
 
 class Option(NamedTuple):
@@ -93,11 +93,13 @@ def bins(text: str) -> tuple[str, Any]:
 
 
 KINDS = {"N": whole, "X": float, "NUMBER": threshold, "COL=EDGES": bins}
-TABLES = "assess plan threshold summarize"  # their FILE may be a table
+TABLES = "assess plan threshold monitor summarize"  # their FILE may be a table
 READS = f"{TABLES} sql"
 FILES = f"{TABLES} compare"
 ROWS = f"{FILES} sql"
-FITS = "assess plan compare threshold demo"
+REPORTS = "assess plan compare threshold demo"
+FITS = f"{REPORTS} monitor"
+NESTS = "assess plan threshold monitor demo"
 POSITIVE = "scores of at least NUMBER are positive (0.5)"
 CUT = f"{POSITIVE}; repeat GROUP=NUMBER to set one per group"
 MODEL_CUT = "scores of at least NUMBER are positive (0.5); repeat COL=NUMBER to set one per model"
@@ -146,11 +148,11 @@ OPTIONS = {  # by their headings in the help
         Option("threshold", "NUMBER ...", "assess", CUTS),
         Option("threshold", "NUMBER ...", "summarize", f"{CUT}, NUMBER for several"),
         Option("threshold", "NUMBER ...", "sql", POSITIVE),
-        Option("threshold", "NUMBER ...", "plan threshold", CUT),
+        Option("threshold", "NUMBER ...", "plan threshold monitor", CUT),
         Option("threshold", "NUMBER ...", "compare", MODEL_CUT),
         Option("weight", "COL", ROWS, "row weights", "sample_weight"),
         Option("label-prob", "COL", FILES, "probability that a row was chosen for labeling"),
-        Option("cluster", "COL", "assess threshold summarize", "what rows belong to: persons, ..."),
+        Option("cluster", "COL", "assess threshold monitor summarize", "what rows belong to"),
         Option("positive-label", "VALUE", ROWS, "label of the positive class"),
         Option("unlabeled", "VALUE", ROWS, "label that means unlabeled"),
         Option("missing", "raise|drop|group", ROWS, "what to do with rows without a group (raise)"),
@@ -187,12 +189,13 @@ OPTIONS = {  # by their headings in the help
         Option("metric", "NAME [NAME ...]", "compare", DECISIONS, "metrics"),
         Option("metric", "NAME", "plan threshold", "metric of decisions (tpr)", "metrics", "tpr"),
         Option("reference", "NAME", FITS, "group to compare with (the largest)"),
-        Option("target", "sample|expected|population", FITS, TARGET),
+        Option("target", "sample|expected|population", REPORTS, TARGET),
         Option("prob", "X", FITS, "credible level of intervals (0.95)"),
-        Option("epsilon", "X", FITS, "difference that counts as small (0.05)"),
-        Option("min-rows", "N", FITS, "rows that a group needs to be in findings (10)"),
+        Option("epsilon", "X", REPORTS, "difference that counts as small (0.05)"),
+        Option("min-rows", "N", REPORTS, "rows that a group needs to be in findings (10)"),
         Option("simultaneous", "", "assess demo", "add simultaneous intervals of all differences"),
         Option("check", "CHECK ...", "assess demo", CHECK, "checks"),
+        Option("check", "CHECK", "monitor", CHECK, "checks", required=True),
         Option("selection-odds", "X", "assess demo", SELECTION),
     ),
     "an audit": (
@@ -206,7 +209,7 @@ OPTIONS = {  # by their headings in the help
     "model and sampler": (
         Option("family", "beta|llo|temperature", FITS, "calibration curve (beta)"),
         Option("no-hierarchical", "", FITS, "groups share no prior", "hierarchical", const=False),
-        Option("nested", "", "assess plan threshold demo", NESTED, "hierarchical", const="nested"),
+        Option("nested", "", NESTS, NESTED, "hierarchical", const="nested"),
         Option("no-nested", "", "compare", "groups and models share a prior", "hierarchical"),
         Option("no-trust", "", FITS, "no deviations from the curve", "trust", const=False),
         Option("label-error", "RATE [RATE ...]", "assess", WRONG),

@@ -70,6 +70,10 @@ is assessed against the rest; "simultaneous" is over all classes.
 Columns of a MembershipAssessment (`KINDS["membership"]`): quantity is "metric" or "difference";
 `method` is "given_proxy", "given_membership", "bounds" (low and high alone), "thresholded" or
 "weighted" (frequencies).
+
+Columns of a Monitoring (`KINDS["monitor"]`): quantity is "look" (evidence for some gap beyond the
+limit, and for all within it) or "gap" (of `group` above `reference`, or the ratio of `reference` to
+`group`), after each `period`.
 """
 
 from __future__ import annotations
@@ -85,6 +89,7 @@ from typing import Any
 
 from ..audit.classes import ClassesAssessment
 from ..audit.membership import METHODS, MembershipAssessment
+from ..audit.monitor import Monitoring
 from ..audit.profiles import AuditProfile
 from ..audit.strata import ConditionalGaps
 from ..core.assessment import Assessment
@@ -99,12 +104,12 @@ from ..thresholds.search import FoundThresholds
 Row = dict[str, Any]
 
 TEXTS = "class quantity metric model than group reference attribute stratum method statistic "
-TEXTS += "effective_reason relation status left_out reason"
+TEXTS += "effective_reason relation status period left_out reason"
 TYPES: dict[str, type] = {  # of columns that are not numbers with a fraction
     **dict.fromkeys(TEXTS.split(), str),
     **dict.fromkeys(("extra", "rows", "labeled", "positives", "more_labels"), int),
     **dict.fromkeys(("selected", "short"), int),
-    **dict.fromkeys(("exact", "converged"), bool),
+    **dict.fromkeys(("exact", "converged", "again"), bool),
 }
 
 NAMES = {
@@ -119,6 +124,8 @@ NAMES = {
     "prob within prob_within exact converged reason",
     "profile": "quantity metric group reference attribute method statistic estimate low high prob "
     "within prob_below exact rows selected share deviations fisher_p short reason",
+    "monitor": "quantity metric group reference period again method statistic estimate low high "
+    "prob evidence evidence_within within exact converged rows labeled reason",
     "strata": "quantity metric group reference attribute stratum weight method statistic estimate "
     "sd low high prob prob_positive within prob_within exact converged covered left_out reason",
     "membership": "quantity metric group reference method statistic estimate sd low high prob "
@@ -405,6 +412,22 @@ def of_membership(found: MembershipAssessment) -> Iterator[Row]:
             if not isinstance(one, dict):  # a frequency
                 one = {"estimate": one, "prob": None, "converged": None}
             yield _row(one, {**of, "method": method})
+
+
+def of_monitor(found: Monitoring) -> Iterator[Row]:
+    """Return the rows of a monitored check."""
+    values = found.to_dict()
+    common = _common(values) | {"within": found.check.within, "metric": found.check.metric}
+    for look in values["looks"]:
+        of = {**common, **{name: look[name] for name in ("period", "again", "rows", "labeled")}}
+        for entry in [look, *look["gaps"]]:
+            pair = {"group": entry.get("higher"), "reference": entry.get("lower")}
+            row = {**of, **pair, "quantity": "gap" if "higher" in entry else "look"}
+            row |= {"metric": entry.get("metric", row["metric"])}
+            row["reason"] = None if "higher" in entry else "about all gaps"
+            row |= {"evidence": entry["evidence"], "evidence_within": entry["within"]}
+            numbers = ("mean", "median", "interval")
+            yield _row({key: entry[key] for key in numbers if key in entry}, row)
 
 
 def _common(values: Row) -> Row:

@@ -5,6 +5,7 @@
     calibration            the curve of a group, its band, and labeled rows
     thresholds             a metric against the threshold
     plan                   expected width of intervals against extra labels
+    monitoring             the gap of a monitored check by look
     models                 several models on the same rows
 
 ArviZ draws chains: `arviz.plot_trace(result.to_arviz())`.
@@ -26,6 +27,7 @@ from .label_plan import plan
 from .model_forest import models
 from .reliability import calibration
 from .threshold_curves import thresholds
+from .timeline import monitoring
 
 __all__ = ["calibration", "differences", "figure_size", "groups", "models", "plan", "posterior"]
-__all__ += ["thresholds"]
+__all__ += ["monitoring", "thresholds"]

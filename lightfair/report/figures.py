@@ -3,6 +3,7 @@
     each metric     differences from the reference; its groups; posterior of the differences
     thresholds      each metric by threshold, if several were given, or the metric of a search
     diagnostics     calibration of up to six groups
+    monitor         the gap of a monitored check by look
     plan            expected width of intervals by number of labels
     models          each metric of the models
 
@@ -22,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import plot
+from ..audit.monitor import Monitoring
 from ..core.assessment import Assessment
 from ..core.metrics.definitions import is_built_in
 from ..core.values import counts_of
@@ -104,6 +106,12 @@ def of_thresholds(found: FoundThresholds) -> Pictures:
     """Return the figure of a search for thresholds."""
     known = is_built_in(found.metric) or found.of in found.assessment.settings.own_metrics
     return {"thresholds": [_thresholds(found.assessment, found.metric)]} if known else {}
+
+
+def of_monitor(found: Monitoring) -> Pictures:
+    """Return the time line of a monitored check."""
+    caption = f"{found.check.text}: the gap with most evidence, from all rows up to each look."
+    return {"monitor": [_picture(caption, HEIGHT, plot.monitoring, found)]}
 
 
 def of_plan(plan: LabelPlan) -> Pictures:

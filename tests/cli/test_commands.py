@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -146,6 +147,29 @@ def test_membership_as_probabilities(ask, fail, folder, rows):
     assert "--missing does not go with --membership" in fail(*rows_given, "--missing", "drop")
     assert "--step needs --membership; leave it out" in fail(*rows_given[:-3], "--step", "0.5")
     assert "must sum to one in each row" in fail(*rows_given, "p")
+
+
+def test_monitor(run, fail, folder, text):
+    head, *lines = text.splitlines()
+    for name, part in (("2026-01", lines[:200]), ("2026-02", lines[200:])):
+        (folder / f"{name}.csv").write_text("\n".join([head, *part, ""]))
+    names = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
+    tables = {f"2026-0{at}": lf.summarize(f"2026-0{at}.csv", **names) for at in (1, 2)}
+    tables["2026-02"].save("feb.json")
+    want = lf.monitor(tables, "tpr<=0.05", prob=0.9, **SAME)
+    options = [*COLUMNS, *QUICK, "--prob", "0.9"]
+    given = ["monitor", "2026-01.csv", "2026-02=feb.json", *options]
+    code, out, err = run(*given, "--check", "tpr<=0.05")
+    assert (code, out, err) == (3, f"{want}\n", "")
+    low = [re.sub(r",[^,]*,B", ",0.01,B", line) for line in lines]
+    (folder / "2026-03.csv").write_text("\n".join([head, *low, ""]))
+    alarm = ["--check", "selection_rate<=0.01", "--html", "m.html"]
+    assert run("monitor", "2026-03.csv", *options, *alarm)[0] == 1
+    assert "<img" in (folder / "m.html").read_text()
+    assert run(*given, "--check", "selection_rate ratio>=0.2")[0] == 0
+    given = ["monitor", "2026-02.csv", "2026-01.csv", *options, "--check", "tpr<=0.05"]
+    assert "must be in order; got 2026-01 after 2026-02" in fail(*given)
+    assert "the following arguments are required: --check" in fail(*given[:-2])
 
 
 def test_demo(ask):

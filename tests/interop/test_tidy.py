@@ -46,6 +46,7 @@ def results(rows, nobody):
         "one": ask(rows, group=np.full(400, "all"), metrics="tpr"),
         "plan": lf.plan_labels(plain, "tpr", extra=[10, 20]),
         "search": lf.find_threshold(plain, "tpr"),
+        "monitor": lf.monitor({"1": ask(rows).table}, "tpr<=0.1", rng=1, draws=20),
         "strata": lf.within(ask(rows, group={"sex": sex, "age": level}, metrics="tpr"), "age"),
         "comparison": lf.compare_models(scores, rows.y_true, **options),
     }
@@ -60,6 +61,7 @@ def tables(results):
 COLUMNS = {
     "plan": tidy.PLAN_COLUMNS,
     "search": tidy.SEARCH_COLUMNS,
+    "monitor": tidy.KINDS["monitor"],
     "strata": tidy.KINDS["strata"],
     "comparison": tidy.COMPARISON_COLUMNS,
 }

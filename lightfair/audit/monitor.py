@@ -1,0 +1,370 @@
+"""Monitoring: a check that is repeated as rows and labels of further periods arrive.
+
+A verdict on each of 52 weeks would fail in some week by chance. Evidence that may be looked at any
+number of times is an e-value: its mean is at most 1 while all gaps are within the limit, so that
+the probability that it ever reaches 20 is at most 1 in 20 (Ville 1939; for fairness: Chugg and
+others, NeurIPS 2023). Each look takes all rows so far. For a pair of groups let d be the estimate
+of the gap beyond the limit, and s its standard deviation. As labels accumulate, d / s^2 is nearly a
+Brownian motion in the information 1 / s^2, with the gap as its drift. Its evidence for a drift
+above 0, averaged over drifts from a half-normal with a scale r, the limit or 0.1 if that is more,
+is (Robbins 1970)
+
+    e = 2 (1 + q)^-1/2 exp(x^2 / 2) Phi(x),    q = (r / s)^2,    x = (d / s) (q / (1 + q))^1/2
+
+An alarm rests on the prediction-powered estimate, which uses labels and scores, and no model
+(`Assessment.without_model`). Half of its evidence is that of all looks, half that since an earlier
+look k, for a change, with the weights 1 / (k (k + 1)), where at least a fourth of the information
+is newer. The evidence for some gap beyond the limit is the mean over pairs of groups in both
+directions, and metrics: a mean of e-values is one. Evidence that all gaps are within it is the
+least of those of each gap. The posterior is not asked: it would raise alarms earlier, but where
+the curve does not fit also while all gaps are within the limit. The gaps shown are its own.
+
+The theory is of many labels. `bench/MONITOR.md` has the share of false alarms with the gap at the
+limit, and the delay of alarms beside that of labels alone.
+
+Labels may be late: a period that is given again takes the place of the former one, and may have
+more labels and rows. A label must not change its value; it is an error if their numbers show that
+one has.
+
+    >>> import lightfair as lf
+    >>> def month(seed):
+    ...     rows = lf.simulate(rows=1000, labeled=50, rng=seed)
+    ...     data = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
+    ...     return lf.score_table(data)
+    >>> found = lf.monitor([(f"2026-{at}", month(at)) for at in (1, 2, 3)], "tpr<=0.01", rng=1)
+    >>> found.status, [f"{look.evidence:.1f}" for look in found.looks]
+    ('insufficient', ['0.4', '1.0', '2.4'])
+
+On the command line::
+
+    lightfair monitor 2026-01.csv 2026-02.csv 2026-03.csv --label label --score score --group sex \
+        --check "tpr<=0.1"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.assessment import Assessment
+from ..core.comparison.gaps import only_one, pair_indices
+from ..core.comparison.verdict import Check, parse_check
+from ..core.data.logit import Floats
+from ..core.data.messages import check_kind, counted, list_values, name_key
+from ..core.data.table import ScoreTable
+from ..core.fit import Progress
+from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate, Ratio
+from ..core.pipeline import assess_table
+from ..core.settings import Settings
+from ..core.values import Based, framed, plain
+
+LARGEST = 300.0  # logarithm of the largest evidence
+
+LEAST_SCALE = 0.1  # of drifts: of a gap of 0.1 or 0.2 a small limit must not hide the evidence
+
+LEAST = 0.25  # share of the information that evidence of a change needs since the change
+
+
+def strength(e: float) -> str:
+    """Format evidence."""
+    return ">1000" if e > 1000.0 else "<0.001" if e < 0.001 else f"{e:.3g}"
+
+
+class Beyond(NamedTuple):
+    """How far one group is above another in a metric, by look.
+
+    middle, low, high: float64 (look,), the difference higher - lower, posterior mean, or the ratio
+    lower / higher, median, with the interval of that look alone; NaN where it is undefined.
+    evidence, within: float64 (look,), e-values for a gap beyond the limit, and for one within it.
+    """
+
+    metric: str
+    higher: str
+    lower: str
+    middle: Floats
+    low: Floats
+    high: Floats
+    evidence: Floats
+    within: Floats
+
+
+class Look(NamedTuple):
+    """A look at all rows so far.
+
+    again: whether its period was given before; rows, labeled: numbers so far; evidence: e-value for
+    some gap beyond the limit; within: for all gaps within it.
+    """
+
+    period: str
+    again: bool
+    rows: int
+    labeled: int
+    evidence: float
+    within: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Monitoring(Based):
+    """A check that is repeated after every period.
+
+    Attributes
+    ----------
+    check : Check
+    looks : tuple of Look
+    gaps : tuple of Beyond
+        For each metric every ordered pair of groups, the one with most evidence first: at the
+        alarm, or at the last look.
+    assessment : Assessment
+        Of the last look, with the target "population".
+
+    Examples
+    --------
+    The method goes on from here.
+
+    >>> import lightfair as lf
+    >>> def month(seed):
+    ...     rows = lf.simulate(rows=1000, labeled=50, rng=seed)
+    ...     data = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
+    ...     return lf.score_table(data)
+    >>> found = lf.monitor({"2026-01": month(1), "2026-02": month(2)}, "tpr<=0.1", rng=1)
+    >>> found.status, found.alarm
+    ('insufficient', None)
+    """
+
+    check: Check
+    looks: tuple[Look, ...]
+    gaps: tuple[Beyond, ...]
+    assessment: Assessment
+
+    @property
+    def needed(self) -> float:
+        """Evidence of an alarm or a pass: 1 / (1 - prob), with prob = 0.95 it is 20."""
+        return 1.0 / (1.0 - self.assessment.settings.prob)
+
+    @property
+    def alarm(self) -> int | None:
+        """Index of the first look with an alarm."""
+        raised = [look.evidence >= self.needed for look in self.looks]
+        return raised.index(True) if True in raised else None
+
+    @property
+    def status(self) -> str:
+        """fail after an alarm; else pass if the last look shows all gaps to be within the limit."""
+        if self.alarm is not None:
+            return "fail"
+        return "pass" if self.looks[-1].within >= self.needed else "insufficient"
+
+    @property
+    def sentence(self) -> str:
+        """The status in words, with its evidence."""
+        worst, last, limit = self.gaps[0], self.looks[-1], f"{self.check.within:g}"
+        needed = f"{self.needed:.3g} needed"
+        if self.alarm is not None:
+            what = f"{worst.metric} of {worst.higher} is above that of {worst.lower} by more than"
+            if self.check.relation == "ratio":
+                what = f"{worst.metric} of {worst.lower} over that of {worst.higher} is below"
+            look = self.looks[self.alarm]
+            what = f"alarm at {look.period}: {what} {limit}"
+            return f"{what}; evidence {strength(look.evidence)}, {needed}"
+        if self.status == "pass":
+            what = (
+                f"all gaps are {'at least' if self.check.relation == 'ratio' else 'within'} {limit}"
+            )
+            return f"{what}; evidence {strength(last.within)}, {needed}"
+        both = f"evidence {strength(last.evidence)} for a gap beyond {limit}, "
+        both += f"{strength(last.within)} for all within it, {needed}"
+        return f"no alarm in {counted(len(self.looks), 'look')}; {both}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the looks as plain values, ready for JSON.
+
+        An undefined number is null. The keys:
+
+        version, settings, data, diagnostics, warnings
+            Of the last look, as in an assessment.
+        check, status, needed, alarm, sentence
+            alarm is the period of the first alarm, or null.
+        looks
+            period, again, rows, labeled, evidence, within; gaps: metric, higher, lower, mean (or
+            median, of a ratio), interval, evidence, within.
+
+        Examples
+        --------
+        >>> [look["labeled"] for look in found.to_dict()["looks"]]
+        [50, 100]
+        """
+        looks = [look._asdict() | {"gaps": []} for look in self.looks]
+        center = "median" if self.check.relation == "ratio" else "mean"
+        for gap in self.gaps:
+            names = dict(zip(("metric", "higher", "lower"), gap[:3], strict=True))
+            for look, values in zip(looks, np.stack(gap[3:], axis=1).tolist(), strict=True):
+                middle, low, high, *both = values
+                interval = None if np.isnan(low) else [plain(low), plain(high)]
+                one = {**names, center: plain(middle), "interval": interval}
+                look["gaps"].append(one | dict(zip(("evidence", "within"), both, strict=True)))
+        alarm = None if self.alarm is None else self.looks[self.alarm].period
+        values = {"check": self.check.text, "status": self.status, "needed": self.needed}
+        values |= {"alarm": alarm, "sentence": self.sentence, "looks": looks}
+        return framed(self.assessment, values)
+
+
+def monitor(
+    periods: Mapping[str, ScoreTable] | Iterable[tuple[str, ScoreTable]],
+    check: Any,
+    *,
+    rng: int | np.random.Generator | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Monitoring:
+    """Repeat a check after every period, with one guarantee for all looks.
+
+    Parameters
+    ----------
+    periods : mapping of name to ScoreTable, or iterable of such pairs
+        In their order: 2026-01, 2026-02. In pairs a name may come again later, with a table of more
+        labels that takes the place of the former one. Groups are those of the first.
+    check : str or Check
+        A limit on gaps in the population of these rows, such as "tpr<=0.1".
+    rng, progress
+        As in `assess`.
+    **options
+        Of `assess`: prob, reference, and those of the model and sampler.
+
+    Returns
+    -------
+    Monitoring
+
+    Raises
+    ------
+    ValueError
+        If there is no period or only one group, or a period is out of order, has other groups or
+        thresholds than the first, or fewer rows or labels than when it was given before.
+
+    Examples
+    --------
+    >>> import lightfair as lf
+    >>> def month(seed):
+    ...     rows = lf.simulate(rows=1000, labeled=50, rng=seed)
+    ...     data = lf.score_data(rows.y_true, rows.y_score, sensitive_features=rows.group)
+    ...     return lf.score_table(data)
+    >>> found = lf.monitor({"2026-01": month(1), "2026-02": month(2)}, "tpr ratio>=0.8", rng=1)
+    >>> [f"{look.evidence:.2f}" for look in found.looks]
+    ['0.24', '0.52']
+    """
+    check, looks, found = parse_check(check), [], []
+    latest: dict[str, ScoreTable] = {}
+    for period, table in periods.items() if isinstance(periods, Mapping) else periods:
+        check_kind(table, ScoreTable, f"table of {period}", "summarize")
+        again = period in latest
+        _check_period(period, table, latest)
+        latest[period] = table
+        total = reduce(add, latest.values())
+        given = {"clip": total.clip, **options, "metrics": check.metrics, "checks": (check,)}
+        settings = Settings(**given | {"target": "population"})
+        result = assess_table(total, settings, rng=rng, progress=progress)
+        names, values = _gaps(result, check)
+        found.append(values)
+        looks.append((period, again, int(total.rows), int(total.labeled)))
+    if not looks:
+        raise ValueError("periods must not be empty; give the table of each")
+    middle, low, high, score, known = np.moveaxis(np.array(found), -1, 0)  # float64 (look, gap)
+    limit = check.within if check.relation == "difference" else 1.0 - check.within
+    scale = max(limit, LEAST_SCALE)
+    beyond, within = since_any(score, known, scale), evidence(-score, known, scale)
+    columns = np.stack([middle, low, high, beyond, within]).transpose(2, 0, 1)
+    gaps = [Beyond(*name, *column) for name, column in zip(names, columns, strict=True)]
+    both = np.stack([beyond.mean(axis=1), within.min(axis=1)], axis=1).tolist()
+    every = [Look(*look, *one) for look, one in zip(looks, both, strict=True)]
+    done = Monitoring(check, tuple(every), (), result)
+    at = -1 if done.alarm is None else done.alarm
+    gaps.sort(key=lambda gap: float(gap.evidence[at]), reverse=True)
+    return replace(done, gaps=tuple(gaps))
+
+
+def _check_period(period: str, table: ScoreTable, latest: dict[str, ScoreTable]) -> None:
+    """Raise ValueError for a period that cannot follow those before it."""
+    if not latest:
+        return
+    *_, last = latest
+    groups = next(iter(latest.values())).groups
+    if table.groups != groups:
+        got, rule = list_values(table.groups), f"groups must be those of the first period, {groups}"
+        raise ValueError(f"{rule}; got {got} in {period}; begin with a period that has all groups")
+    if period not in latest:
+        if name_key(period) < name_key(last):
+            raise ValueError(f"periods must be in order; got {period} after {last}; sort them")
+        return
+    before, after = (one.sums("rows") for one in (latest[period], table))
+    fewer = np.argwhere(after[..., :2] < before[..., :2])
+    if len(fewer) or (after.sum(axis=2) < before.sum(axis=2)).any():
+        what = "fewer rows"
+        if len(fewer):
+            group, _, label = fewer[0].tolist()
+            what = f"fewer labels {label} of {groups[group]}"
+        rule = "a period that is given again must keep its rows and the values of its labels"
+        raise ValueError(f"{rule}; got {what} in {period} than before")
+
+
+def _gaps(result: Assessment, check: Check) -> tuple[list[tuple[str, str, str]], list[list[float]]]:
+    """Return the names of all ordered pairs, and their middle, low, high, d / s^2 and 1 / s^2.
+
+    The last two are of draws without the model, 0 and 0 where the gap is undefined.
+    """
+    if result.settings.reference is None:
+        raise ValueError(only_one(result.groups))
+    base = result.groups.index(result.settings.reference)
+    pairs = [pair for one in pair_indices(len(result.groups), base) for pair in (one, one[::-1])]
+    names, values = [], []
+    for metric in check.metrics:
+        by, free = result.group_draws(metric), result.without_model(metric)
+        for high, low in pairs:
+            ratio = check.relation == "ratio"
+            shown: Estimate | Ratio = by.ratio(low, high) if ratio else by.difference(high, low)
+            row = [shown.middle(), *shown.interval()]
+            one, two = free[..., high], free[..., low]
+            row += _moments(check.within * one - two if ratio else one - two - check.within)
+            names.append((metric, result.groups[high], result.groups[low]))
+            values.append(row)
+    return names, values
+
+
+def _moments(draws: Floats) -> tuple[float, float]:
+    defined = draws[~np.isnan(draws)]
+    variance = float(defined.var()) if len(defined) >= (1.0 - UNDEFINED_LIMIT) * draws.size else 0.0
+    return (float(defined.mean()) / variance, 1.0 / variance) if variance > 0.0 else (0.0, 0.0)
+
+
+def since_any(score: Floats, known: Floats, scale: float) -> Floats:
+    """Return the e-value for a drift above 0, of all looks or since any of them.
+
+    score, known: float64 (look, gap), as in `evidence`.
+    """
+    total = 0.5 * evidence(score, known, scale)
+    for k in range(1, len(score)):
+        newer = np.maximum(known[k:] - known[k - 1], 0.0)
+        own = evidence(score[k:] - score[k - 1], newer, scale) / (2.0 * k * (k + 1))
+        total[k:] += np.where(newer >= LEAST * known[k:], own, 0.0)
+    return total
+
+
+def evidence(score: Floats, known: Floats, scale: float) -> Floats:
+    """Return the e-value for a drift above 0 of a Brownian motion `score` at information `known`.
+
+    score, known: float64 (...), of which known is at least 0; scale: of the half-normal of drifts.
+
+    Examples
+    --------
+    >>> print(evidence(np.array([0.0, 30.0]), np.array([0.0, 100.0]), 0.1).round(1))
+    [ 1.  13.2]
+    """
+    from scipy.special import log_ndtr
+
+    q = scale * scale * known
+    x = scale * score / np.sqrt(1.0 + q)
+    logs = np.log(2.0) - 0.5 * np.log1p(q) + 0.5 * x * x + log_ndtr(x)
+    return np.asarray(np.exp(np.minimum(logs, LARGEST)))

@@ -1,0 +1,53 @@
+"""The report of a monitored check: its status, and a time line of all looks."""
+
+from __future__ import annotations
+
+from ..audit.monitor import Monitoring, strength
+from ..core.data.messages import counted
+from .document import Cell, Document, Paragraph, Section
+from .format import Columns, table_of, value_cell
+from .sections import Blocks, full_report, warnings_section
+
+GUARANTEE = (
+    "Evidence of 1 is none. While all gaps are within the limit, the probability that evidence for "
+    "one beyond it ever reaches {:.3g} is at most {:.3g}, however often one looks, if labels are "
+    "many. Rows of all periods count alike: after a change, the gap is a mean of before and after. "
+    "Labels must be a random sample of each group's rows in each period."
+)
+
+
+def document(found: Monitoring, *, full: bool = False, command: str | None = None) -> Document:
+    """Return the report; `full` and `command` as in `report.assessment`."""
+    base, worst = found.assessment, found.gaps[0]
+    columns: Columns = {
+        "rows": lambda look: Cell(f"{look['rows']:,}"),
+        "labeled": lambda look: Cell(f"{look['labeled']:,}"),
+        "gap": lambda look: value_cell(look["gaps"][0] | {"reason": "the metric is undefined"}),
+        "evidence": lambda look: Cell(strength(look["evidence"])),
+        "within": lambda look: Cell(strength(look["within"])),
+        "": lambda look: Cell("alarm" * (look["evidence"] >= found.needed)),
+    }
+    entries = {
+        f"{at}. {look['period']}{', again' * look['again']}": look
+        for at, look in enumerate(found.to_dict()["looks"], 1)
+    }
+    pair = f"{worst.lower} over {worst.higher}"
+    if found.check.relation == "difference":
+        pair = f"{worst.higher} minus {worst.lower}"
+    text = f"{found.check.text}: {found.sentence}."
+    verdict = Paragraph(text, "verdict", found.status)
+    prob = base.settings.prob
+    legend = [
+        f"gap: {worst.metric}, {pair}, the one with most evidence; in the population, from all "
+        f"rows so far; {100 * prob:g} % intervals are of each look alone",
+        f"evidence: for some gap beyond {found.check.within:g}, an alarm at {found.needed:.3g}; "
+        "within: for all gaps within it; both rest on labels and scores, without the model",
+        GUARANTEE.format(found.needed, 1.0 - prob),
+    ]
+    blocks: Blocks = [table_of("look", columns, entries), *map(Paragraph, legend)]
+    title = f"monitoring {found.check.text}, {counted(len(found.looks), 'look')}: {base.table}"
+    results = Section("monitor", "time line" * full, tuple(blocks))
+    if not full:
+        first = Section("verdict", "", (verdict,))
+        return Document(title, (first, results, *warnings_section(found.warnings)))
+    return full_report(base, title, [verdict], results, command)
