@@ -424,6 +424,10 @@ def _wrapped(function: Callable[..., Any], convert: Callable[[Any], _T]) -> Call
     return wrapper
 
 
+def _by_membership(plain: members.MembershipAssessment) -> MembershipAssessment:
+    return shown(replace(plain, assessment=as_assessment(plain.assessment)), MembershipAssessment)
+
+
 score_table = _wrapped(tables.score_table, storable)
 plan_labels = _wrapped(plan.plan_labels, lambda result: shown(result, LabelPlan))
 find_threshold = _wrapped(search.find_threshold, lambda result: shown(result, FoundThresholds))
@@ -431,13 +435,8 @@ compare_models = _wrapped(comparison.compare_models, lambda result: shown(result
 audit_profile = _wrapped(profiles.audit_profile, lambda result: shown(result, AuditProfile))
 monitor = _wrapped(monitoring.monitor, lambda result: shown(result, Monitoring))
 within = _wrapped(strata.within, lambda result: shown(result, ConditionalGaps))
-membership = _wrapped(members.membership, lambda result: shown(result, MembershipAssessment))
-assess_membership = _wrapped(
-    members.assess_membership,
-    lambda result: shown(
-        replace(result, assessment=as_assessment(result.assessment)), MembershipAssessment
-    ),
-)
+membership = _wrapped(members.membership, _by_membership)
+assess_membership = _wrapped(members.assess_membership, _by_membership)
 assess_estimator = _wrapped(sklearn.assess_estimator, as_assessment)
 
 

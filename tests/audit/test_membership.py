@@ -226,11 +226,6 @@ def test_numbers_are_in_the_report_and_as_rows():
         ),
         (
             [[0.5, 0.5]] * 2,
-            {"metrics": "auc"},
-            "metrics must name one of decisions, as tpr; got 'auc'",
-        ),
-        (
-            [[0.5, 0.5]] * 2,
             {"bins": {"A": 2}},
             "bins: not with chances of membership; leave it out",
         ),
