@@ -32,6 +32,7 @@ COMMANDS = {
     "planning": f"--data {{replica}} {FEW} --out {{out}}",
     "sbc": "--replicates 20 --family beta --only curve trust",
     "scale": "--rows 1e4 --groups 2 --labels 50 --output {out}",
+    "selection": "--runs 1 --out {out}",
     "speed": "--quick",
     "stress": f"{FEW} --sets jump ten --labels 60 --quick --out {{out}}",
     "verdicts": "--sets useless --data {replica} --labels 30 --runs 1 --results {out}/rows.csv "

@@ -23,7 +23,7 @@ labels of one, the many or few of the other. User-defined metrics of counts are 
 
 The worst case is taken draw by draw, metric by metric and pair by pair, which is on the safe side.
 Support for a verdict without the model is required as ever (`core.comparison.verdict`), for labels
-as they are. A tipping point rests on draws: other seeds move it by a few percent. Metrics of
+as they are. A tipping point rests on draws: other seeds move it by a percent or two. Metrics of
 scores, such as auc, have no bounds here. `bench/SELECTION.md` has how often bounds hold.
 
     >>> import lightfair as lf

@@ -1,0 +1,117 @@
+"""Bounds at an odds ratio: how often they contain the truth, where labels are selected so.
+
+    python bench/selection.py [--runs 50] [--out FOLDER]
+
+A run simulates 2,000 rows of two groups, of which about 100 or 300 have labels, and in which the
+odds of a positive label of unlabeled rows differ from those of labeled rows of equal score and
+group by a factor Gamma:
+
+    groups      Gamma in group B, 1 / Gamma in group A
+    scores      so in rows of score 0.5 and above, and the inverse below: the extreme of all three
+    outcome     nobody's odds are changed: in group A the odds of having a label are Gamma times as
+                large for positive rows as for negative ones, in group B 1 / Gamma times
+
+The truth are accuracy, tpr and fpr of all rows, if all had labels: of groups A and B, and the
+difference. It is in the bounds at Gamma, or not; and in the plain intervals. Writes SELECTION.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+# without this folder: numba imports any module named coverage, and would find coverage.py
+sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
+
+import lightfair as lf  # noqa: E402
+from lightfair.core.data.logit import logit_of, sigmoid  # noqa: E402
+from lightfair.core.metrics.definitions import theta  # noqa: E402
+
+CASES = ("groups", "scores", "outcome")
+ROWS, METRICS = 2_000, ("accuracy", "tpr", "fpr")
+RUN = {"chains": 4, "draws": 100, "warmup": 60}
+
+
+def simulate(case: str, odds: float, labels: int, rng: np.random.Generator):
+    """Label, with NaN where it is unknown; all labels; score; group."""
+    group = np.where(rng.random(ROWS) < 0.4, "B", "A")
+    score = np.where(group == "A", rng.beta(1.5, 2.0, ROWS), rng.beta(1.3, 1.5, ROWS))
+    labeled = np.where(group == "A", 0.2, -0.2) + 1.1 * logit_of(score, 0.001)
+    sign = np.where(group == "B", 1.0, -1.0) * (1.0 if case != "scores" else np.sign(score - 0.5))
+    if case == "outcome":
+        label = (rng.random(ROWS) < sigmoid(labeled)).astype(float)
+        rate = np.log(labels / ROWS) - sign * np.log(odds) * (label - 0.5)
+        known = rng.random(ROWS) < sigmoid(rate)
+    else:
+        known = rng.permutation(ROWS) < labels
+        label = rng.random(ROWS) < sigmoid(labeled + np.where(known, 0.0, sign * np.log(odds)))
+    return np.where(known, label, np.nan), label.astype(int), score, group
+
+
+def contained(case: str, odds: float, labels: int, rng: np.random.Generator) -> np.ndarray:
+    """Whether bounds, and plain intervals, contain the truth, and their widths.
+
+    float64 (2, 2, metric, 3): inside and width; bounds and plain; A, B and the difference.
+    """
+    known, label, score, group = simulate(case, odds, labels, rng)
+    options = {"metrics": METRICS, "rng": int(rng.integers(2**31)), **RUN}
+    result = lf.assess(known, score, sensitive_features=group, reference="A", **options)
+    bounds, found = result.selection_bounds(odds)["metrics"], np.empty((2, 2, len(METRICS), 3))
+    for at, metric in enumerate(METRICS):
+        counts = np.zeros((2, 2, 2))
+        np.add.at(counts, ((group == "B") * 1, (score >= 0.5) * 1, label), 1.0)
+        truth = theta(metric, counts)
+        truth = [*truth, truth[1] - truth[0]]
+        entries = bounds[metric]["groups"] + bounds[metric]["differences"]
+        estimates = [result.metric(metric, name) for name in "AB"]
+        estimates.append(result.difference(metric, "B", "A"))
+        for which, ends in enumerate(
+            ([one["interval"] for one in entries], [one.interval() for one in estimates])
+        ):
+            low, high = np.array(ends).T
+            found[:, which, at] = (low <= truth) & (truth <= high), high - low
+    return found
+
+
+def main(runs: int, out: Path) -> None:
+    warnings.simplefilter("ignore", lf.FairnessWarning)
+    begin, lines = time.process_time(), []
+    for case, odds, labels in itertools.product(CASES, (1.5, 2.0), (100, 300)):
+        seeds = ([CASES.index(case), int(10 * odds), labels, run] for run in range(runs))
+        found = [contained(case, odds, labels, np.random.default_rng(seed)) for seed in seeds]
+        inside, width = np.mean(found, axis=0)
+        cells = [case, f"{odds:g}", str(labels)]
+        for at, part in itertools.product(range(len(METRICS)), (slice(2), 2)):
+            shares = (100.0 * np.mean(inside[which, at, part]) for which in (0, 1))
+            cells.append("{:.0f} ({:.0f})".format(*shares))
+        cells.append("{:.2f} ({:.2f})".format(*width[:, 1, 2]))
+        lines.append(f"| {' | '.join(cells)} |")
+        print(lines[-1], flush=True)
+    titles = [f"{name} {what}" for name in METRICS for what in ("A, B", "B - A")]
+    head = [
+        "# Bounds where labels are selected",
+        "",
+        f"Written by `python bench/selection.py --runs {runs}`: {runs} runs a line,",
+        f"{time.process_time() - begin:,.0f} s of CPU. `bench/selection.py` describes the cases.",
+        "",
+        "Share of runs, in percent, in which the bounds at Gamma contain the truth, and in",
+        "parentheses the plain 95 % intervals; last, mean widths for the difference in tpr.",
+        "",
+        f"| case | Gamma | labels | {' | '.join(titles)} | width |",
+        "|" + "---|" * (len(titles) + 4),
+    ]
+    (out / "SELECTION.md").write_text("\n".join([*head, *lines, ""]))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--out", type=Path, default=HERE)
+    main(**vars(parser.parse_args()))
