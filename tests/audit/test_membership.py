@@ -10,6 +10,7 @@ import pytest
 from results import QUICKEST
 
 import lightfair as lf
+from lightfair.audit.membership import _group_counts
 from lightfair.core.data.logit import sigmoid
 from lightfair.core.metrics.definitions import theta
 
@@ -145,6 +146,17 @@ def test_members_are_drawn_for_these_rows_and_not_for_a_mean():
         assert one.mean == pytest.approx(p, abs=6.0 * sd / 60.0 + 1e-12)
     found = lf.assess_membership(y, score, sensitive_features=chances, **QUIET)
     assert "tell groups apart" in found.estimates["tpr"]["B"]["given_membership"].reason
+
+
+def test_pseudo_rows_of_a_population_are_those_of_groups():
+    y, score, _ = rows_of(count=12, labeled=12)
+    w = np.arange(12) % 6 / 10
+    options = {"sensitive_features": {"A": 1.0 - w, "B": w}, "target": "population", **QUIET}
+    found = lf.assess_membership(y, score, **options)
+    shares = np.array(found.assessment.table.parts, dtype=float)
+    metrics = [found.assessment.settings.metric("tpr")]
+    (one,), *_ = _group_counts(found.assessment, shares, metrics)[0]
+    assert one.sum(axis=(2, 3, 4)).mean() == pytest.approx(12.0 + 4.0 * 0.5 * 2, abs=2.5)
 
 
 def test_means_replace_rounded_chances_and_tables_have_these():
