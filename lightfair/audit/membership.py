@@ -90,7 +90,9 @@ from ..core.model.regions import rows_on_axis
 from ..core.pipeline import assess
 from ..core.values import Based, compared_values, framed, plain, summary
 
-METHODS = ("given_proxy", "given_membership", "bounds", "thresholded", "weighted")
+FREQUENCIES = ("thresholded", "weighted")
+
+METHODS = ("given_proxy", "given_membership", "bounds", *FREQUENCIES)
 
 # options of assess
 WITHOUT = ("missing", "bins", "checks", "simultaneous", "selection_odds", "label_error")
@@ -145,7 +147,7 @@ class MembershipAssessment(Based):
     def to_dict(self) -> dict[str, Any]:
         """Return the assessment as plain values, ready for JSON.
 
-        An undefined number is null. The keys:
+        An undefined number is null with a `reason`. The keys:
 
         version, settings, data, diagnostics, warnings
             Of the assessment of cells, as in its own.
@@ -153,7 +155,7 @@ class MembershipAssessment(Based):
             As above.
         estimates
             Per metric, group and reference, null for the group itself: given_proxy and
-            given_membership, as in an assessment, bounds (interval, reason), thresholded, weighted.
+            given_membership, as in an assessment, bounds (interval), thresholded, weighted (mean).
 
         Examples
         --------
@@ -172,7 +174,9 @@ class MembershipAssessment(Based):
                 reason = one["least"].reason
                 ends = [one["least"].interval()[0], one["most"].interval()[1]]
                 values["bounds"] = {"interval": None if reason else ends, "reason": reason}
-                entries.append(values | {name: plain(one[name].mean) for name in METHODS[3:]})
+                for name in FREQUENCIES:
+                    values[name] = {"mean": plain(one[name].mean), "reason": one[name].reason}
+                entries.append(values)
         own = {name: getattr(self, name) for name in ("reference", "shares", "left_out")}
         return framed(self.assessment, own | {"estimates": entries})
 
@@ -342,7 +346,7 @@ def membership(
 
 def _named(draws: list[Floats], lack: str, **more: Any) -> ByName:
     """Return the estimates of a number by the names of methods."""
-    names = (*METHODS[:2], "least", "most", *METHODS[3:])
+    names = (*METHODS[:2], "least", "most", *FREQUENCIES)
     lacks = dict.fromkeys(names, lack)
     if np.isnan(draws[1]).all():
         lacks["given_membership"] = f"{lack}, or no memberships that tell groups apart"

@@ -88,7 +88,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from ..audit.classes import ClassesAssessment
-from ..audit.membership import METHODS, MembershipAssessment
+from ..audit.membership import FREQUENCIES, METHODS, MembershipAssessment
 from ..audit.monitor import Monitoring
 from ..audit.profiles import AuditProfile
 from ..audit.strata import ConditionalGaps
@@ -405,13 +405,12 @@ def of_membership(found: MembershipAssessment) -> Iterator[Row]:
     values = found.to_dict()
     common = _common(values) | {"within": values["settings"]["epsilon"]}
     for entry in values["estimates"]:
-        of = common | {name: entry[name] for name in ("metric", "group", "reference")}
-        of["quantity"] = "difference" if entry["reference"] else "metric"
+        kind = "difference" if entry["reference"] else "metric"
         for method in METHODS:
-            one = entry[method]
-            if not isinstance(one, dict):  # a frequency
-                one = {"estimate": one, "prob": None, "converged": None}
-            yield _row(one, {**of, "method": method})
+            of = {**common, **entry, "quantity": kind, "method": method}
+            if method in FREQUENCIES:
+                of |= {"prob": None, "converged": None}
+            yield _row(entry[method], of)
 
 
 def of_monitor(found: Monitoring) -> Iterator[Row]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..audit.membership import METHODS, MembershipAssessment
+from ..audit.membership import FREQUENCIES, METHODS, MembershipAssessment
 from ..core.data.messages import number
 from .document import Cell, Document, Paragraph, Section
 from .format import Columns, table_of, value_cell
 from .sections import Blocks, full_report, warnings_section
 
 RULES = (
-    "given proxy: among rows of equal chances, score and decision, outcomes do not depend on "
-    "membership; given membership: in a group, outcomes do not depend on the proxy; bounds: "
-    "neither. All take the chances as right; data do not show which assumption holds"
+    "given proxy: outcomes depend on the chances of membership, score and decision alone; given "
+    "membership: on the group and score alone; bounds: neither is assumed. All take the chances "
+    "as right. thresholded (to the likeliest group), weighted: frequencies among labeled rows"
 )
 
 
@@ -41,7 +41,8 @@ def document(
 
 def _cell(method: str, entry: dict[str, Any]) -> Cell:
     one = entry[method]
-    if method != "bounds":
-        return value_cell(one) if isinstance(one, dict) else Cell(number(one))
-    ends = map(number, one["interval"] or ())
-    return Cell(f"[{', '.join(ends)}]" if one["interval"] else "-", one["reason"])
+    if method in FREQUENCIES:
+        return Cell(number(one["mean"]), one["reason"])
+    if method == "bounds" and one["interval"]:
+        return Cell("[{}, {}]".format(*map(number, one["interval"])))
+    return value_cell(one)
