@@ -34,7 +34,7 @@ MODEL = tuple(option.dest for option in OPTIONS["model and sampler"] if option.d
 ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels")
 BESIDE = ("missing", "bins", "sensitive_features")
 APART = {  # what is of no effect beside an option of assess
-    "within": (*ALONE, "profile", "record"),
+    "within": (*ALONE, "min_rows", "profile", "record"),
     "profile": (*ALONE, "metrics", "reference", "target", "epsilon", "min_rows", *MODEL),
     "membership": (*ALONE, *BESIDE, "within", "profile", "record", "label_error"),
 }

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..audit.classes import class_places
 from ..core.assessment import Assessment
 from ..core.data import columns
-from ..core.data.columns import Labels, number_of, same
+from ..core.data.columns import number_of, same
 from ..core.data.messages import Note, counted, list_values, note, show
 from ..core.pipeline import assess
 
@@ -91,7 +92,8 @@ def assess_estimator(
     classes, proba = _probabilities(model, rows)
     positive = _positive(classes, positive_label)
     score = proba[:, positive]
-    labels = _labels(y, classes, positive, unlabeled)
+    label = class_places("y", y, classes, unlabeled)
+    labels = np.where(label < 0, np.nan, label == positive)
     notes: tuple[Note, ...] = ()
     if threshold is not None:
         options["threshold"] = threshold
@@ -145,20 +147,3 @@ def _positive(classes: list[Any], positive_label: Any) -> int:
         known, got = list_values(tuple(classes)), show(positive_label)
         raise ValueError(f"positive_label must be a class of the model, {known}; got {got}")
     return matches[0]
-
-
-def _labels(y: Any, classes: list[Any], positive: int, unlabeled: Any) -> NDArray[np.float64]:
-    """Labels as 1, 0, and NaN for unlabeled: float64 (n,)."""
-    several = isinstance(unlabeled, (list, tuple, set, np.ndarray))
-    gaps = [*unlabeled] if several else [unlabeled]
-    for value in classes:
-        if any(same(value, gap) for gap in gaps):
-            raise ValueError(f"unlabeled must not be a class of the model; got {show(value)}")
-    gaps += [-1] * (not any(same(value, -1) for value in classes))
-    labels = Labels(classes[positive], gaps)
-    result = labels.read(y)
-    unknown = [value for value in labels.classes if not any(same(value, c) for c in classes)]
-    if unknown:
-        known, got = list_values(tuple(classes)), list_values(unknown)
-        raise ValueError(f"y must hold classes of the model, {known}, or unlabeled=; got {got}")
-    return np.where(result < 0, np.nan, result)

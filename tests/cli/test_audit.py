@@ -82,6 +82,7 @@ def test_a_record_is_as_its_schema_says(words, code, statuses, run):
         ),
         ("--label y --score s --group g --selection-odds 0.5", "--selection-odds must be a finite"),
         ("--selection-odds 2 --within h", "--selection-odds does not go with --within; leave one"),
+        ("--within h --min-rows 9", "--min-rows does not go with --within; leave one of them out"),
         ("--min-share 0.1", "--min-share needs --profile; leave it out"),
         ("--within h --audit-date x", "--audit-date needs --profile or --record; leave it out"),
         ("--strata-weights both", "--strata-weights needs --within; leave it out"),
