@@ -195,7 +195,7 @@ def round_membership(probabilities: Any, step: float | None = None) -> dict[str,
     Returns
     -------
     dict of str to float64 array (n,). They are `sensitive_features` of a table for `membership`. In
-    SQL, ROUND(p, 1) and 1 - ROUND(p, 1) are those of two groups.
+    SQL those of two groups are ROUND(p, 1) and ROUND(1 - ROUND(p, 1), 1), in a view.
 
     Raises
     ------

@@ -202,6 +202,31 @@ def test_rounding_keeps_the_sum_and_is_near_and_sql_rounds_two_alike():
     }
 
 
+def test_a_database_rounds_in_a_view():
+    duckdb = pytest.importorskip("duckdb")
+    y, score, _ = rows_of(labeled=100)
+    b = np.random.default_rng(3).random(240)
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE people (y DOUBLE, s DOUBLE, p DOUBLE)")
+        rows = np.stack([y, score, b], axis=1).tolist()
+        connection.executemany("INSERT INTO people VALUES (NULLIF(?, 'NaN'), ?, ?)", rows)
+        view = "ROUND(1 - ROUND(p, 1), 1) AS a, ROUND(p, 1) AS b"
+        connection.execute(f"CREATE VIEW cells AS SELECT y, s, {view} FROM people")
+        names = {"y_true": "y", "y_score": "s", "sensitive_features": ["a", "b"]}
+        found = connection.execute(lf.sql_query(dialect="duckdb", table="cells", **names))
+        columns = [one[0] for one in found.description]
+        rows = (dict(zip(columns, row, strict=True)) for row in found.fetchall())
+        table = lf.ScoreTable.from_rows(rows)
+    rounded = lf.round_membership({"a": 1.0 - b, "b": b})
+    data = lf.score_data(y, score, sensitive_features=rounded)
+    assert table.groups == lf.score_table(data).groups and table.labeled == 100
+    one, other = (
+        lf.assess(x, **{**QUICKEST, "metrics": "tpr"}) for x in (table, lf.score_table(data))
+    )
+    pairs = [lf.membership(result).estimates["tpr"]["b"]["given_proxy"] for result in (one, other)]
+    assert pairs[0].mean == pytest.approx(pairs[1].mean)
+
+
 def test_numbers_are_in_the_report_and_as_rows():
     y, score, chances = rows_of(labeled=80)
     options = {**QUIET, "metrics": ["tpr", "auc"]}
