@@ -321,7 +321,7 @@ def membership(
     left_out = tuple(one for one in settings.metrics if settings.metric(one) not in metrics)
     counts, gate = _group_counts(result, shares, metrics)
     if not gate.ok:
-        added = note("not_converged", settings.run[1], f"given membership: {gate.reason}")
+        added = note("not_converged", counts[1][0].shape[1], f"given membership: {gate.reason}")
         result = replace(result, warnings=(*result.warnings, added))
     sides = np.eye(len(names))[np.argmax(shares, axis=1)], shares
     estimates, differences = (ByName({one.name: ByName() for one in metrics}) for _ in range(2))
@@ -382,7 +382,7 @@ def _group_counts(
         counts = np.broadcast_to(counts, settings.run[:2] + counts.shape[2:])
     one = members(counts, known, drawn=drawn)
     if all(of.label_free for of in metrics):
-        return [[one]], result.gate
+        return [[one]], result.gate._replace(ok=True)  # nothing more was fitted
     target = settings.target if curves else "population"  # which needs curves in any case
     names = tuple(of.name for of in metrics)
     asked = replace(settings, metrics=names, checks=(), hierarchical=False, target=target)

@@ -229,11 +229,17 @@ def test_a_database_rounds_in_a_view():
 
 def test_numbers_are_in_the_report_and_as_rows():
     y, score, chances = rows_of(labeled=80)
+    options = {**QUIET, "metrics": ["selection_rate", "auc"]}
+    free = lf.assess_membership(y, score, sensitive_features=chances, **options)
+    assert [*free.estimates] == ["selection_rate"]
+    assert not any("given membership" in one.message for one in free.warnings)
     options = {**QUIET, "metrics": ["tpr", "auc"]}
     found = lf.assess_membership(y, score, sensitive_features=chances, **options)
     entries = found.to_dict()["estimates"]
     assert [(one["group"], one["reference"]) for one in entries][:2] == [("A", None), ("B", None)]
     assert found.left_out == ("auc",) and "auc: left out" in str(found)
+    last = found.warnings[-1].message
+    assert last.startswith("not converged after 80 draws each: given membership: ")
     table = found.to_dataframe("pandas")
     assert len(table) == 15 and table["exact"].sum() == 0
     one = table[
