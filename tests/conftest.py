@@ -13,6 +13,7 @@ if os.environ.get("LIGHTFAIR_HIDE_NUMBA") == "1":
     sys.modules["numba"] = None  # type: ignore[assignment]
 
 import pytest  # noqa: E402
+from asking import limit, rows, unlimited  # noqa: E402, F401
 
 import lightfair as lf  # noqa: E402
 
@@ -26,12 +27,6 @@ def pytest_cmdline_main(config):
     option, worker = config.option, "PYTEST_XDIST_WORKER" in os.environ  # they must not multiply
     if getattr(option, "numprocesses", 0) is None and not (option.usepdb or worker):
         option.numprocesses, option.dist = 2, "loadfile"
-
-
-@pytest.fixture(scope="session")
-def rows():
-    """A small simulated data set: 400 rows of two groups, 60 of them labeled."""
-    return lf.simulate(400, 60, rng=3)
 
 
 @pytest.fixture

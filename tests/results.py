@@ -47,9 +47,7 @@ def scored(levels=False, count=2500, seed=0):
 
 def row_by_row(metric, label, score, cut, weight=None):
     """A metric at a threshold."""
-    counts = np.zeros((2, 2))
-    for y, s, w in zip(
-        label, score, np.ones(len(label)) if weight is None else weight, strict=True
-    ):
+    counts, weight = np.zeros((2, 2)), np.ones(len(label)) if weight is None else weight
+    for y, s, w in zip(label, score, weight, strict=True):
         counts[int(s >= cut), y] += w
     return float(theta(metric, counts))

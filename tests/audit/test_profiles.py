@@ -136,11 +136,7 @@ def test_small_categories_keep_their_counts_and_rates():
         ({"a": (9, 0), "b": (9, 0)}, {}, "no row is selected in race; check y_pred"),
         ({"a": (9, 0), "b": (9, 0)}, {"median": 1.0}, "no score lies above the median, 1; give"),
         ({"a": (9, 5), "b": (9, 5)}, {"min_share": 0.6}, "less than min_share, 0.6, of the"),
-        (
-            {"a": (9, 5), "b": (9, 5)},
-            {"median": float("nan")},
-            "median must lie in .0, 1.; got nan",
-        ),
+        ({"a": (9, 5), "b": (9, 5)}, {"median": np.nan}, "median must lie in .0, 1.; got nan"),
         ({"a": (9, 5), "b": (9, 5)}, {"audit_date": 2026}, "audit_date must be text; got 2026; "),
     ],
 )

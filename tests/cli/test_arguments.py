@@ -40,25 +40,16 @@ def test_options_reach_the_settings(ask):
     settings = json.loads(ask("assess", "rows.csv", *COLUMNS, *QUICK, *given.split()))["settings"]
     assert {name: settings[name] for name in VALUES} == VALUES
     assert (settings["metrics"], settings["seed"]) == (["tpr", "ppv"], 7)
-    assert (settings["hierarchical"], settings["trust"], settings["simultaneous"]) == (
-        False,
-        None,
-        True,
-    )
+    off = settings["hierarchical"], settings["trust"], settings["simultaneous"]
+    assert off == (False, None, True)
     assert settings["threshold"] == {"A": 0.3, "B": 0.6}
     assert settings["prior"] == lf.Prior().scaled(2.0).to_dict()
 
 
-@pytest.mark.parametrize(
-    "words, threshold",
-    [
-        (None, None),
-        (["0.4"], 0.4),
-        (["0.4", "0.2"], [0.4, 0.2]),
-        (["all"], "all"),
-        (["A=0.4", "B=x=0.2"], {"A": 0.4, "B=x": 0.2}),
-    ],
-)
+CUTS = [(None, None), (["0.4"], 0.4), (["0.4", "0.2"], [0.4, 0.2]), (["all"], "all")]
+
+
+@pytest.mark.parametrize("words, threshold", [*CUTS, (["A=0.4", "B=x=1"], {"A": 0.4, "B=x": 1.0})])
 def test_forms_of_a_threshold(words, threshold):
     arguments = Namespace(threshold=words and list(map(cut, words)), command="plan")
     assert threshold_of(arguments) == threshold

@@ -46,40 +46,27 @@ def test_a_record_is_as_its_schema_says(words, code, statuses, run):
     assert len(faults({**record, **wrong})) == 5
 
 
+OF_THE_MODEL = ["--epsilon 0.1", "--target population", "--min-rows 9", "--family llo", "--nested"]
+OF_THE_MODEL += ["--no-hierarchical", "--no-trust", "--alpha 2", "--chains 4", "--draws 4"]
+OF_THE_MODEL += ["--warmup 5"]
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
         ("--pred d --profile four-fifths", "rows need --group, too"),
         ("--group g --profile four-fifths", "rows need --score or --pred, too"),
         ("--pred d --group g --profile nyc-ll144", "two attributes, sex and race or ethnicity"),
-        (
-            "--pred d --group g --profile four-fifths --metric tpr",
-            "--metric does not go with --prof",
-        ),
+        ("--pred d --group g --profile four-fifths --metric tpr", "--metric does not go with --pr"),
         *[
             (f"--profile four-fifths {words}", f"error: {words.split()[0]} does not go with --pro")
-            for words in (
-                "--epsilon 0.1",
-                "--target population",
-                "--min-rows 9",
-                "--family llo",
-                "--no-hierarchical",
-                "--nested",
-                "--no-trust",
-                "--alpha 2",
-                "--chains 4",
-                "--draws 4",
-                "--warmup 5",
-            )
+            for words in OF_THE_MODEL
         ],
         ("--profile four-fifths --reference A", "--reference does not go with --profile; leave"),
         ("--profile four-fifths --subsample-labels 5", "--subsample-labels does not go with --pro"),
         ("--score s --group g --profile four-fifths --threshold 0.1 --threshold 0.5", "one number"),
         ("--pred d --group g --profile four-fifths --hazard x", "--hazard needs --record; leave"),
-        (
-            "--pred d --group g --profile four-fifths --min-share 0.9",
-            "less than min_share, 0.9, of",
-        ),
+        ("--pred d --group g --profile four-fifths --min-share 0.9", "less than min_share, 0.9, "),
         ("--label y --score s --group g --selection-odds 0.5", "--selection-odds must be a finite"),
         ("--selection-odds 2 --within h", "--selection-odds does not go with --within; leave one"),
         ("--within h --min-rows 9", "--min-rows does not go with --within; leave one of them out"),

@@ -52,16 +52,16 @@ def agrees(ask, want, options, *given):
     return ask(*given) == f"{want}\n"
 
 
+CHECKED = {"metrics": "fpr", "checks": ["tpr<=0.3", "fpr<=0.1"], "simultaneous": True}
+
+
 @pytest.mark.parametrize(
     "options, wanted",
     [
         ("", {"metrics": ["accuracy", "tpr", "fpr", "selection_rate"]}),
         ("--metric tpr --threshold 0.3 --threshold 0.6", {"threshold": [0.3, 0.6]}),
         ("--metric tpr --threshold all", {"threshold": "all"}),
-        (
-            "--metric fpr --check tpr<=0.3 --check selection_rate<=0.1 --simultaneous",
-            {"metrics": "fpr", "checks": ["tpr<=0.3", "selection_rate<=0.1"], "simultaneous": True},
-        ),
+        ("--metric fpr --check tpr<=0.3 --check fpr<=0.1 --simultaneous", CHECKED),
     ],
 )
 def test_assess(options, wanted, run, assessed):

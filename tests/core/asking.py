@@ -5,12 +5,35 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import pytest
 
 import lightfair.core as lf
+from lightfair.core import fit
 from lightfair.core.comparison.gaps import ByGroup
 
 QUICK = {"chains": 4, "draws": 20, "warmup": 50, "rng": 1}
 QUICKEST = {"chains": 4, "draws": 10, "warmup": 30, "rng": 1}
+MAX_DRAWS = fit.MAX_DRAWS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def limit():
+    """Chains that have not converged go on for twice the draws requested, no further."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "MAX_DRAWS", 2)
+        yield
+
+
+@pytest.fixture
+def unlimited(monkeypatch):
+    """As far as they go for users."""
+    monkeypatch.setattr(fit, "MAX_DRAWS", MAX_DRAWS)
+
+
+@pytest.fixture(scope="session")
+def rows():
+    """A small simulated data set: 400 rows of two groups, 60 of them labeled."""
+    return lf.simulate(400, 60, rng=3)
 
 
 def assess_rows(rows, assess=lf.assess, **options):

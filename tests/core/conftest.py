@@ -12,10 +12,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # asking, cases, naive
 
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
-from asking import ask  # noqa: E402
+from asking import ask, limit, rows, unlimited  # noqa: E402, F401
 from cases import CASES, PRIORS  # noqa: E402
 
-import lightfair.core as lf  # noqa: E402
 from lightfair.core.mcmc.jit import available  # noqa: E402
 
 
@@ -26,13 +25,7 @@ def pytest_configure(config):
 
 
 @pytest.fixture(scope="session")
-def rows():
-    """A small simulated data set: 400 rows of two groups, 60 of them labeled."""
-    return lf.simulate(400, 60, rng=3)
-
-
-@pytest.fixture(scope="session")
-def trio(rows):
+def trio(rows):  # noqa: F811
     """The assessment of groups A and B, and every third row in C."""
     group = np.where(np.arange(400) % 3 == 0, "C", rows.group)
     metrics = ["tpr", "fpr", "selection_rate", "auc"]

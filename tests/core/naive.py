@@ -69,9 +69,8 @@ def gaussian(sigma, place, apart, start, curvature, linear, prior):
         pull[at : at + size] = linear[g]
         for i in range(2):
             slope[at + i] = math.exp(start[g, i])
-            lift[at + i] = slope[at + i] * (
-                1.0 - start[g, i] + place[i] + apart[g] * prior.scales.shift[i]
-            )
+            shift = place[i] + apart[g] * prior.scales.shift[i]
+            lift[at + i] = slope[at + i] * (1.0 - start[g, i] + shift)
     theta = slope[:, None] * root[rows * size :]  # and lift
     tilt = theta.T @ (pull - bend @ lift)
     precision = np.eye(len(free)) + theta.T @ bend @ theta

@@ -38,9 +38,8 @@ def draw(kind, *, seed=0, count=3000):
 def table_of(score, label=None, group=None, clip=0.01, **options):
     label = np.full(len(score), -1) if label is None else label
     group = ["g"] * len(score) if group is None else group
-    return lf.score_table(
-        lf.score_data(label, score, sensitive_features=group, **options), clip=clip
-    )
+    data = lf.score_data(label, score, sensitive_features=group, **options)
+    return lf.score_table(data, clip=clip)
 
 
 def assert_same(one, two, rtol=1e-12):

@@ -9,7 +9,7 @@ import pytest
 from asking import QUICK, ask, codes
 
 import lightfair.core as lf
-from lightfair.core.fit import MAX_DRAWS
+from lightfair.core import fit
 from lightfair.core.mcmc.convergence import diagnose
 from lightfair.core.metrics.definitions import COUNT_METRICS, theta
 from lightfair.core.metrics.imputation import TARGETS
@@ -61,14 +61,6 @@ def test_keys_of_to_dict(rows, result):
         assert [entry[key] for key in ("rows", "labeled", "positives")] == counts
 
 
-def test_the_default_reference_is_the_largest_group(rows, result):
-    assert result.settings.reference == "A"
-    flipped = ask(rows, reference="B")
-    one = result.to_dict()["metrics"]["tpr"]["differences"]
-    two = flipped.to_dict()["metrics"]["tpr"]["differences"]
-    assert [(e["group"], e["reference"]) for e in one + two] == [("B", "A"), ("A", "B")]
-
-
 # same in, same out
 
 
@@ -91,9 +83,8 @@ def test_differences_are_from_the_reference_of_the_result(rows, result):
     found = four.difference("tpr")
     assert [*found] == ["a", "c", "d"]
     for name, one in found.items():
-        assert (
-            one.mean == four.difference("tpr", name).mean == four.difference("tpr", name, "b").mean
-        )
+        assert one.mean == four.difference("tpr", name).mean
+        assert one.mean == four.difference("tpr", name, "b").mean
     lines = [f"{name}  {one}" for name, one in four.ratio("tpr").items()]
     assert str(four.ratio("tpr")) == "\n".join(lines)
     assert str(four.by_group["auc"]["c"]) == str(four.metric("auc", "c"))
@@ -129,9 +120,8 @@ def test_selection_rates_are_exact(rows, target, weighted):
     group = np.where(np.arange(400) % 2, "A", "B")
     score = np.repeat(rows.y_score[:200], 2)
     weight = np.repeat(np.linspace(0.1, 3.0, 200), 2) if weighted else None
-    result = ask(
-        rows, y_score=score, group=group, target=target, sample_weight=weight, reference="A"
-    )
+    options = {"target": target, "sample_weight": weight, "reference": "A"}
+    result = ask(rows, y_score=score, group=group, **options)
     share = np.average(score[::2] >= 0.5, weights=None if weight is None else weight[::2])
     for entry in result.to_dict()["metrics"]["selection_rate"]["groups"]:
         assert entry["mean"] == pytest.approx(share, rel=1e-12)
@@ -209,12 +199,8 @@ def test_the_estimates_are_close_to_the_truth():
 def test_a_table_says_all_that_its_rows_would(rows):
     age = np.where(np.arange(400) % 3 == 0, "old", "young").astype(object)
     age[7] = None
-    columns = {
-        "sensitive_features": {"sex": rows.group, "age": age},
-        "threshold": 0.4,
-        "missing": "drop",
-        "sample_weight": 1.0 + np.arange(400) % 2,
-    }
+    columns = {"sensitive_features": {"sex": rows.group, "age": age}, "missing": "drop"}
+    columns |= {"threshold": 0.4, "sample_weight": 1.0 + np.arange(400) % 2}
     data = lf.score_data(rows.y_true, rows.y_score, **columns)
     table = lf.score_table(data, clip=0.02)
     one = lf.assess(rows.y_true, rows.y_score, clip=0.02, **columns, **QUICK)
@@ -223,6 +209,7 @@ def test_a_table_says_all_that_its_rows_would(rows):
     assert "dropped_rows" in codes(two)
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_figures_of_a_seed_stay_what_they_were(rows):
     """A change of the sampler changes them; nothing else may, beyond rounding."""
     values = ask(rows, draws=40, warmup=50).to_dict()["metrics"]["tpr"]
@@ -253,6 +240,7 @@ def test_rows_are_given_whole():
 # the gate
 
 
+@pytest.mark.usefixtures("unlimited")
 def test_drawing_goes_on_until_the_gate_is_met(rows):
     result = ask(rows, draws=60, warmup=300, metrics="tpr")
     diagnostics = result.to_dict()["diagnostics"]
@@ -267,18 +255,16 @@ def test_drawing_goes_on_until_the_gate_is_met(rows):
 @pytest.mark.parametrize("chains", [1, 4])
 def test_at_the_limit_it_says_that_it_has_not_converged(rows, chains):
     result = ask(rows, draws=4, warmup=0, chains=chains)
-    assert result.posterior.phi.shape[1] == 4 * MAX_DRAWS
+    assert result.posterior.phi.shape[1] == 4 * fit.MAX_DRAWS
     assert not result.to_dict()["diagnostics"]["ok"]
     assert codes(result).count("not_converged") == 1
     message = result.warnings[-1].message
-    assert "not converged after 32 draws" in message and "ESS" in message
+    assert "not converged after 8 draws" in message and "ESS" in message
     as_json(result)
 
 
 def test_convergence_of_differences_and_levels_is_checked(rows, monkeypatch):
     """A difference, and the level of an attribute, whose chains disagree must stop the check."""
-    from lightfair.core import fit
-
     seen = []
     monkeypatch.setattr(fit, "diagnose", lambda draws: seen.append(draws) or diagnose(draws))
     age = np.where(np.arange(400) % 3 == 0, "old", "young")

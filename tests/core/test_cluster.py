@@ -22,9 +22,8 @@ def rows(persons=400, each=1, seed=0, labeled=0.5):
 
 
 def table_of(label, score, group, cluster=None, **options):
-    return lf.score_table(
-        lf.score_data(label, score, sensitive_features=group, cluster=cluster, **options)
-    )
+    options = {"sensitive_features": group, "cluster": cluster, **options}
+    return lf.score_table(lf.score_data(label, score, **options))
 
 
 @pytest.mark.parametrize("option", [None, "sample_weight", "label_prob"])
@@ -59,9 +58,8 @@ def test_copies_of_rows_are_worth_one_row(metric):
     np.testing.assert_allclose(cell_effects(of, plain), 1.0)
     np.testing.assert_allclose(cell_effects(of, copied).max(axis=(1, 2)), 6.0, rtol=0.02)
     if metric != "brier":
-        one, six = (
-            labels_answers([of], t, (), prob=0.95, rng=rng)[metric] for t in (plain, copied)
-        )
+        tables = plain, copied
+        one, six = (labels_answers([of], t, (), prob=0.95, rng=rng)[metric] for t in tables)
         np.testing.assert_allclose(one.sd, six.sd, rtol=0.02)
         for target in ("sample", "population"):
             one, six = (prediction_powered(of, t, target=target).se for t in (plain, copied))
@@ -99,7 +97,7 @@ def test_a_discounted_table_keeps_weights():
 
 @pytest.mark.parametrize("target", ["sample", "expected", "population"])
 def test_an_assessment_of_copies_is_that_of_the_rows(target):
-    options = {"metrics": ["tpr", "auc"], "target": target, "draws": 400, "rng": 1}
+    options = {"metrics": ["tpr", "auc"], "target": target, "draws": 150, "rng": 1}
     one, six, wrong = (
         lf.assess(y, s, sensitive_features=g, cluster=c, **options)
         for y, s, g, c in (rows(300), rows(300, each=6), [*rows(300, each=6)[:3], None])

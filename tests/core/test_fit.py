@@ -46,9 +46,8 @@ def test_what_needs_labels_is_refused_where_no_curves_were_fitted(rows):
 @pytest.mark.parametrize("options", [{"target": "population"}, {"metrics": ["tpr"]}])
 def test_what_is_not_known_is_drawn(rows, options):
     label = rows.y_all if "target" in options else rows.y_true
-    result = assess_rows(
-        rows, y_true=label, **{"metrics": ["tpr", "selection_rate"], **options, **QUICK}
-    )
+    options = {"metrics": ["tpr", "selection_rate"], **options, **QUICK}
+    result = assess_rows(rows, y_true=label, **options)
     assert result.shape == (QUICK["chains"], result.posterior.phi.shape[1])
 
 

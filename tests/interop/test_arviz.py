@@ -1,4 +1,4 @@
-"""The draws in the data structure of ArviZ: names, shapes, and its diagnostics."""
+"""The draws in the data structure of ArviZ: names and shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from results import ask_quickly as ask
 
 import lightfair as lf
-from lightfair.core.mcmc.convergence import diagnose
 
 
 @pytest.fixture(scope="module")
@@ -92,24 +91,11 @@ def test_without_arviz_it_is_the_dict(result, monkeypatch):
 
 
 @pytest.mark.slow
-def test_arviz_selects_by_name_and_agrees_with_our_diagnostics(result):
+def test_arviz_selects_by_name(result):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # version 0 warns of version 1 when it is imported
-        az = pytest.importorskip("arviz")
-    data, draws = result.to_arviz(), result.to_arviz(as_dict=True)["posterior"]
-    names = ["log_a", "log_b", "c", "mu", "sigma", "omega", "tau", "deviation", "tpr"]
-    computed = {
-        "rhat": az.rhat(data, var_names=names, method="rank"),
-        "ess_bulk": az.ess(data, var_names=names, method="bulk"),
-        "ess_tail": az.ess(data, var_names=names, method="tail", prob=(0.05, 0.95)),
-    }
-    for name in names:
-        ours = diagnose(draws[name])
-        for kind, values in computed.items():
-            array = values[name] if name in values else values["posterior"][name]
-            # ArviZ breaks ties of distances from the median by their rounding
-            rtol = 1e-3 if kind == "rhat" else 1e-9
-            np.testing.assert_allclose(array.values, getattr(ours, kind), rtol=rtol)
+        pytest.importorskip("arviz")
+    data = result.to_arviz()
     delta = data["posterior"]["tpr_difference"].sel(compared="B").values
     np.testing.assert_array_equal(delta, result.difference("tpr", "B", "A").draws)
     assert data["constant_data"]["selection_rate"].dims == ("group",)

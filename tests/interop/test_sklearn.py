@@ -79,10 +79,10 @@ def test_named_columns_that_the_model_was_not_fitted_on_are_not_passed_to_it(exp
         ask(LOGISTIC, X, features="sex")  # job is neither a feature nor sensitive
 
 
-@pytest.mark.parametrize(
-    "classes, positive_label",
-    [((False, True), None), ((-1, 1), None), (("no", "yes"), "yes"), ((2, 1), 1)],
-)
+CLASSES = [((False, True), None), ((-1, 1), None), (("no", "yes"), "yes"), ((2, 1), 1)]
+
+
+@pytest.mark.parametrize("classes, positive_label", CLASSES)
 def test_classes_are_those_of_the_model(expected, classes, positive_label):
     """The same labels under other names, whichever class comes first."""
     model = LogisticRegression().fit(TRAIN[NUMBERS], np.array(classes)[LABELS])

@@ -58,13 +58,9 @@ def tables(results):
     return {name: tidy.rows(result) for name, result in results.items()}
 
 
-COLUMNS = {
-    "plan": tidy.PLAN_COLUMNS,
-    "search": tidy.SEARCH_COLUMNS,
-    "monitor": tidy.KINDS["monitor"],
-    "strata": tidy.KINDS["strata"],
-    "comparison": tidy.COMPARISON_COLUMNS,
-}
+COLUMNS = {"plan": tidy.PLAN_COLUMNS, "search": tidy.SEARCH_COLUMNS}
+COLUMNS |= {"strata": tidy.KINDS["strata"], "comparison": tidy.COMPARISON_COLUMNS}
+COLUMNS["monitor"] = tidy.KINDS["monitor"]
 
 
 def one(rows, **values):

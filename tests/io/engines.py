@@ -171,9 +171,8 @@ def postgres_engine():
         other = {"user": user, "group": pwd.getpwnam(user).pw_gid, "extra_groups": []}
 
     def call(*command):
-        subprocess.run(
-            command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=120, **other
-        )
+        quiet = {"stdout": subprocess.DEVNULL, "timeout": 120}
+        subprocess.run(command, cwd=folder, check=True, **quiet, **other)
 
     data, log = folder / "data", folder / "log"
     try:
@@ -219,9 +218,5 @@ def bigquery_engine():
         yield run
 
 
-ENGINES = {
-    "duckdb": duckdb_engine,
-    "spark": spark_engine,
-    "postgres": postgres_engine,
-    "bigquery": bigquery_engine,
-}
+ENGINES = {"duckdb": duckdb_engine, "bigquery": bigquery_engine}
+ENGINES |= {"spark": spark_engine, "postgres": postgres_engine}

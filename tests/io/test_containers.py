@@ -70,7 +70,7 @@ def test_every_container_gives_the_same(make, labels):
 @pytest.mark.parametrize("library", ["builtins.dict", "pandas.DataFrame", "pyarrow.table"])
 def test_columns_of_a_frame_may_be_named(library):
     name, make = library.split(".")
-    columns, quick = {"y": Y, "s": S, "g": G, "h": ["u", "u", "v", "v"]}, {"draws": 4, "rng": 1}
+    columns, quick = {"y": Y, "s": S, "g": G, "h": ["u", "u", "v", "v"]}, {"draws": 4, "warmup": 9}
     frame = getattr(pytest.importorskip(name), make)(columns)
     for names in ("g", ["g"], ("g", "h")):
         named = lf.assess("y", "s", sensitive_features=names, frame=frame, **quick).table

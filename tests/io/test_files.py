@@ -63,9 +63,7 @@ def csv_file(frame, **options):
 MAKERS = {
     "csv": csv_file,
     "csv.gz": lambda frame: gzip.compress(csv_file(frame)),
-    "csv in two members": lambda frame: b"".join(
-        gzip.compress(part) for part in (b"\xef\xbb\xbf", csv_file(frame))
-    ),
+    "csv in two members": lambda f: gzip.compress(b"\xef\xbb\xbf") + gzip.compress(csv_file(f)),
     "windows": lambda frame: csv_file(frame, lineterminator="\r\n\r\n"),
     "parquet": parquet_file,
     "parquet, types": lambda frame: parquet_file(frame, y="int8", g="large_string", h="int16"),
@@ -135,14 +133,12 @@ def test_rows_are_numbered_from_the_start_of_the_file(frame, tmp_path):
 
 
 @pytest.mark.parametrize("share", [0.01, 0.5, 0.95])
-@pytest.mark.parametrize(
-    "kind, name", [("parquet", "Parquet"), ("arrow", "Arrow"), ("csv.gz", "gzip")]
-)
-def test_truncated_files(kind, name, share, frame, tmp_path):
-    content = MAKERS[kind](frame)
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv.gz"])
+def test_truncated_files(kind, share, frame, tmp_path):
+    content, name = MAKERS[kind](frame), "gzip" if "gz" in kind else kind.title()
     path = tmp_path / "rows"
     path.write_bytes(content[: max(int(share * len(content)), 20)])
-    with pytest.raises(ValueError, match=f"rows is not a whole {name} file: "):
+    with pytest.raises(ValueError, match=f"rows is not a whole {name}"):
         lf.summarize(path, **NAMES)
 
 
@@ -186,10 +182,8 @@ def test_text_mode_and_tables_are_refused(frame, tmp_path):
     lf.summarize(frame, **NAMES).save(path)
     with pytest.raises(ValueError, match="rows holds a table, not rows; see load_table"):
         lf.summarize(path, **NAMES)
-    with (
-        open(path, encoding="utf-8") as file,
-        pytest.raises(ValueError, match="rows must be open in binary mode"),
-    ):
+    message = "rows must be open in binary mode"
+    with open(path, encoding="utf-8") as file, pytest.raises(ValueError, match=message):
         lf.summarize(file, **NAMES)
 
 

@@ -11,9 +11,8 @@ import lightfair as lf
 def assessed(rows=3000, labeled=100, weight=None, **options):
     data = lf.simulate(rows, labeled, rng=3)
     options = {"chains": 4, "draws": 200, "rng": 1, "metrics": ["tpr", "accuracy"], **options}
-    return lf.assess(
-        data.y_true, data.y_score, sensitive_features=data.group, sample_weight=weight, **options
-    )
+    options |= {"sensitive_features": data.group, "sample_weight": weight}
+    return lf.assess(data.y_true, data.y_score, **options)
 
 
 @pytest.fixture(scope="session")

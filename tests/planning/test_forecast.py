@@ -47,15 +47,9 @@ def test_without_labels_it_is_the_posterior(target, assess):
 
 
 def test_a_population_of_which_none_is_selected_has_width():
-    rows = np.tile([0.1, 0.2, 0.3, 0.4], 20)
-    result = lf.assess(
-        np.tile([0, 1, 0, 1, -1], 16),
-        rows,
-        sensitive_features=np.repeat(["A", "B"], 40),
-        metrics="selection_rate",
-        target="population",
-        rng=1,
-    )
+    y, score = np.tile([0, 1, 0, 1, -1], 16), np.tile([0.1, 0.2, 0.3, 0.4], 20)
+    options = {"metrics": "selection_rate", "target": "population", "rng": 1}
+    result = lf.assess(y, score, sensitive_features=np.repeat(["A", "B"], 40), **options)
     found = forecast(preposterior(result, "selection_rate"), 0.0, np.eye(2))
     assert found.min() > 0.01
     np.testing.assert_allclose(found, result.metric("selection_rate", "A").sd, rtol=0.3)

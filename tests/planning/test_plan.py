@@ -78,9 +78,7 @@ def test_one_group_is_planned_for_by_itself():
 
 def test_an_undefined_difference_has_a_reason():
     data = lf.simulate(400, 50, rng=1)
-    keep = np.concatenate(
-        [np.flatnonzero(data.group == "A"), np.flatnonzero(data.group == "B")[:2]]
-    )
+    keep = (data.group == "A") | (np.cumsum(data.group == "B") <= 2)
     label = np.where(data.group == "B", 0.0, data.y_true)
     rows = {"y_score": data.y_score[keep], "sensitive_features": data.group[keep]}
     result = lf.assess(label[keep], **rows, **QUICK)
@@ -127,14 +125,8 @@ def test_no_group_gives_more_labels_than_it_has_rows():
     assert 0.0 < 7 * plan.shrinks[1] <= plan.intervals[0].width[0]
 
 
-MODELS = [
-    {},
-    {"hierarchical": False},
-    {"family": "llo"},
-    {"trust": False},
-    {"sample_weight": np.random.default_rng(0).integers(1, 4, 200)},
-    {"hierarchical": "nested"},
-]
+MODELS = [{}, {"hierarchical": False}, {"family": "llo"}, {"trust": False}]
+MODELS += [{"hierarchical": "nested"}, {"sample_weight": np.resize([1, 2, 3], 200)}]
 
 
 @pytest.mark.parametrize("options", MODELS, ids=lambda options: "-".join(options) or "default")

@@ -13,11 +13,8 @@ from lightfair import plot
 pytest.importorskip("matplotlib")
 from lightfair.plot.canvas import BLUE, GREY, VERMILLION  # noqa: E402
 
-METHODS = (
-    ("lightfair", BLUE, None),
-    ("labels only", VERMILLION, "labels_only"),
-    ("prediction-powered", GREY, "prediction_powered"),
-)
+METHODS = [("lightfair", BLUE, None), ("labels only", VERMILLION, "labels_only")]
+METHODS += [("prediction-powered", GREY, "prediction_powered")]
 
 
 @pytest.mark.parametrize("kind", ["groups", "differences"])

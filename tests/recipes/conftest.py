@@ -17,14 +17,8 @@ def frame():
 
 @pytest.fixture(scope="session")
 def result(frame):
-    return lf.assess(
-        frame["label"],
-        frame["score"],
-        sensitive_features=frame["sex"],
-        metrics=["tpr", "fpr"],
-        reference="A",
-        rng=1,
-    )
+    options = {"metrics": ["tpr", "fpr"], "reference": "A", "rng": 1}
+    return lf.assess(frame["label"], frame["score"], sensitive_features=frame["sex"], **options)
 
 
 @pytest.fixture(scope="session")

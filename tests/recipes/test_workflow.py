@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 pandas = pytest.importorskip("pandas")
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(os.name == "nt", reason="the workflow runs in bash"),
-]
+no_bash = pytest.mark.skipif(os.name == "nt", reason="the workflow runs in bash")
+pytestmark = [pytest.mark.slow, no_bash]
 
 
 def write_scores(path, gap=0.0, labeled=120):
@@ -28,15 +26,11 @@ def write_scores(path, gap=0.0, labeled=120):
     frame.to_csv(path, index=False)
 
 
-@pytest.mark.parametrize(
-    "status, options, code",
-    [
-        ("pass", {}, 0),
-        ("fail", {"gap": 0.4}, 1),
-        ("bad input", None, 2),
-        ("insufficient", {"gap": 0.2, "labeled": 24}, 0),
-    ],
-)
+ENDS = [("pass", {}, 0), ("fail", {"gap": 0.4}, 1), ("bad input", None, 2)]
+ENDS += [("insufficient", {"gap": 0.2, "labeled": 24}, 0)]
+
+
+@pytest.mark.parametrize("status, options, code", ENDS)
 def test_the_check(status, options, code, tmp_path, child_env):
     yaml = pytest.importorskip("yaml")
     steps = yaml.safe_load(Path(__file__).with_name("fairness.yml").read_text())["jobs"]["gate"]

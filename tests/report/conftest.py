@@ -15,12 +15,8 @@ from lightfair.report.figures import of_assessment
 @pytest.fixture(scope="session")
 def result(rows):
     """Two groups at two thresholds, with one failed and one inconclusive check."""
-    return ask_quickly(
-        rows,
-        metrics=["tpr", "selection_rate", "auc"],
-        threshold=[0.5, 0.3],
-        checks=["tpr<=0.9", "selection_rate<=0.001"],
-    )
+    metrics, checks = ["tpr", "selection_rate", "auc"], ["tpr<=0.9", "selection_rate<=0.001"]
+    return ask_quickly(rows, metrics=metrics, threshold=[0.5, 0.3], checks=checks)
 
 
 @pytest.fixture(scope="session")
@@ -44,13 +40,9 @@ def found(result):
 
 @pytest.fixture(scope="session")
 def models(rows):
-    return lf.compare_models(
-        {"old": rows.y_score, "<b>new</b>": rows.y_score**1.5},
-        rows.y_true,
-        sensitive_features=rows.group,
-        metrics=["tpr", "accuracy"],
-        **QUICKEST,
-    )
+    scores = {"old": rows.y_score, "<b>new</b>": rows.y_score**1.5}
+    options = {"sensitive_features": rows.group, "metrics": ["tpr", "accuracy"], **QUICKEST}
+    return lf.compare_models(scores, rows.y_true, **options)
 
 
 @pytest.fixture(scope="session")

@@ -45,15 +45,15 @@ def test_undefined_and_infinite_numbers_have_no_digits(nine):
 
 @pytest.fixture(scope="module")
 def many():
-    return ask_quickly(lf.simulate(2000, 1500, rng=1), metrics=["tpr", "selection_rate"])
+    metrics = ["tpr", "selection_rate"]
+    return ask_quickly(lf.simulate(2000, 1500, rng=1), metrics=metrics, draws=40)
 
 
 def test_without_labels_there_is_no_direction(rows):
     """One is clear by the prior alone: the scores of B are higher."""
     score = np.where(rows.group == "B", 0.5 + 0.5 * rows.y_score, 0.5 * rows.y_score)
-    blank = ask_quickly(
-        rows, y_true=np.full(400, np.nan), y_score=score, metrics=["fpr"], draws=200
-    )
+    nobody = np.full(400, np.nan)
+    blank = ask_quickly(rows, y_true=nobody, y_score=score, metrics=["fpr"], draws=200)
     assert blank.difference("fpr", "B", "A").prob_greater(0) > 0.95
     assert not directions(blank)
     without = "groups without labels, where they are needed, left out of findings:"
@@ -179,7 +179,7 @@ def test_without_checks_the_findings_stand_in(nine):
 def test_warnings_are_counted_first_and_listed_last(result):
     first, *_, last, legend = str(result).split("\n\n")[1:]
     assert re.search(r" \d+ warnings? below: .*not_converged", " ".join(first.split()))
-    assert "\n\ndiagnostics\n  NOT CONVERGED; 4 chains of 80 draws" in str(result)
+    assert "\n\ndiagnostics\n  NOT CONVERGED; 4 chains of 20 draws" in str(result)
     assert last.startswith("warnings\n") and "\n  not_converged: " in last
     assert legend.startswith("legend\n  0.1 [0.0, 0.2]: mean, for gaps and ratios median; 95 % ")
 
@@ -213,9 +213,8 @@ def test_exact_metrics_of_scores_name_the_scores():
 
 def test_truth_criteria_marginals_and_simultaneous_intervals(rows):
     group = {"sex": rows.group, "age": np.where(np.arange(400) % 2, "old", "young")}
-    result = ask_quickly(
-        rows, group=group, metrics=["tpr", "fpr"], hierarchical="nested", simultaneous=True
-    )
+    options = {"hierarchical": "nested", "simultaneous": True}
+    result = ask_quickly(rows, group=group, metrics=["tpr", "fpr"], **options)
     sections = {one.key: one for one in document(result, full=True).sections}
     assert table(sections["rows"], "all of")["sex B"][0] == str((rows.group == "B").sum())
     level = result.to_dict()["metrics"]["tpr"]["marginals"][1]["levels"][1]

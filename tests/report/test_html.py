@@ -92,15 +92,12 @@ def test_names_stay_text(name):
     page = html.render(document(name, 5), {name: [Picture(PICTURE, name)]})
     plain = html.render(document("A", 5), {"A": [Picture(PICTURE, "A")]})
     read, expected = closed_to_the_network(page), closed_to_the_network(plain)
-    assert [(tag, *attrs) for tag, attrs in read.tags] == [
-        (tag, *attrs) for tag, attrs in expected.tags
-    ]
-    part = Reader(html.fragment(document(name, 2)))
+    one, two = ([(tag, *attrs) for tag, attrs in page.tags] for page in (read, expected))
+    assert one == two
+    part, other = (Reader(html.fragment(document(one, 2))) for one in (name, "A"))
     assert one_line(name) in read.text and one_line(name) in part.text
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f\u202e\ud800-\udfff]", page)
-    assert [tag for tag, _ in part.tags] == [
-        tag for tag, _ in Reader(html.fragment(document("A", 2))).tags
-    ]
+    assert [tag for tag, _ in part.tags] == [tag for tag, _ in other.tags]
 
 
 def test_a_page_has_headings_links_and_captions():
@@ -138,9 +135,8 @@ def test_sections_fold_and_of_many_those_of_metrics_begin_closed(sections):
     at = [index for index, (tag, _) in enumerate(page.tags) if tag == "h2"]
     ids = [page.tags[index + 1][1]["id"] for index in at]
     assert [attrs["href"] for attrs in page.all("a")] == [f"#{i}" for i in ids] * (sections > 3)
-    assert (
-        "details::details-content{content-visibility:visible" in html.PAGE.split("@media print")[1]
-    )
+    printed = html.PAGE.split("@media print")[1]
+    assert "details::details-content{content-visibility:visible" in printed
 
 
 def test_the_style_of_a_fragment_concerns_only_the_fragment():

@@ -75,9 +75,8 @@ def test_without_labels_no_model_is_named_fairer(rows):
 def test_equal_and_many_models(rows):
     group = np.array([*"abcde"])[np.arange(400) % 5]
     scores = {"x": rows.y_score, "y": rows.y_score, "z": rows.y_score**2}
-    found = lf.compare_models(
-        scores, rows.y_true, sensitive_features=group, metrics="selection_rate", **QUICKEST
-    )
+    options = {"metrics": "selection_rate", **QUICKEST}
+    found = lf.compare_models(scores, rows.y_true, sensitive_features=group, **options)
     metric = next(one for one in document(found).sections if one.key == "selection_rate")
     heads = [block.head[1:] for block in metric.blocks]
     pairs = ("y minus x", "z minus x", "z minus y")

@@ -64,14 +64,10 @@ def test_a_table_with_several_thresholds_has_the_table_of_the_first(columns):
 
 
 def crossed(at=slice(None), **options):
-    data = lf.score_data(
-        [1, 0, None, None][at],
-        [0.5, 0.2, 0.6, 0.995][at],
-        sensitive_features={"sex": [*"fmmf"][at], "race": ["x", "y", "x", None][at]},
-        missing="drop",
-        **options,
-    )
-    return lf.score_table(data)
+    features = {"sex": [*"fmmf"][at], "race": ["x", "y", "x", None][at]}
+    options |= {"sensitive_features": features, "missing": "drop"}
+    y, score = [1, 0, None, None], [0.5, 0.2, 0.6, 0.995]
+    return lf.score_table(lf.score_data(y[at], score[at], **options))
 
 
 def test_what_a_table_knows_of_its_rows():

@@ -53,10 +53,8 @@ def posterior(table, trusted=True, n=6, seed=1, spread=0.3):
     groups = len(table.groups)
     phi = np.array([*np.log(TRUE[:2]), TRUE[2]]) + rng.normal(0.0, spread, (2, n, groups, 3))
     deviations = rng.normal(0.0, 0.4, (2, n, groups, where.loadings.shape[1]))
-    three = np.ones((2, n, 3))
-    return Posterior(
-        phi, three, three, deviations, *[np.full((2, n), 0.4) if trusted else None] * 2, where
-    )
+    three, scale = np.ones((2, n, 3)), np.full((2, n), 0.4) if trusted else None
+    return Posterior(phi, three, three, deviations, scale, scale, where)
 
 
 def rates_of_rows(table, columns, draws, deviate):
@@ -168,9 +166,6 @@ def test_tails_are_within_ten_percent_of_the_exact_ones(kind, rows):
             assert abs(got - exact) < 0.02
         else:
             assert two < 1.5e-6
-
-
-# identities
 
 
 # situations
@@ -371,13 +366,7 @@ def test_the_typical_rate_has_the_variance_of_labeled_rows():
 
 @pytest.mark.parametrize(
     "chance, mean, named",
-    [
-        (0.1, 1.01, True),
-        (0.09, 1.01, False),
-        (0.5, 1.0, False),
-        (1.0, 0.5, True),
-        (0.98, 0.5, True),
-    ],
+    [(0.1, 1.01, True), (0.09, 1.01, False), (0.5, 1, False), (1.0, 0.5, True), (0.98, 0.5, True)],
 )
 def test_groups_apart_are_named_if_a_metric_differs(chance, mean, named):
     """The interval of other draws is [0, 1]; if there are hardly any, their metric is not asked."""

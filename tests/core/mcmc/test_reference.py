@@ -111,9 +111,8 @@ def unlabeled_table():
     stored = json.loads((FIXTURES / "unlabeled_L100.json").read_text())
     assert stored["cell_width"] == CELL_WIDTH
     stratum, cell = (np.array(stored[name], dtype=np.int64) for name in ("stratum", "cell"))
-    rows, *powers = (
-        np.array(stored[name], dtype=float) for name in ("rows", "power1", "power2", "power3")
-    )
+    names = ("rows", "power1", "power2", "power3")
+    rows, *powers = (np.array(stored[name], dtype=float) for name in names)
     empty = labeled_table().points._replace(stratum=stratum[:0])
     none = type(empty)(*(column[:0] for column in empty))
     cells = Cells(stratum, cell, rows, rows, rows, *powers)
@@ -121,15 +120,8 @@ def unlabeled_table():
 
 
 def metric_draws(table, labels):
-    settings = Settings(
-        chains=16,
-        warmup=80,
-        metrics=("accuracy", "tpr", "fpr"),
-        target="expected",
-        clip=0.0,
-        draws=250,
-        trust=False,
-    )
+    options = {"metrics": ("accuracy", "tpr", "fpr"), "target": "expected", "trust": False}
+    settings = Settings(chains=16, warmup=80, draws=250, clip=0.0, **options)
     streams = [np.random.default_rng([labels, i]) for i in range(2)]
     theta = draw_posterior(table, settings, streams, None)[1]
     result = {}

@@ -75,23 +75,17 @@ def test_integral_and_eta_equal_dense(prior):
     groups, (rows, size) = len(prior.design), prior.ratio.shape
     still = flat(*draw(at, prior))
     units = np.eye(rows * size, (rows + groups) * size)
-    root = [
-        flat(*draw(at, prior, *shaped(np.tile(unit, (*sigma.shape[:2], 1)), prior))) - still
-        for unit in units
-    ]
-    root = np.stack(root)[..., : rows * size]
+    noise = (shaped(np.tile(unit, (*sigma.shape[:2], 1)), prior) for unit in units)
+    root = np.stack([flat(*draw(at, prior, *one)) - still for one in noise])[..., : rows * size]
     for r, i in np.ndindex(sigma.shape[:2]):
         quadratics = surrogate.curvature[r], surrogate.linear[r], prior
         start = surrogate.level[r]
         mode = naive.gaussian(sigma[r, i], place[r, i], apart[r, i], start, *quadratics)[0]
         move = mode[rows * size :].reshape(groups, size)[:, :2] + place[r, i] - start
         move += apart[r, i][:, None] * prior.scales.shift[:2]
-        start = start + np.where(
-            move > 0.0, np.log1p(np.maximum(move, 0.0)), np.maximum(move, -FARTHEST)
-        )
-        mean, covariance, value = naive.gaussian(
-            sigma[r, i], place[r, i], apart[r, i], start, *quadratics
-        )
+        up, down = np.log1p(np.maximum(move, 0.0)), np.maximum(move, -FARTHEST)
+        given = sigma[r, i], place[r, i], apart[r, i], start + np.where(move > 0.0, up, down)
+        mean, covariance, value = naive.gaussian(*given, *quadratics)
         np.testing.assert_allclose(at.value[r, i], value, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(still[r, i], mean, rtol=1e-7, atol=1e-8)
         got = root[:, r, i].T @ root[:, r, i]
@@ -102,9 +96,8 @@ def test_log_surrogate_is_the_density_of_draws(prior):
     """By a change of variables: prior times surrogate over its integral, at any eta and psi."""
     surrogate, sigma, _, apart, at = integrals(4, prior)
     rows, size = prior.ratio.shape
-    free = np.delete(
-        np.arange((rows + len(prior.design)) * size), [rows * size - size, rows * size - size + 1]
-    )
+    cut = rows * size
+    free = np.delete(np.arange(cut + len(prior.design) * size), [cut - size, cut - size + 1])
     noise = np.random.default_rng(6).standard_normal((*sigma.shape[:2], free[-1] + 1))
 
     def drawn(noise):
@@ -263,10 +256,8 @@ def test_refit_recovers_a_quadratic(prior):
     flat = refit(blank, prior, nobody, psi, hyper, apart, convex, weight)
     assert np.abs(flat.curvature).max() < 0.1 * np.abs(truth.curvature).max()  # never negative
     # states of weight 0 do not matter
-    more = [
-        np.concatenate([x, x[:, :100] ** 2 - 3.0], axis=1)
-        for x in (psi, hyper, apart, heights + 7.0)
-    ]
+    given = psi, hyper, apart, heights + 7.0
+    more = [np.concatenate([x, x[:, :100] ** 2 - 3.0], axis=1) for x in given]
     again = refit(blank, prior, nobody, *more, np.pad(weight, ((0, 0), (0, 100))))
     for x, y in zip(got, again, strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-6, atol=1e-6)

@@ -130,9 +130,7 @@ def test_scores_by_hand_and_draw_by_draw(name):
     np.testing.assert_allclose(at(name, *halves), one, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "score, same", [([0.3, 0.35], True), ([0.25, 0.3], False), ([0.95, 1.0], True)]
-)
+@pytest.mark.parametrize("score, same", [((0.3, 0.35), 1), ((0.25, 0.3), 0), ((0.95, 1.0), 1)])
 def test_an_edge_belongs_to_the_bin_above_it_despite_rounding(score, same):
     away = [1.0 - score[0], -score[1]]
     expected = abs(sum(away)) if same else sum(map(abs, away))

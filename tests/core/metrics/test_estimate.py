@@ -47,19 +47,16 @@ def test_known_numbers():
 def test_an_estimate_is_shown_with_the_interval_of_its_assessment():
     draws = np.arange(101)[None] / 100.0
     assert str(Estimate(draws, prob=0.8)) == "0.500 [0.100, 0.900]"
-    assert repr(Estimate(draws - 0.25, signed=True)) == (
-        "<Estimate: 0.250 [-0.225, 0.725], P(>0) 0.743>"
-    )
-    assert str(Gap(draws, prob=0.8, which=("B", "A"), prob_which=0.25)) == (
-        "0.500 [0.100, 0.900], likeliest B minus A (0.250)"
-    )
+    text = "<Estimate: 0.250 [-0.225, 0.725], P(>0) 0.743>"
+    assert repr(Estimate(draws - 0.25, signed=True)) == text
+    text = "0.500 [0.100, 0.900], likeliest B minus A (0.250)"
+    assert str(Gap(draws, prob=0.8, which=("B", "A"), prob_which=0.25)) == text
     assert Gap(draws, prob=0.8).upper() == pytest.approx(0.8)
     assert str(Ratio(np.array([[2.0]]), exact=True)) == "2.000 (exact)"
     for value, text in ((-0.0003, "-0.0003"), (2e-8, "0.00000002"), (1e-17, "0.000"), (0, "0.000")):
         assert str(Estimate(np.array([[value]]), exact=True)) == f"{text} (exact)"
-    assert (
-        str(Ratio(np.array([[0.5, 0.5, INF]]))) == "0.500 [0.500, infinite], P(four fifths) <0.001"
-    )
+    text = "0.500 [0.500, infinite], P(four fifths) <0.001"
+    assert str(Ratio(np.array([[0.5, 0.5, INF]]))) == text
     assert str(with_nan(0.5)) == "undefined, no positive labels in 50% of the draws"
     assert Estimate(np.array([[0.5]]), exact=True)._repr_html_() == "<code>0.500 (exact)</code>"
 

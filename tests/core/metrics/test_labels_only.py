@@ -156,9 +156,8 @@ def test_without_a_row_in_the_denominator_there_is_no_estimate(rows, target):
     """A is labeled and has no positives; no row of B is selected, and few are labeled."""
     label = np.where(rows.group == "A", 0.0, rows.y_true)
     decide = (rows.y_score > 0.5) & (rows.group == "A")
-    found = ask(
-        rows, y_true=label, y_pred=decide, metrics=["tpr", "ppv", "f1", "npv"], target=target
-    )
+    metrics = ["tpr", "ppv", "f1", "npv"]
+    found = ask(rows, y_true=label, y_pred=decide, metrics=metrics, target=target)
     lacking = {"tpr": [True, False], "ppv": [False, True], "f1": [False] * 2, "npv": [False] * 2}
     for name, labels in found.labels.items():
         empty = np.array(lacking[name]) & (target != "population")
@@ -166,9 +165,8 @@ def test_without_a_row_in_the_denominator_there_is_no_estimate(rows, target):
             assert np.isnan(values).tolist() == empty.tolist(), name
         for at in np.flatnonzero(empty):
             assert labels.reason[at] == found.metric(name, found.groups[at]).reason
-    assert found.labels["tpr"].reason[0] == (
-        None if target == "population" else "there are no positive labels"
-    )
+    reason = None if target == "population" else "there are no positive labels"
+    assert found.labels["tpr"].reason[0] == reason
     values = found.to_dict()["metrics"]["tpr"]["differences"][0]["labels_only"]
     assert (values["mean"] is None) == (target != "population")
 
@@ -254,15 +252,12 @@ def test_denominators_against_a_hand_count():
     assert all(denominators(as_metric(name)) for name in METRICS)
 
 
-@pytest.mark.parametrize(
-    "weight, expected", [([2.0] * 5, 3.0), ([1.0, 1.0, 2.0, 5.0, 1.0], 16.0 / 6.0)]
-)
+@pytest.mark.parametrize("weight, expected", [([2] * 5, 3.0), ([1, 1, 2, 5, 1], 16.0 / 6.0)])
 def test_own_labels_of_weighted_rows_are_fewer(weight, expected):
     label, score, group = [1, 1, 1, 0, -1], [0.9] * 5, ["a"] * 5
     data = lf.score_data(label, score, sensitive_features=group, sample_weight=weight)
-    found = effective_labels(
-        as_metric("tpr"), (), None, lf.score_table(data), COUNTS, prob=0.9, target=""
-    )
+    table, tpr = lf.score_table(data), as_metric("tpr")
+    found = effective_labels(tpr, (), None, table, COUNTS, prob=0.9, target="")
     assert found.own == pytest.approx([expected])
 
 

@@ -47,13 +47,6 @@ def test_curve_equals_naive_in_every_family(a, b, c):
     np.testing.assert_allclose(swapped, 1.0 - calibrate(scores, a, b, c), rtol=0, atol=1e-13)
 
 
-def test_curve_known_answers():
-    # With a = b = 1 the log odds shift by c; with a = 2, b = 0 and c = 0 the odds are s * s.
-    np.testing.assert_allclose(calibrate(SCORES, c=0.8), expit(logit(SCORES) + 0.8), rtol=1e-12)
-    square = SCORES * SCORES
-    np.testing.assert_allclose(calibrate(SCORES, a=2, b=0), square / (1 + square), rtol=1e-12)
-
-
 @pytest.mark.parametrize("score, a, c, wanted", [(1e-300, 5, 0, 0.0), (0.5, 1, -800, 0.0)])
 def test_curve_without_overflow(score, a, c, wanted):
     assert calibrate(score, a=a, c=c) == wanted
@@ -111,9 +104,7 @@ def test_default_prior():
 
 
 @pytest.mark.parametrize("name", list(Prior().to_dict()))
-@pytest.mark.parametrize(
-    "value", [0, -0.4, 1e-7, 51, float("nan"), float("inf"), None, "0.4", True, [0.4], 1j]
-)
+@pytest.mark.parametrize("value", [0, -1, 1e-7, 51, np.nan, np.inf, None, "0.4", True, [0.4], 1j])
 def test_prior_rejects(name, value):
     with pytest.raises(ValueError, match=rf"Prior.{name} must lie in \[1e-06, 50\]; got"):
         Prior(**{name: value})

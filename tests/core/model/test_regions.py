@@ -68,10 +68,8 @@ def test_edges_depend_on_scores_only():
     score, rng = smooth(3, 3000), np.random.default_rng(3)
     label, group = rng.choice([0, 1, -1], 3000), rng.choice(["a", "b", "c"], 3000)
     weight = np.linspace(0.0, 9.0, 3000)
-    one, two = (
-        regions(table_of(score)),
-        regions(table_of(score, label, group, sample_weight=weight)),
-    )
+    one = regions(table_of(score))
+    two = regions(table_of(score, label, group, sample_weight=weight))
     np.testing.assert_allclose(np.concatenate(one.edges), np.concatenate(two.edges), atol=1e-12)
 
 
@@ -185,13 +183,9 @@ def test_loadings_are_contrasts():
 
 
 def test_region_of_a_node():
-    where = no_regions()._replace(
-        edges=(np.array([-1.0]), np.array([1.0, 2.0])),
-        bounds=(-4.0, 4.0),
-        masses=((0, 0), (0, 1), (1, 1)),
-        first=(0, 2, 5),
-        loadings=np.zeros((8, 0)),
-    )
+    where = no_regions()._replace(edges=(np.array([-1.0]), np.array([1.0, 2.0])), first=(0, 2, 5))
+    masses = ((0, 0), (0, 1), (1, 1))
+    where = where._replace(bounds=(-4.0, 4.0), masses=masses, loadings=np.zeros((8, 0)))
     #   predicted 0: below, at and above an edge; predicted 1; masses of either class
     stratum = np.array([0, 2, 6, 3, 4, 5, 9, 0, 3, 5])
     logit = np.array([-1.1, -1.0, 3.0, -3.0, 1.0, 1.9, 2.5, -4.0, -4.1, 4.0])
