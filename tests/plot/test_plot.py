@@ -7,6 +7,7 @@ from functools import cache
 
 import pytest
 from artists import texts
+from results import PACKAGE
 
 import lightfair as lf
 from lightfair import plot
@@ -30,6 +31,12 @@ def draw(name, result, ax):
 
 def test_these_are_all_functions():
     assert {*FUNCTIONS, "models", "figure_size"} == {*plot.__all__}
+
+
+def test_pyplot_is_imported_in_one_function():
+    lines = {line for path in PACKAGE.rglob("*.py") for line in path.read_text().splitlines()}
+    (line,) = (line for line in lines if line.strip().endswith("import pyplot"))
+    assert line.startswith("    ")
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -424,6 +424,14 @@ def test_ratios_need_metrics_that_cannot_be_negative(rows):
     assert result.largest_gap("signed").median >= 0.0
 
 
+def test_values_of_criteria_are_those_of_the_method(trio):
+    values = trio.to_dict()["criteria"]
+    assert [*values] == ["demographic_parity", "equal_opportunity", "equalized_odds"]
+    for name in ("demographic_parity", "equal_opportunity"):
+        found = [(one["group"], one["mean"]) for one in values[name]["differences"]]
+        assert found == [(g, trio.criterion(name, g, "A").mean) for g in "BC"]
+
+
 def test_one_group_has_no_comparisons(rows):
     result = ask(rows, group=["all"] * 400)
     message = "there is only one group, all; comparisons need two"

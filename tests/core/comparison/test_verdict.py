@@ -411,6 +411,13 @@ def test_checked_metrics_are_assessed():
     assert not population.check("selection_rate", within=0.3).exact
 
 
+def test_groups_without_labels(rows):
+    checks, y = ["tpr<=0.9", "selection_rate<=0.9"], np.where(rows.group == "B", NAN, rows.y_true)
+    one, two = assess(rows, y_true=y, metrics="tpr", checks=checks, **ENOUGH).checks
+    assert (one.status, two.status, one.more_labels) == ("insufficient", "pass", None)
+    assert one.reason == "group B has no labels and rests on the prior"
+
+
 DECIDED = [(0.999, False, "no row is"), (0.001, False, "every row is"), (0.5, True, "no row is")]
 
 

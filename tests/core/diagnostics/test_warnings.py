@@ -194,6 +194,7 @@ def test_few_labeled_positives_rest_on_the_prior(positives, warned):
     rows = lf.simulate(600, 100, rng=1)
     notes = few_notes(with_few(rows, positives), rows, metrics=["tpr", "fpr"])
     assert len(notes) == warned
+    assert not few_notes(with_few(rows, positives), rows, metrics="fpr")  # tpr is not asked for
     if warned:
         assert notes[0].message == (
             f"few labels: B has {positives} labeled rows in the denominator of tpr; these rest on "
