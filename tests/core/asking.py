@@ -24,10 +24,12 @@ def limit():
         yield
 
 
-@pytest.fixture
-def unlimited(monkeypatch):
-    """As far as they go for users."""
-    monkeypatch.setattr(fit, "MAX_DRAWS", MAX_DRAWS)
+@pytest.fixture(scope="module")
+def unlimited():
+    """As far as they go for users, to the end of the module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit, "MAX_DRAWS", MAX_DRAWS)
+        yield
 
 
 @pytest.fixture(scope="session")
