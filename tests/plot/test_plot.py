@@ -30,7 +30,7 @@ def draw(name, result, ax):
 
 
 def test_these_are_all_functions():
-    assert {*FUNCTIONS, "models", "figure_size"} == {*plot.__all__}
+    assert {*FUNCTIONS, "models", "monitoring", "figure_size"} == {*plot.__all__}
 
 
 def test_pyplot_is_imported_in_one_function():
