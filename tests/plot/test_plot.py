@@ -72,10 +72,8 @@ def test_it_draws_on_a_part_of_a_figure(two):
     """All of a plot lies in its subfigure, and most of that is data."""
     figure = Figure(figsize=(11, 5), layout="constrained")
     left, right = figure.subfigures(1, 2)
-    plots = {
-        left: plot.differences(two, "tpr", ax=left.subplots()),
-        right: plot.thresholds(two, "tpr", ax=right.subplots()),
-    }
+    plots = {left: plot.differences(two, "tpr", ax=left.subplots())}
+    plots[right] = plot.thresholds(two, "tpr", ax=right.subplots())
     figure.draw_without_rendering()
     for part, ax in plots.items():
         assert ax.figure is part

@@ -175,17 +175,14 @@ def test_one_attribute_has_no_marginals(rows):
     np.testing.assert_array_equal(same, found.draws("tpr")[..., 0])
 
 
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (("fnr", "sex", "A"), "no assessed metric 'fnr'"),
-        (("tpr", "age", "A"), "no attribute 'age'; there are sex, race"),
-        (("tpr", "sex", "C"), "no level of sex 'C'; there are A, B"),
-    ],
-)
-def test_unknown_names(result, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        result.marginal(*arguments)
+def test_unknown_names(result):
+    for names, message in (
+        ("fnr sex A", "no assessed metric 'fnr'"),
+        ("tpr age A", "no attribute 'age'; there are sex, race"),
+        ("tpr sex C", "no level of sex 'C'; there are A, B"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            result.marginal(*names.split())
 
 
 def test_levels_are_given_as_in_the_data(rows):

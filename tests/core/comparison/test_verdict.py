@@ -308,14 +308,12 @@ def test_forecasts_and_why_they_are_missing():
     assert settled.more_labels == 1200 and "more_labels_reason" not in settled.to_dict()
 
 
+WIDEST = [("tpr ratio>=0.8", 0.25, "tpr of C is 0.250 of that of D")]
+WIDEST += [("tpr<=0.1", 0.6, "tpr of D is above that of C by 0.600")]
+
+
 @pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize(
-    ("text", "widest", "clause"),
-    [
-        ("tpr ratio>=0.8", 0.25, "tpr of C is 0.250 of that of D"),
-        ("tpr<=0.1", 0.6, "tpr of D is above that of C by 0.600"),
-    ],
-)
+@pytest.mark.parametrize("text, widest, clause", WIDEST)
 def test_among_equally_probable_pairs_the_widest_is_named(text, widest, clause, known):
     rates = np.broadcast_to([0.5, 0.35, 0.2, 0.8], (2, 50, 4))
     verdict = ask(text, by_group(rates, known=known))

@@ -358,15 +358,12 @@ def test_beta_of_one_group_equals_quadrature():
 # Number of chains
 
 
-@pytest.mark.parametrize(
-    "given, expected",
-    [
-        ({}, (CHAINS, WARMUP // CHAINS, DRAWS // CHAINS)),
-        ({"chains": 3, "warmup": 7}, (3, 7, 1067)),
-        ({"draws": 10}, (CHAINS, WARMUP // CHAINS, 10)),
-        ({"chains": 5000}, (5000, 50, 4)),
-    ],
-)
+EACH = WARMUP // CHAINS
+RUNS = [({}, (CHAINS, EACH, DRAWS // CHAINS)), ({"chains": 3, "warmup": 7}, (3, 7, 1067))]
+RUNS += [({"draws": 10}, (CHAINS, EACH, 10)), ({"chains": 5000}, (5000, 50, 4))]
+
+
+@pytest.mark.parametrize("given, expected", RUNS)
 def test_defaults_depend_on_the_number_of_chains(given, expected):
     data = lf.simulate(400, 60, rng=3)
     table = lf.score_table(lf.score_data(data.y_true, data.y_score, sensitive_features=data.group))

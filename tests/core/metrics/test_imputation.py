@@ -64,10 +64,7 @@ def impute_counts(table, target, phi=PHI, n=1, **options):
 
 def rates(columns, phi=PHI):
     """f of every row, one by one."""
-    curves = {
-        "a": (math.exp(phi[0, 0]), math.exp(phi[0, 1]), phi[0, 2]),
-        "b": (math.exp(phi[1, 0]), math.exp(phi[1, 1]), phi[1, 2]),
-    }
+    curves = {g: (math.exp(a), math.exp(b), c) for g, (a, b, c) in zip("ab", phi, strict=True)}
     return np.array([naive.curve(s, *curves[g]) for s, g in zip(*columns[::2], strict=False)])
 
 

@@ -128,11 +128,9 @@ def test_merged_nodes_have_the_likelihood_of_the_rows(family, cut):
     region = where.of(3 * (score >= 0.5).astype(np.int64), logit_of(score, clip))
     region = region if cut else np.zeros(3000, dtype=int)
     for g, name in enumerate(["large", "small"]):
-        rows = [
-            (clipped[i], label[i], 1.0, (where.on_curve[r], where.base[r], where.loadings[r]))
-            for i, r in enumerate(region)
-            if group[i] == name and label[i] >= 0
-        ]
+        places = [*zip(where.on_curve, where.base, where.loadings, strict=True)]
+        mine = np.flatnonzero((group == name) & (label >= 0))
+        rows = [(clipped[i], label[i], 1.0, places[region[i]]) for i in mine]
         for i in range(3):
             expected = naive.loglik(rows, psi[0, i, g], family)
             assert abs(value[0, i, g] - expected) < 1e-7 * len(rows)
