@@ -25,6 +25,9 @@ Every label may be observed at any rates whose sum is below 1, but not every sha
 p of all labels are positive, and at least q negative. Rates at which so few of a class would be
 observed with a probability below 0.001 are an error.
 
+Estimates without a model, whose support verdicts need, and forecasts of labels take labels as
+right. `bench/LABEL_ERROR.md` has the coverage of intervals and what it costs in width.
+
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
     >>> given = {"sensitive_features": rows.group, "metrics": "tpr", "rng": 1}
@@ -50,7 +53,7 @@ from ..core.data.logit import Floats, over, sigmoid
 from ..core.data.nodes import UNLABELED
 from ..core.data.table import ScoreTable
 from ..core.mcmc.moves import unpack
-from ..core.mcmc.sampler import CHAINS, Chains, Draws, take_draws
+from ..core.mcmc.sampler import CHAINS, MOST, Chains, Draws, take_draws
 from ..core.metrics.imputation import Counts, confusion_counts
 from ..core.model.likelihood import LabeledData, labeled_data, loglik, segment_log_odds
 from ..core.settings import Settings
@@ -59,7 +62,9 @@ IMPOSSIBLE = 0.001  # chance of so few labels of a class, below which rates are 
 
 MANY = 16  # chains, where each has rates of its own
 
-EVERY, TRIES = 4, 8  # draws from one draw of the rates to the next, and proposals of it
+EVERY, TRIES = 4, 8  # draws from one local move, and draw of the rates, to the next; proposals
+
+BURN_IN = 10 * EVERY  # draws in which rates leave where they start
 
 TINY = 1e-250  # in place of a rate of 0: its log odds are finite
 
@@ -130,18 +135,22 @@ class WrongLabels:
         self.plain = labeled_data([table] * self.copies, merge=False, **options)
         self.copy = self.plain.segment // len(table.groups)  # of each node
         self.rates = rng.uniform(self.low, self.high, (self.copies, 2))
+        self.burn_in = BURN_IN * self.free  # of the rates
         self.data = self._mixed()
 
     def take(self, chains: Chains, draws: int, *, progress: Any) -> tuple[Chains, Draws]:
         """Continue the chains, as `take_draws`, and the rates of each copy."""
         blocks, traces, step = [], [], EVERY if self.free else draws
-        for first in range(0, draws, step):
+        chains = chains._replace(effort=(MOST, EVERY))  # the posterior has heavier tails
+        for first in range(-self.burn_in, draws, step):
             size = min(step, draws - first)
             chains, block = take_draws(self._redrawn(chains) if self.free else chains, size)
-            blocks.append(block)
-            traces.append(np.repeat(self.rates[:, None], size, axis=1))
+            if first >= 0:
+                blocks.append(block)
+                traces.append(np.repeat(self.rates[:, None], size, axis=1))
             if progress is not None:
-                progress(first + size, draws)
+                progress(max(first + size, 0), draws)
+        self.burn_in = 0
         self.trace = np.concatenate(traces, axis=1)
         every = (np.concatenate(column, axis=2) for column in zip(*blocks, strict=True))
         # copies of data sets become chains
