@@ -26,6 +26,7 @@ COMMANDS = {
     "equality": f"{FEW} --labeled 50 --out {{out}}",
     "fuzz": "--seconds 5",
     "intersections": f"{FEW} --output {{out}}/INTERSECTIONS.md",
+    "label_error": "--runs 1 --intervals 1 --out {out}",
     "membership": f"{FEW} --rows 300 --out {{out}}",
     "monitor": f"{FEW} --model-runs 1 --looks 4 --sets jump --out {{out}}",
     "notebook": "{out}/example.ipynb",
