@@ -312,6 +312,8 @@ def membership(
     """
     check_kind(result, Assessment, "result", "assess")
     table, settings, names = result.table, result.settings, result.table.attributes
+    if settings.label_error is not None:
+        raise ValueError("label_error: not with chances of membership; leave it out")
     levels = dict(zip(names, zip(*table.parts, strict=True), strict=True))
     shares = _chances_of(levels)[1] if means is None else np.asarray(means, dtype=np.float64)
     rows = table.sums("weight").sum(axis=(1, 2)) @ shares

@@ -94,7 +94,8 @@ class Settings:
         if isinstance(self.thresholds, str) and self.thresholds != "all":
             raise ValueError(f'thresholds must be a list or "all"; got {self.thresholds!r}')
         if self.label_error is not None and not hasattr(self.label_error, "begin"):
-            raise TypeError(f"label_error must be a LabelError, or None; got {self.label_error!r}")
+            rule = "label_error must be a LabelError here; two rates are for assess of lightfair"
+            raise TypeError(f"{rule}; got {self.label_error!r:.60}")
         check_clip(self.clip)
         check_prob(self.prob)
         given = self.checks if isinstance(self.checks, (list, tuple)) else (self.checks,)

@@ -154,6 +154,11 @@ def test_what_it_shows(rows):
     np.testing.assert_array_equal(by_table.draws("tpr"), result.draws("tpr"))
     with pytest.raises(ValueError, match="selection_odds needs labels that are right"):
         result.selection_bounds(2.0)
+    sure = {"A": rows.group == "A", "B": rows.group == "B"}
+    chances = lf.round_membership({name: one.astype(float) for name, one in sure.items()})
+    options = {**options, "sensitive_features": chances}
+    with pytest.raises(ValueError, match="label_error: not with chances of membership"):
+        lf.membership(lf.assess(rows.y_true, rows.y_score, **options))
     with pytest.raises(ValueError, match="labels by score are not imputed with label_error"):
         result.thresholds("all")
 
@@ -190,7 +195,9 @@ def test_what_does_not_go_with_it(rows, options):
     options = {"metrics": "tpr", **options}
     with pytest.raises(ValueError, match="^label_error is for metrics of decisions at one thresh"):
         ask_quickly(rows, label_error=(0.1, 0.1), **options)
-    with pytest.raises(TypeError, match="label_error must be a LabelError, or None"):
+    with pytest.raises(
+        TypeError, match="label_error must be a LabelError here; two rates are for assess"
+    ):
         lf.core.assess(
             rows.y_true, rows.y_score, sensitive_features=rows.group, label_error=(0.1, 0.1)
         )
