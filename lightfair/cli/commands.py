@@ -432,6 +432,7 @@ def _membership(arguments: argparse.Namespace) -> Answer:
 
     cut, names = one_threshold(arguments), tuple(",".join(arguments.membership).split(","))
     reference, arguments.reference = arguments.reference, None
+    arguments.hierarchical = arguments.hierarchical or False
     settings = settings_of(arguments)
     if not (arguments.y_true or arguments.y_score or arguments.y_pred):
         result = _assessed(arguments, settings).result

@@ -92,20 +92,14 @@ def test_certain_membership_is_a_group(labeled, target):
     member = np.arange(240) % 3 == 0
     chances = {"A": 1.0 * ~member, "B": 1.0 * member}
     found = lf.assess_membership(y, score, sensitive_features=chances, target=target, **QUIET)
-    alone = lf.assess(
-        y, score, sensitive_features=chances, target=target, hierarchical=False, **QUIET
-    )
     for metric in QUIET["metrics"]:
         plain = found.assessment.draws(metric)[..., ::-1]  # of "0, 1" and "1, 0"
         for at, views in enumerate(found.estimates[metric].values()):
-            for name in ("given_proxy", "least", "most"):
+            for name in ("given_proxy", "given_membership", "least", "most"):
                 draws = views[name].draws
                 np.testing.assert_allclose(
                     draws, np.broadcast_to(plain[..., at], draws.shape), rtol=1e-9
                 )
-            only = alone.metric(metric, ("1, 0", "0, 1")[at])
-            near = 6.0 * only.sd / np.sqrt(10.0) + 1e-9  # few draws
-            assert abs(views["given_membership"].mean - only.mean) < near
             assert views["thresholded"].mean == pytest.approx(views["weighted"].mean)
         if labeled == 240:
             assert all(one.exact for one in views.values())
@@ -155,7 +149,7 @@ def test_pseudo_rows_of_a_population_are_those_of_groups():
     found = lf.assess_membership(y, score, **options)
     shares = np.array(found.assessment.table.parts, dtype=float)
     metrics = [found.assessment.settings.metric("tpr")]
-    (one,), *_ = _group_counts(found.assessment, shares, metrics)[0]
+    (one,), *_ = _group_counts(found.assessment, shares, metrics)
     assert one.sum(axis=(2, 3, 4)).mean() == pytest.approx(12.0 + 4.0 * 0.5 * 2, abs=2.5)
 
 
@@ -178,7 +172,7 @@ def test_means_replace_rounded_chances_and_tables_have_these():
         )
         for at in (half, ~half)
     ]
-    result = lf.assess(tables[0] + tables[1], target="expected", **QUIET)
+    result = lf.assess(tables[0] + tables[1], hierarchical=False, target="expected", **QUIET)
     other = lf.membership(result, "B")
     assert other.reference == "B" and other.shares["B"] == pytest.approx((0.6 + 0.0) / 2)
     value = theta("tpr", counted(rounded["B"], score, y))
@@ -232,14 +226,11 @@ def test_numbers_are_in_the_report_and_as_rows():
     options = {**QUIET, "metrics": ["selection_rate", "auc"]}
     free = lf.assess_membership(y, score, sensitive_features=chances, **options)
     assert [*free.estimates] == ["selection_rate"]
-    assert not any("given membership" in one.message for one in free.warnings)
     options = {**QUIET, "metrics": ["tpr", "auc"]}
     found = lf.assess_membership(y, score, sensitive_features=chances, **options)
     entries = found.to_dict()["estimates"]
     assert [(one["group"], one["reference"]) for one in entries][:2] == [("A", None), ("B", None)]
     assert found.left_out == ("auc",) and "auc: left out" in str(found)
-    last = found.warnings[-1].message
-    assert last.startswith("not converged after 80 draws each: given membership: ")
     table = found.to_dataframe("pandas")
     assert len(table) == 15 and table["exact"].sum() == 0
     one = table[

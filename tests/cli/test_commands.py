@@ -135,7 +135,7 @@ def test_membership_as_probabilities(ask, fail, folder, rows):
     named = ["--membership", "a", "b"]
     assert ask("assess", "near.csv", *given, *named, "--step", "0.05") == f"{want}\n"
     ask("summarize", "near.csv", *given[:4], "--group", "a,b", "-o", "cells.json")
-    cells = {"sensitive_features": chances, "metrics": "tpr", **SAME}
+    cells = {"sensitive_features": chances, "metrics": "tpr", "hierarchical": False, **SAME}
     found = lf.membership(lf.assess(rows.y_true, rows.y_score, **cells), "b")
     assert ask("assess", "cells.json", *given[4:], *named) == f"{found}\n"
     wrong = ("assess", "cells.json", *given[4:], "--membership", "b,a")
