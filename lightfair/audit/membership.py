@@ -259,7 +259,7 @@ def assess_membership(
     ...     rows.y_true, rows.y_score, sensitive_features=chances, metrics="tpr", rng=1
     ... )
     >>> print(found.estimates["tpr"]["B"]["given_proxy"])
-    0.677 [0.603, 0.749]
+    0.652 [0.580, 0.719]
     """
     if wrong := sorted({*WITHOUT} & {*options}):
         raise TypeError(f"{', '.join(wrong)}: not with chances of membership; leave it out")
@@ -312,7 +312,7 @@ def membership(
     ...     rng=1,
     ... )
     >>> print(lf.membership(result).estimates["tpr"]["B"]["given_proxy"])
-    0.677 [0.603, 0.749]
+    0.652 [0.580, 0.719]
     """
     check_kind(result, Assessment, "result", "assess")
     table, settings, names = result.table, result.settings, result.table.attributes
