@@ -152,9 +152,9 @@ def test_reports_and_rows_have_bounds(rows):
 
 
 @pytest.mark.parametrize("odds", [0.5, "2", True, float("nan"), float("inf"), -1])
-def test_odds_are_numbers_of_at_least_1(odds, rows):
+def test_odds_are_numbers_of_at_least_1(odds, rows, many):
     message = f"selection_odds must be a finite number of at least 1; got {odds!r}; 1.5 is"
     with pytest.raises(ValueError, match=re.escape(message)):
         ask_quickly(rows, selection_odds=odds)
     with pytest.raises(ValueError, match="at least 1; got None"):
-        ask_quickly(rows).selection_bounds()
+        many.selection_bounds()
