@@ -54,14 +54,20 @@ import numpy as np
 from ..core.assessment import Assessment
 from ..core.comparison.gaps import only_one, pair_indices
 from ..core.comparison.verdict import Check, parse_check
+from ..core.data.groups import places_of
 from ..core.data.logit import Floats
-from ..core.data.messages import check_kind, counted, list_values, name_key
+from ..core.data.messages import check_kind, counted, level_name, list_values, name_key
 from ..core.data.table import ScoreTable
 from ..core.fit import Progress
 from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate, Ratio
 from ..core.pipeline import assess_table
 from ..core.settings import Settings
 from ..core.values import Based, framed, plain
+
+TAKEN = {  # options of assess
+    *("prob", "reference", "family", "hierarchical", "prior", "trust", "log_odds_cap"),
+    *("chains", "draws", "warmup"),
+}
 
 LARGEST = 300.0  # logarithm of the largest evidence
 
@@ -191,7 +197,7 @@ class Monitoring(Based):
             alarm is the period of the first alarm, or null.
         looks
             period, again, rows, labeled, evidence, within; gaps: metric, higher, lower, mean (or
-            median, of a ratio), interval, evidence, within.
+            median, of a ratio), interval, reason if it is null, evidence, within.
 
         Examples
         --------
@@ -206,6 +212,8 @@ class Monitoring(Based):
                 middle, low, high, *both = values
                 interval = None if np.isnan(low) else [plain(low), plain(high)]
                 one = {**names, center: plain(middle), "interval": interval}
+                if interval is None:
+                    one["reason"] = f"{gap.metric} is undefined in {gap.higher} or {gap.lower}"
                 look["gaps"].append(one | dict(zip(("evidence", "within"), both, strict=True)))
         alarm = None if self.alarm is None else self.looks[self.alarm].period
         values = {"check": self.check.text, "status": self.status, "needed": self.needed}
@@ -214,7 +222,7 @@ class Monitoring(Based):
 
 
 def monitor(
-    periods: Mapping[str, ScoreTable] | Iterable[tuple[str, ScoreTable]],
+    periods: Mapping[Any, ScoreTable] | Iterable[tuple[Any, ScoreTable]],
     check: Any,
     *,
     rng: int | np.random.Generator | None = None,
@@ -227,13 +235,14 @@ def monitor(
     ----------
     periods : mapping of name to ScoreTable, or iterable of such pairs
         In their order: 2026-01, 2026-02. In pairs a name may come again later, with a table of more
-        labels that takes the place of the former one. Groups are those of the first.
+        labels that takes the place of the former one. The first has all groups.
     check : str or Check
         A limit on gaps in the population of these rows, such as "tpr<=0.1".
     rng, progress
         As in `assess`.
     **options
-        Of `assess`: prob, reference, and those of the model and sampler.
+        Of `assess`: prob, reference, family, hierarchical, prior, trust, log_odds_cap, chains,
+        draws and warmup.
 
     Returns
     -------
@@ -242,8 +251,11 @@ def monitor(
     Raises
     ------
     ValueError
-        If there is no period or only one group, or a period is out of order, has other groups or
-        thresholds than the first, or fewer rows or labels than when it was given before.
+        If there is no period or only one group, or a period is out of order, has groups that the
+        first does not have or other thresholds, or fewer rows or labels than when it was given
+        before; or if the metric cannot be estimated without the model.
+    TypeError
+        If periods are not pairs of a name and a table, or an option would have no effect.
 
     Examples
     --------
@@ -257,15 +269,27 @@ def monitor(
     ['0.24', '0.52']
     """
     check, looks, found = parse_check(check), [], []
+    if wrong := sorted({*options} - TAKEN):
+        known = ", ".join(sorted(TAKEN))
+        raise TypeError(f"monitor does not take {', '.join(wrong)}; leave it out; it takes {known}")
+    if "ece" in check.metrics:
+        raise ValueError(
+            "check must not be of ece, which is estimated by the model only; try brier"
+        )
     latest: dict[str, ScoreTable] = {}
-    for period, table in periods.items() if isinstance(periods, Mapping) else periods:
+    pairs = periods.items() if isinstance(periods, Mapping) else periods
+    for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            rule = "periods must be pairs of a name and a ScoreTable, or a dict of them"
+            raise TypeError(f"{rule}; got {type(pair).__name__}")
+        period, table = level_name(pair[0]), pair[1]
         check_kind(table, ScoreTable, f"table of {period}", "summarize")
         again = period in latest
         _check_period(period, table, latest)
         latest[period] = table
         total = reduce(add, latest.values())
-        given = {"clip": total.clip, **options, "metrics": check.metrics, "checks": (check,)}
-        settings = Settings(**given | {"target": "population"})
+        given = {**options, "clip": total.clip, "metrics": check.metrics, "checks": (check,)}
+        settings = Settings(**given, target="population")
         result = assess_table(total, settings, rng=rng, progress=progress)
         names, values = _gaps(result, check)
         found.append(values)
@@ -292,14 +316,18 @@ def _check_period(period: str, table: ScoreTable, latest: dict[str, ScoreTable])
         return
     *_, last = latest
     groups = next(iter(latest.values())).groups
-    if table.groups != groups:
-        got, rule = list_values(table.groups), f"groups must be those of the first period, {groups}"
-        raise ValueError(f"{rule}; got {got} in {period}; begin with a period that has all groups")
+    if not {*table.groups} <= {*groups}:
+        got, rule = list_values(table.groups), "periods must have no other groups than the first"
+        got = f"{got} in {period} after {list_values(groups)}"
+        raise ValueError(f"{rule}; got {got}; begin with a period that has all groups")
     if period not in latest:
         if name_key(period) < name_key(last):
-            raise ValueError(f"periods must be in order; got {period} after {last}; sort them")
+            rule, names = "periods must be in the order of their names", "2026-01, 2026-02"
+            raise ValueError(f"{rule}; got {period} after {last}; name them as {names}")
         return
-    before, after = (one.sums("rows") for one in (latest[period], table))
+    before, after = np.zeros((2, len(groups), 2, 3))
+    for counts, one in ((before, latest[period]), (after, table)):
+        counts[places_of(one.groups, groups)] = one.sums("rows")
     fewer = np.argwhere(after[..., :2] < before[..., :2])
     if len(fewer) or (after.sum(axis=2) < before.sum(axis=2)).any():
         what = "fewer rows"

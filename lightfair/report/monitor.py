@@ -9,10 +9,11 @@ from .format import Columns, table_of, value_cell
 from .sections import Blocks, full_report, warnings_section
 
 GUARANTEE = (
-    "Evidence of 1 is none. While all gaps are within the limit, the probability that evidence for "
-    "one beyond it ever reaches {:.3g} is at most {:.3g}, however often one looks, if labels are "
-    "many. Rows of all periods count alike: after a change, the gap is a mean of before and after. "
-    "Labels must be a random sample of each group's rows in each period."
+    "Evidence of 1 or less is none. While all gaps are within the limit, the probability that "
+    "evidence for one beyond it ever reaches {:.3g} is at most {:.3g}, however often one looks, if "
+    "labels are many. Rows of all periods count alike: after a change, the gap is a mean of before "
+    "and after. Labels must be a random sample of each group's rows in each period, also while "
+    "others are late."
 )
 
 
@@ -22,7 +23,7 @@ def document(found: Monitoring, *, full: bool = False, command: str | None = Non
     columns: Columns = {
         "rows": lambda look: Cell(f"{look['rows']:,}"),
         "labeled": lambda look: Cell(f"{look['labeled']:,}"),
-        "gap": lambda look: value_cell(look["gaps"][0] | {"reason": "the metric is undefined"}),
+        "gap": lambda look: value_cell(look["gaps"][0]),
         "evidence": lambda look: Cell(strength(look["evidence"])),
         "within": lambda look: Cell(strength(look["within"])),
         "": lambda look: Cell("alarm" * (look["evidence"] >= found.needed)),

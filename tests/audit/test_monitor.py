@@ -7,6 +7,7 @@ import pytest
 
 import lightfair as lf
 from lightfair.audit.monitor import LEAST, evidence, since_any
+from lightfair.core.data.nodes import UNSCORED_CLIP
 
 LOOKS, RUNS = 52, 4_000
 
@@ -138,10 +139,13 @@ ALONE = lf.score_table(lf.score_data([1, 0], [0.9, 0.2], sensitive_features=["A"
     ("periods", "text"),
     [
         ({}, "periods must not be empty"),
-        ({"2": month(1), "10": month(2), "3": month(3)}, "in order; got 3 after 10; sort them"),
+        ({2: month(1), 10: month(2), 3: month(3)}, "got 3 after 10; name them as 2026-01, 2026-02"),
         ([("1", month(1)), ("1", month(1, 40))], "fewer labels"),
         ([("1", month(1)), ("1", month(1, 60, 500))], "in 1 than before"),
-        ({"1": month(1), "2": C}, "groups must be those of the first period"),
+        (
+            {"1": month(1), "2": C},
+            "no other groups than the first; got 'A', 'C' in 2 after 'A', 'B'",
+        ),
         ({"1": ALONE}, "there is only one group"),
     ],
 )
@@ -150,6 +154,51 @@ def test_periods_that_cannot_be(periods, text):
         lf.monitor(periods, "tpr<=0.1", **FAST)
 
 
-def test_a_period_must_be_a_table():
-    with pytest.raises(TypeError, match="table of 1 must be a ScoreTable"):
-        lf.monitor({"1": [1, 2]}, "tpr<=0.1")
+@pytest.mark.parametrize(
+    ("periods", "text"),
+    [
+        ({"1": [1, 2]}, "table of 1 must be a ScoreTable"),
+        (C, "pairs of a name and a ScoreTable, or a dict of them; got ScoreTable"),
+        ([C, C], "or a dict of them; got ScoreTable"),
+        ([("1", C, 2)], "or a dict of them; got tuple"),
+        (None, "or a dict of them; got NoneType"),
+    ],
+)
+def test_periods_are_tables_by_name(periods, text):
+    with pytest.raises(TypeError, match=text):
+        lf.monitor(periods, "tpr<=0.1")
+
+
+@pytest.mark.parametrize(
+    "option", ["target", "metrics", "threshold", "epsilon", "label_error", "foo"]
+)
+def test_options_of_no_effect_are_refused(option):
+    with pytest.raises(TypeError, match=f"monitor does not take {option}; leave it out; it takes"):
+        lf.monitor({"1": C}, "tpr<=0.1", **{option: 1})
+
+
+def test_a_metric_of_the_model_alone_is_refused():
+    with pytest.raises(ValueError, match="check must not be of ece"):
+        lf.monitor({"1": C}, "ece<=0.1")
+
+
+def test_a_group_may_have_no_rows_in_a_later_period():
+    rows = {"y": [1, 0] * 40, "s": [0.9, 0.2, 0.6, 0.4] * 20, "g": [*"AABBC"] * 16}
+    names = {"y_true": "y", "y_score": "s", "sensitive_features": "g"}
+    first = lf.summarize(rows, **names)
+    kept = [at for at, group in enumerate(rows["g"]) if group != "B"]
+    later = lf.summarize({key: [rows[key][at] for at in kept] for key in rows}, **names)
+    found = lf.monitor([("1", first), ("2", later), ("2", later)], "tpr<=0.1", **FAST)
+    assert [look.rows for look in found.looks] == [80, 128, 128] and len(found.gaps) == 6
+    message = "must keep its rows and the values of its labels; got fewer labels 0 of B in 1"
+    with pytest.raises(ValueError, match=message):
+        lf.monitor([("1", first), ("1", later)], "tpr<=0.1", **FAST)
+
+
+def test_an_undefined_gap_has_a_reason():
+    data = lf.score_data([1, 0, 0, 0], None, y_pred=[1, 0, 0, 1], sensitive_features=[*"AABB"])
+    table = lf.score_table(data, clip=UNSCORED_CLIP)
+    found = lf.monitor({"1": table}, "auc<=0.1", **FAST)
+    (gap, _) = found.to_dict()["looks"][0]["gaps"]
+    assert gap["mean"] is gap["interval"] is None and gap["reason"] == "auc is undefined in B or A"
+    assert "auc is undefined in B or A" in str(found) and found.looks[0].evidence == 0.5
