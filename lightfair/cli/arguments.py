@@ -99,15 +99,20 @@ def named_columns(arguments: argparse.Namespace) -> Columns:
     return columns
 
 
+def check_distinct(paths: list[str]) -> None:
+    """Raise ValueError if a file is named twice."""
+    real = [os.path.realpath(path) for path in paths]
+    for path, name in zip(paths, real, strict=True):
+        if real.count(name) > 1:
+            raise ValueError(f"{path} is given twice; its rows would count twice")
+
+
 def reading_of(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return what reading needs: files, columns, checks of rows, and progress."""
     from ..core.data.rows import RowReader
     from ..io.files import repeated_id
 
-    real = [os.path.realpath(path) for path in arguments.file]
-    for path, name in zip(arguments.file, real, strict=True):
-        if real.count(name) > 1:
-            raise ValueError(f"{path} is given twice; its rows would count twice")
+    check_distinct(arguments.file)
     if "-" in arguments.file and sys.stdin is None:
         raise ValueError("standard input is closed; give the name of a file instead of -")
     columns, threshold, progress = columns_of(arguments), threshold_of(arguments), progress_line()

@@ -8,10 +8,12 @@ from __future__ import annotations
 import argparse
 import inspect
 import os
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from .arguments import (
+    check_distinct,
     columns_of,
     named_columns,
     one_threshold,
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from ..api import Assessment, AuditProfile
     from ..core.data.rows import ScoreData
     from ..core.settings import Settings
+
+SUFFIX = re.compile(r"(\.(csv|tsv|txt|json|parquet|arrow|feather))?(\.gz)?$", re.IGNORECASE)
 
 MODEL = tuple(option.dest for option in OPTIONS["model and sampler"] if option.dest != "rng")
 ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels")
@@ -227,7 +231,8 @@ def monitor(arguments: argparse.Namespace) -> Answer:
            lightfair monitor TABLE ... --check CHECK [options]
 
     Each FILE is a period, in order; its name is that of the file, or is given
-    as PERIOD=FILE. A name given again replaces its period, with more labels.
+    as PERIOD=FILE. If it is given again, the file replaces the former one, of
+    which it must have all labels.
 
     examples:
       lightfair monitor 2026-01.csv 2026-02.csv 2026-03.csv --label label \
@@ -239,32 +244,40 @@ def monitor(arguments: argparse.Namespace) -> Answer:
     input; 3 neither.
     """
     from .. import api
+    from ..audit.monitor import TAKEN
     from ..core.comparison.verdict import exit_code
 
     one_threshold(arguments)
-    options = vars(settings_of(arguments))
-    del options["clip"]
-    named = [_period(text) for text in arguments.file]
+    settings, named = settings_of(arguments), _periods(arguments.file)
+    if len(settings.checks) != 1:
+        raise ValueError("monitor takes one --check; give one, and run it again for another")
     arguments.file = [file for _, file in named]
+    check_distinct(arguments.file)
     check_outputs(arguments)
     periods = []
     for name, file in named:
         arguments.file = [file]
         periods.append((name, table_of(arguments, every=False)))
-    check, progress = arguments.checks, progress_line()
-    found = api.monitor(periods, check, rng=arguments.rng, progress=progress, **options)
+    given = {"rng": arguments.rng, "progress": progress_line()}
+    given |= {name: getattr(settings, name) for name in TAKEN}
+    found = api.monitor(periods, *settings.checks, **given)
     return deliver(arguments, found, exit_code([found]))
 
 
-def _period(text: str) -> tuple[str, str]:
-    """Return the name of a period and its file: PERIOD=FILE, or FILE without its suffixes."""
-    name, _, file = text.partition("=")
-    if file and not os.path.exists(text):
-        return name, file
-    name = os.path.basename(text)
-    while (parts := os.path.splitext(name))[1][1:].isalpha():
-        name = parts[0]
-    return name, text
+def _periods(texts: list[str]) -> list[tuple[str, str]]:
+    """Return names of periods and their files: PERIOD=FILE, or FILE without its suffixes."""
+    found: dict[str, str] = {}
+    pairs = []
+    for text in texts:
+        name, _, file = text.partition("=")
+        if not (name and file) or os.path.exists(text):
+            name, file = SUFFIX.sub("", os.path.basename(text)), text
+            if name in found:
+                got = f"{found[name]} and {file} are both {name}"
+                raise ValueError(f"periods must have names; {got}; give PERIOD=FILE")
+        found[name] = file
+        pairs.append((name, file))
+    return pairs
 
 
 def summarize(arguments: argparse.Namespace) -> Answer:

@@ -194,8 +194,7 @@ OPTIONS = {  # by their headings in the help
         Option("epsilon", "X", REPORTS, "difference that counts as small (0.05)"),
         Option("min-rows", "N", REPORTS, "rows that a group needs to be in findings (10)"),
         Option("simultaneous", "", "assess demo", "add simultaneous intervals of all differences"),
-        Option("check", "CHECK ...", "assess demo", CHECK, "checks"),
-        Option("check", "CHECK", "monitor", CHECK, "checks", required=True),
+        Option("check", "CHECK ...", "assess demo monitor", CHECK, "checks"),
         Option("selection-odds", "X", "assess demo", SELECTION),
     ),
     "an audit": (

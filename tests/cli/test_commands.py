@@ -168,8 +168,20 @@ def test_monitor(run, fail, folder, text):
     assert "<img" in (folder / "m.html").read_text()
     assert run(*given, "--check", "selection_rate ratio>=0.2")[0] == 0
     given = ["monitor", "2026-02.csv", "2026-01.csv", *options, "--check", "tpr<=0.05"]
-    assert "must be in order; got 2026-01 after 2026-02" in fail(*given)
-    assert "the following arguments are required: --check" in fail(*given[:-2])
+    assert "got 2026-01 after 2026-02; name them as" in fail(*given)
+    assert "monitor takes one --check" in fail(*given[:-2])
+    assert "monitor takes one --check" in fail(*given, "--check", "fpr<=0.1")
+    (folder / "more").mkdir()
+    for name in ("more/2026-02.csv", "a=b.east.csv", "a=b.west.csv"):
+        (folder / name).write_text("\n".join([head, *lines, ""]))
+    both = ["monitor", "2026-02.csv", "more/2026-02.csv", *given[3:]]
+    assert "2026-02.csv and more/2026-02.csv are both 2026-02; give PERIOD=FILE" in fail(*both)
+    both[2] = "2026-02=more/2026-02.csv"
+    assert "2. 2026-02, again" in run(*both)[1]
+    both[2] = "2026-03=2026-02.csv"
+    assert "2026-02.csv is given twice; its rows would count twice" in fail(*both)
+    out = run("monitor", "a=b.east.csv", "a=b.west.csv", *given[3:])[1]
+    assert "1. a=b.east " in out and "2. a=b.west " in out
 
 
 def test_demo(ask):
