@@ -35,6 +35,7 @@ COMPILED = {f"lightfair.core.mcmc.{name}" for name in ("jit", "kernels", "compil
 PUBLIC = sorted(set(lf.__all__) - {"__version__", "METRICS", "CRITERIA"})
 WITH_METHODS = ["Assessment", "FoundThresholds", "LabelPlan", "ModelComparison", "ScoreTable"]
 WITH_METHODS += ["ThresholdCurve", "ConditionalGaps", "ClassesAssessment", "MembershipAssessment"]
+WITH_METHODS += ["Monitoring"]
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 
 

@@ -388,6 +388,7 @@ def evidence(score: Floats, known: Floats, scale: float) -> Floats:
     Examples
     --------
     >>> import numpy as np
+    >>> from lightfair.audit.monitor import evidence
     >>> print(evidence(np.array([0.0, 30.0]), np.array([0.0, 100.0]), 0.1).round(1))
     [ 1.  13.2]
     """
