@@ -378,7 +378,9 @@ def as_assessment(plain: core.Assessment) -> Assessment:
 
 
 def _seeded(options: dict[str, Any]) -> dict[str, Any]:
-    """Take random_state as another name of rng."""
+    """Take random_state as another name of rng, and two rates as a LabelError."""
+    if options.get("label_error") is not None:
+        options["label_error"] = errors.label_error_of(options["label_error"])
     if "random_state" in options:
         if options.get("rng") is not None:
             raise TypeError("give rng or random_state, not both: random_state is a name of rng")
@@ -393,8 +395,6 @@ def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) 
 
         threshold = for_table(threshold, y_true)
     options["threshold"] = threshold
-    if options.get("label_error") is not None:
-        options["label_error"] = errors.label_error_of(options["label_error"])
     result = pipeline.assess(y_true, *arguments, **_seeded(options))
     _warn(result.warnings)
     return as_assessment(result)

@@ -53,6 +53,8 @@ from ..core.pipeline import assess
 from ..core.settings import check_rng
 from ..core.values import warning_values
 
+WITHOUT = ("frame", "label_error", "positive_label", "threshold")  # options of assess
+
 METRICS = ("tpr", "fpr", "selection_rate")
 
 SUM = 1e-3  # how far from 1 the scores of a row may sum
@@ -158,7 +160,7 @@ def assess_classes(
     ----------
     y_true : column, shape (n,)
         Classes; NaN, None, pd.NA, "", or -1 if it is not a class, for unlabeled rows.
-    y_score : matrix or data frame, shape (n, K)
+    y_score : matrix, data frame or dict of columns, shape (n, K)
         Probabilities, with a column for each of `classes`, in their order. Rows sum to 1.
     classes : sequence
         Three or more values of y_true.
@@ -168,8 +170,9 @@ def assess_classes(
         Seed of the first class; that of the second is greater by 1, and so on, so that draws of
         different classes are independent. They are in `by_class[name].settings.seed`.
     **options
-        Those of `assess` other than threshold and positive_label, among them sensitive_features.
-        Default metrics: tpr, fpr and selection_rate. Simultaneous intervals are always reported.
+        Those of `assess`, among them sensitive_features, without frame, label_error, positive_label
+        and threshold. Default metrics: tpr, fpr and selection_rate. Simultaneous intervals are
+        always reported.
 
     Returns
     -------
@@ -179,6 +182,8 @@ def assess_classes(
     ------
     ValueError
         If an argument breaks its rule; the message names the rule, the value and the way out.
+    TypeError
+        If an option has no meaning for several classes.
 
     Examples
     --------
@@ -186,13 +191,13 @@ def assess_classes(
     >>> rows = lf.simulate(rows=1000, labeled=100, rng=1)
     >>> y = [{0: "no", 1: "yes"}.get(label) for label in rows.y_true]  # None: unlabeled
     >>> s = rows.y_score
-    >>> scores = list(zip(0.7 * (1 - s), s, 0.3 * (1 - s)))
-    >>> result = lf.assess_classes(
-    ...     y, scores, ["no", "yes", "maybe"], sensitive_features=rows.group, rng=1
-    ... )
+    >>> scores = {"no": 0.7 * (1 - s), "yes": s, "maybe": 0.3 * (1 - s)}
+    >>> result = lf.assess_classes(y, scores, [*scores], sensitive_features=rows.group, rng=1)
     >>> print(result.by_class["yes"].difference("tpr", "B"))
     0.129 [0.037, 0.249], P(>0) 0.998
     """
+    if wrong := sorted({*WITHOUT} & {*options}):
+        raise TypeError(f"{', '.join(wrong)}: not with several classes; leave it out")
     values = columns.column("classes", classes).tolist()
     names = tuple(map(level_name, values))
     if len(names) < 3 or any(_in(value, values[:at]) for at, value in enumerate(values)):
@@ -204,7 +209,8 @@ def assess_classes(
     label = class_places("y_true", y_true, values, options.pop("unlabeled", None))
     score = _scores(y_score, names)
     taken = score.argmax(axis=1) if y_pred is None else class_places("y_pred", y_pred, values)
-    seed = rng if isinstance(rng, (int, np.integer)) else check_rng(rng).integers(2**53)
+    drawn = check_rng(rng)
+    seed = rng if isinstance(rng, (int, np.integer)) else drawn.integers(2**53)
     found = ByName()
     for at, name in enumerate(names):
         y, decided = (np.where(place < 0, np.nan, place == at) for place in (label, taken))
@@ -216,9 +222,9 @@ def assess_classes(
 
 def _scores(values: Any, names: tuple[str, ...]) -> Floats:
     """The scores, float64 (n, class); rows sum to 1."""
-    frame = columns.frame_columns(values)
-    pairs = [*enumerate(np.atleast_2d(values).T)] if frame is None else frame
-    own = tuple(name for name, _ in pairs)
+    frame = values.items() if isinstance(values, dict) else columns.frame_columns(values)
+    pairs = [*enumerate(np.atleast_2d(values).T)] if frame is None else [*frame]
+    own = tuple(name if isinstance(name, int) else level_name(name) for name, _ in pairs)
     if len(own) != len(names) or ({*own} == {*names} and own != names):
         rule = f"y_score must have a column for each of {list_values(names)}, in this order"
         raise ValueError(f"{rule}; got {counted(len(own), 'column')}: {list_values(own)}")
@@ -241,7 +247,8 @@ def class_places(name: str, values: Any, classes: list[Any], unlabeled: Any = No
     if unlabeled is not None and (both := [gap for gap in gaps if _in(gap, classes)]):
         raise ValueError(f"unlabeled must not be a class; got {list_values(both)}")
     if unknown := [value for value in distinct if not _in(value, [*classes, *gaps, -1])]:
-        rule = f"{name} must hold classes, {list_values(tuple(classes))}, or unlabeled="
+        rule = f"{name} must hold classes, {list_values(tuple(classes))}"
+        rule += ", or unlabeled=" * (name != "y_pred")
         raise ValueError(f"{rule}; got {list_values(unknown)}")
     places = [next((at for at, c in enumerate(classes) if same(v, c)), -1) for v in distinct]
     return np.array([*places, -1])[codes]

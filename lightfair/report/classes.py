@@ -39,7 +39,8 @@ def document(
         return Document(part.title, tuple(sections))
     options = {"assess_classes": {"classes": [*parts]}}
     sections += provenance_sections(base.settings, base.table, command, options=options)[-1:]
-    return Document(part.title, capitalized(sections, base.settings.metrics))
+    title = f"{part.title}: {len(parts)} classes, each against the rest"
+    return Document(title, capitalized(sections, base.settings.metrics))
 
 
 def merged(parts: dict[str, Document]) -> list[Section]:

@@ -80,6 +80,7 @@ def test_containers(given):
     assert same(plain, ask(*rows))
     rows = polars.Series(texts), polars.DataFrame(score, CLASSES), polars.Series(group)
     assert same(plain, ask(*rows))
+    assert same(plain, ask(label, dict(zip(CLASSES, score.T, strict=True)), group))
     assert same(plain, ask(label.tolist(), score.tolist(), group.tolist(), np.array(CLASSES)))
 
 
@@ -157,6 +158,7 @@ def test_the_report_has_all_classes_and_what_it_leaves_open(given, found):
     assert len(wide) == 6 and ends == [(low, high)]
     assert "need not sum to 1" in text and "cat, dog, eel: tpr<=0.9: " in text
     page = found.to_markdown()
+    assert page.startswith("# Fairness by group: 3 classes, each against the rest")
     assert page.count('{"settings"') == 1 and '"classes": ["cat", "dog", "eel"]' in page
     assert page.count("The estimand is") == 1 and "Simultaneous intervals" in page
 
@@ -181,7 +183,7 @@ ROWS["sensitive_features"] = [*"xxyy"]
         ({"classes": ["a", "b", "a"]}, "got 'a', 'b', 'a'; assess compares two classes"),
         ({"unlabeled": ["b"]}, "unlabeled must not be a class; got 'b'"),
         ({"y_true": [*"abdd"]}, "y_true must hold classes, 'a', 'b', 'c', or unlabeled=; got 'd'"),
-        ({"y_pred": [*"abcd"]}, "y_pred must hold classes, 'a', 'b', 'c', or unlabeled=; got 'd'"),
+        ({"y_pred": [*"abcd"]}, "y_pred must hold classes, 'a', 'b', 'c'; got 'd'"),
         ({"y_pred": ["a", None, "b", "a"]}, "y_pred has 1 missing value (row 1)"),
         ({"y_score": np.full((4, 2), 0.5)}, "a column for each of 'a', 'b', 'c', in this order"),
         ({"y_score": [0.1, 0.9]}, "'c', in this order; got 2 columns: 0, 1"),
@@ -189,13 +191,20 @@ ROWS["sensitive_features"] = [*"xxyy"]
         ({"y_score": [[1, 0, 0]] * 3 + [[2, -1, 0]]}, "must lie in [0, 1], such as 0.25; got 2 at"),
         ({"y_score": [[1, 0, 0]] * 3 + [[1, None, 0]]}, "has 1 missing value (row 3)"),
         ({"y_score": [[1, 0, 0]] * 3}, "y_true and y_pred must have the same length"),
-        ({"threshold": 0.3}, "threshold must be left out with y_pred, which holds the decisions"),
+        ({"y_score": dict.fromkeys("bac", [1 / 3] * 4)}, "got 3 columns: 'b', 'a', 'c'"),
         ({"rng": "a"}, "rng must be a seed, a numpy Generator or None; got 'a'"),
+        ({"rng": True}, "rng must be a seed, a numpy Generator or None; got True"),
     ],
 )
 def test_bad_input(change, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         lf.assess_classes(**ROWS | change)
+
+
+@pytest.mark.parametrize("option", ["threshold", "positive_label", "frame", "label_error"])
+def test_options_without_meaning(option):
+    with pytest.raises(TypeError, match=f"{option}: not with several classes; leave it out"):
+        lf.assess_classes(**ROWS, **{option: (0.1, 0.2)})
 
 
 def test_columns_and_rows_in_another_order():

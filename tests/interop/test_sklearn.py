@@ -60,6 +60,8 @@ def test_it_is_assess_with_the_scores_of_the_model():
     options = {"metrics": "tpr", "reference": "f", "threshold": [0.4, 0.6]}
     settings = ask(PIPELINE, X, **options).settings
     assert settings.thresholds == (0.4, 0.6) and settings.reference == "f"
+    rates = ask(LOGISTIC, metrics="tpr", label_error=(0.02, 0.1)).settings.label_error
+    assert rates == ((0.02, 0.02), (0.1, 0.1))
 
 
 def test_several_columns_are_crossed():
