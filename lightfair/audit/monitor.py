@@ -169,22 +169,21 @@ class Monitoring(Based):
     def sentence(self) -> str:
         """The status in words, with its evidence."""
         worst, last, limit = self.gaps[0], self.looks[-1], f"{self.check.within:g}"
-        needed = f"{self.needed:.3g} needed"
+        ratio = self.check.relation == "ratio"
         if self.alarm is not None:
-            what = f"{worst.metric} of {worst.higher} is above that of {worst.lower} by more than"
-            if self.check.relation == "ratio":
-                what = f"{worst.metric} of {worst.lower} over that of {worst.higher} is below"
             look = self.looks[self.alarm]
-            what = f"alarm at {look.period}: {what} {limit}"
-            return f"{what}; evidence {strength(look.evidence)}, {needed}"
-        if self.status == "pass":
-            what = (
-                f"all gaps are {'at least' if self.check.relation == 'ratio' else 'within'} {limit}"
-            )
-            return f"{what}; evidence {strength(last.within)}, {needed}"
-        both = f"evidence {strength(last.evidence)} for a gap beyond {limit}, "
-        both += f"{strength(last.within)} for all within it, {needed}"
-        return f"no alarm in {counted(len(self.looks), 'look')}; {both}"
+            what = f"{worst.metric} of {worst.higher} is above that of {worst.lower} by more than"
+            if ratio:
+                what = f"{worst.metric} of {worst.lower} over that of {worst.higher} is below"
+            text = f"alarm at {look.period}: {what} {limit}; evidence {strength(look.evidence)}"
+        elif self.status == "pass":
+            what = "ratios are at least" if ratio else "gaps are within"
+            text = f"all {what} {limit}; evidence {strength(last.within)}"
+        else:
+            text = f"no alarm in {counted(len(self.looks), 'look')}; evidence "
+            text += f"{strength(last.evidence)} for a gap beyond {limit}, "
+            text += f"{strength(last.within)} for all within it"
+        return f"{text}, {self.needed:.3g} needed"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the looks as plain values, ready for JSON.

@@ -423,7 +423,7 @@ def of_monitor(found: Monitoring) -> Iterator[Row]:
             pair = {"group": entry.get("higher"), "reference": entry.get("lower")}
             row = {**of, **pair, "quantity": "gap" if "higher" in entry else "look"}
             row |= {"metric": entry.get("metric", row["metric"])}
-            row["reason"] = None if "higher" in entry else "about all gaps"
+            row["reason"] = entry.get("reason") if "higher" in entry else "about all gaps"
             row |= {"evidence": entry["evidence"], "evidence_within": entry["within"]}
             numbers = ("mean", "median", "interval")
             yield _row({key: entry[key] for key in numbers if key in entry}, row)

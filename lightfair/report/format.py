@@ -36,7 +36,8 @@ def value_cell(entry: dict[str, Any]) -> Cell:
     middle = entry.get("median", entry.get("mean"))
     low, high = entry["interval"]
     if not entry.keys() & {"mean", "median"}:
-        return Cell(f"[{number(low)}, {number(high)}]")
+        exact = f"{number(low)} (exact)" if entry.get("exact") else None
+        return Cell(exact or f"[{number(low)}, {number(high)}]")
     return Cell(estimate(middle, low, high, bool(entry.get("exact"))))
 
 

@@ -174,7 +174,7 @@ def test_periods_are_tables_by_name(periods, text):
 )
 def test_options_of_no_effect_are_refused(option):
     with pytest.raises(TypeError, match=f"monitor does not take {option}; leave it out; it takes"):
-        lf.monitor({"1": C}, "tpr<=0.1", **{option: 1})
+        lf.monitor({"1": C}, "tpr<=0.1", **{option: (0.1, 0.2)})
 
 
 def test_a_metric_of_the_model_alone_is_refused():
@@ -201,4 +201,6 @@ def test_an_undefined_gap_has_a_reason():
     found = lf.monitor({"1": table}, "auc<=0.1", **FAST)
     (gap, _) = found.to_dict()["looks"][0]["gaps"]
     assert gap["mean"] is gap["interval"] is None and gap["reason"] == "auc is undefined in B or A"
+    reasons = [row["reason"] for row in lf.tidy.rows(found)]
+    assert reasons[1:] == ["auc is undefined in B or A", "auc is undefined in A or B"]
     assert "auc is undefined in B or A" in str(found) and found.looks[0].evidence == 0.5

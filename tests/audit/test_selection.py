@@ -137,6 +137,8 @@ def test_reports_and_rows_have_bounds(rows):
     assert values["settings"]["selection_odds"] == values["selection"]["odds"] == 2.0
     tpr, auc = (values["selection"]["metrics"][name] for name in ("tpr", "auc"))
     assert [one["exact"] for one in tpr["groups"]] == [False, True]  # B has all labels
+    known = f"{result.metric('tpr', 'B').mean:.3f} (exact)"
+    assert re.search(rf"B +{re.escape(known)} +{re.escape(known)}", str(result))
     low, high = tpr["differences"][0]["interval"]
     assert low < result.difference("tpr").interval()[0] and result.difference("tpr").mean < high
     nothing = {"interval": None, "exact": False}
