@@ -12,12 +12,12 @@ is (Robbins 1970)
     e = 2 (1 + q)^-1/2 exp(x^2 / 2) Phi(x),    q = (r / s)^2,    x = (d / s) (q / (1 + q))^1/2
 
 An alarm rests on the prediction-powered estimate, which uses labels and scores, and no model
-(`Assessment.without_model`). Half of its evidence is that of all looks, half that since an earlier
-look k, for a change, with the weights 1 / (k (k + 1)), where at least a fourth of the information
-is newer. The evidence for some gap beyond the limit is the mean over pairs of groups in both
-directions, and metrics: a mean of e-values is one. Evidence that all gaps are within it is the
-least of those of each gap. The posterior is not asked: it would raise alarms earlier, but where
-the curve does not fit also while all gaps are within the limit. The gaps shown are its own.
+(`Assessment.without_model`); ece has none. Half of its evidence is that of all looks, half that
+since an earlier look k, for a change, with the weights 1 / (k (k + 1)), where at least a fourth of
+the information is newer. The evidence for some gap beyond the limit is the mean over pairs of
+groups in both directions, and metrics: a mean of e-values is one. Evidence that all gaps are within
+it is the least of those of each gap. The posterior is not used: it would raise alarms earlier, but
+where the curve does not fit also while all gaps are within the limit. The gaps shown are its own.
 
 The theory is of many labels. `bench/MONITOR.md` has the share of false alarms with the gap at the
 limit, and the delay of alarms beside that of labels alone.
@@ -52,7 +52,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.assessment import Assessment
-from ..core.comparison.gaps import only_one, pair_indices
+from ..core.comparison.gaps import pair_indices
 from ..core.comparison.verdict import Check, parse_check
 from ..core.data.groups import places_of
 from ..core.data.logit import Floats
@@ -181,7 +181,7 @@ class Monitoring(Based):
             text = f"all {what} {limit}; evidence {strength(last.within)}"
         else:
             text = f"no alarm in {counted(len(self.looks), 'look')}; evidence "
-            text += f"{strength(last.evidence)} for a gap beyond {limit}, "
+            text += f"{strength(last.evidence)} for a gap beyond the limit, "
             text += f"{strength(last.within)} for all within it"
         return f"{text}, {self.needed:.3g} needed"
 
@@ -272,9 +272,7 @@ def monitor(
         known = ", ".join(sorted(TAKEN))
         raise TypeError(f"monitor does not take {', '.join(wrong)}; leave it out; it takes {known}")
     if "ece" in check.metrics:
-        raise ValueError(
-            "check must not be of ece, which is estimated by the model only; try brier"
-        )
+        raise ValueError("check must not be of ece, which only the model estimates; try brier")
     latest: dict[str, ScoreTable] = {}
     pairs = periods.items() if isinstance(periods, Mapping) else periods
     for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
@@ -342,9 +340,7 @@ def _gaps(result: Assessment, check: Check) -> tuple[list[tuple[str, str, str]],
 
     The last two are of draws without the model, 0 and 0 where the gap is undefined.
     """
-    if result.settings.reference is None:
-        raise ValueError(only_one(result.groups))
-    base = result.groups.index(result.settings.reference)
+    base = result.groups.index(str(result.settings.reference))
     pairs = [pair for one in pair_indices(len(result.groups), base) for pair in (one, one[::-1])]
     names, values = [], []
     for metric in check.metrics:

@@ -41,7 +41,7 @@ def document(found: Monitoring, *, full: bool = False, command: str | None = Non
     legend = [
         f"gap: {worst.metric}, {pair}, the one with most evidence; in the population, from all "
         f"rows so far; {100 * prob:g} % intervals are of each look alone",
-        f"evidence: for some gap beyond {found.check.within:g}, an alarm at {found.needed:.3g}; "
+        f"evidence: for some gap beyond the limit, an alarm at {found.needed:.3g}; "
         "within: for all gaps within it; both rest on labels and scores, without the model",
         GUARANTEE.format(found.needed, 1.0 - prob),
     ]
