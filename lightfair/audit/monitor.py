@@ -284,7 +284,10 @@ def monitor(
         again = period in latest
         _check_period(period, table, latest)
         latest[period] = table
-        total = reduce(add, latest.values())
+        try:
+            total = reduce(add, latest.values())
+        except ValueError as error:
+            raise ValueError(f"{period} does not go with the periods before: {error}") from error
         given = {**options, "clip": total.clip, "metrics": check.metrics, "checks": (check,)}
         settings = Settings(**given, target="population")
         result = assess_table(total, settings, rng=rng, progress=progress)

@@ -114,7 +114,8 @@ def make_parsers() -> tuple[Parser, dict[str, Parser]]:
             epilog=f"examples:{examples}",
         )
         if command not in ("sql", "demo"):
-            help_text = FILE + TABLE * (command in TABLES.split()) + "; several are added up"
+            help_text = FILE + TABLE * (command in TABLES.split())
+            help_text += "; several are added up" * (command != "monitor")
             files = one.add_argument_group("files")
             files.add_argument("file", nargs="*", metavar="FILE", help=help_text)
         add_options(one, command)

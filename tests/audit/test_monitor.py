@@ -132,6 +132,7 @@ def test_few_labels_are_no_evidence():
 
 
 C = lf.score_table(lf.score_data([1, 0], [0.9, 0.2], sensitive_features=["A", "C"]))
+OTHER = lf.score_table(lf.score_data([1, 0], [0.9, 0.2], sensitive_features=["A", "C"]), clip=0.1)
 ALONE = lf.score_table(lf.score_data([1, 0], [0.9, 0.2], sensitive_features=["A", "A"]))
 
 
@@ -147,6 +148,7 @@ ALONE = lf.score_table(lf.score_data([1, 0], [0.9, 0.2], sensitive_features=["A"
             "no other groups than the first; got 'A', 'C' in 2 after 'A', 'B'",
         ),
         ({"1": ALONE}, "there is only one group"),
+        ({"1": C, "2": OTHER}, "2 does not go with the periods before: .* clip is the same"),
     ],
 )
 def test_periods_that_cannot_be(periods, text):

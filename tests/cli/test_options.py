@@ -67,6 +67,8 @@ def test_help_of_the_whole_and_of_a_command(run, ask):
     assert ask("help") == ask("--help") == ask("-h")
     assert ask("help", "plan") == ask("plan", "-h")
     assert run() == (2, "", ask("--help"))
+    files = [" ".join(ask("help", command).split()) for command in ("assess", "monitor")]
+    assert ["several are added up" in text for text in files] == [True, False]
 
 
 @pytest.mark.parametrize(
