@@ -82,7 +82,11 @@ def assess(arguments: argparse.Namespace) -> Answer:
     if arguments.within is not None:
         return _within(arguments)
     if arguments.membership is not None:
-        return _membership(arguments)
+        try:
+            return _membership(arguments)
+        except ValueError as error:
+            text = str(error).replace("sensitive_features", "--membership", 2)
+            raise ValueError(text.replace("and --group", "and --membership")) from error
     if arguments.profile is not None:
         return _report(arguments, _profiled(arguments))
     return _report(arguments, _assessed(arguments, settings_of(arguments)).result)

@@ -146,7 +146,11 @@ def test_membership_as_probabilities(ask, fail, folder, rows):
     assert "--group does not go with --membership" in fail(*rows_given, "--group", "g")
     assert "--missing does not go with --membership" in fail(*rows_given, "--missing", "drop")
     assert "--step needs --membership; leave it out" in fail(*rows_given[:-3], "--step", "0.5")
-    assert "must sum to one in each row" in fail(*rows_given, "p")
+    assert "--membership must sum to one in each row" in fail(*rows_given, "p")
+    assert "--membership: near.csv has no column q" in fail(*rows_given, "q")
+    rule = "--membership: a column has one role; a is --membership, too"
+    assert rule in fail(*rows_given, "a")
+    assert "give --label, --score and --membership" in fail("assess", "near.csv", *named)
 
 
 def test_monitor(run, fail, folder, text):
