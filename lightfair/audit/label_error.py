@@ -25,8 +25,9 @@ Every label may be observed at any rates whose sum is below 1, but not every sha
 p of all labels are positive, and at least q negative. Rates at which so few of a class would be
 observed with a probability below 0.001 are an error.
 
-Estimates without a model, whose support verdicts need, and forecasts of labels take labels as
-right. `bench/LABEL_ERROR.md` has the coverage of intervals and what it costs in width.
+Estimates without a model, whose support verdicts need, and how many labels would settle a check
+take labels as right; `plan_labels` refuses. `bench/LABEL_ERROR.md` has the coverage of intervals
+and what it costs in width.
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
@@ -98,9 +99,10 @@ def label_error_of(given: Any) -> LabelError:
         If they are not two, or not in [0, 1), or low is above high, or they add up to 1 or more.
     """
     try:
-        pairs = [rate.split(":") if isinstance(rate, str) else rate for rate in given]
+        # a set has no slice, as it has no order
+        pairs = [rate.split(":") if isinstance(rate, str) else rate for rate in given[:]]
         rates = np.stack([np.broadcast_to(np.asarray(pair, np.float64), 2) for pair in pairs])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, KeyError):
         rates = np.empty(0)
     inside = rates.shape == (2, 2) and bool(((rates >= 0.0) & (rates < 1.0)).all())
     if not inside or (rates[:, 0] > rates[:, 1]).any():
@@ -125,6 +127,7 @@ class WrongLabels:
         off = [name for name in settings.metrics if settings.metric(name).of == "nodes"]
         bounds = ("thresholds", "log_odds_cap", "selection_odds")
         off += [name for name in bounds if getattr(settings, name) is not None]
+        off = ["more thresholds" if name == "thresholds" else name for name in off]
         if off:
             rule = "label_error is for metrics of decisions at one threshold, and no bounds of odds"
             raise ValueError(f"{rule}; leave out {off[0]}")
@@ -216,7 +219,7 @@ def _check_possible(rates: Floats, table: ScoreTable) -> None:
         at = int(np.argmin(chance))
         if chance[at] < IMPOSSIBLE / len(chance):
             rule = f"label_error must explain the labels: at a false {kind} rate of {rate:g} or"
-            seen = f"{labels[at]:.0f} of {total[at]:.0f} are in {names[at]}"
+            seen = f"{labels[at]:.0f} of {total[at]:.0f} labels are in {names[at]}"
             raise ValueError(f"{rule} more at least that share is {kind}; {seen}; lower it")
 
 

@@ -210,7 +210,7 @@ def plan_labels(
     Raises
     ------
     ValueError
-        If an argument breaks its rule.
+        If an argument breaks its rule, or labels were taken to be wrong.
 
     Examples
     --------
@@ -225,6 +225,8 @@ def plan_labels(
     """
     check_kind(result, Assessment, "result", "assess")
     settings = result.settings
+    if settings.label_error is not None:
+        raise ValueError("label_error: a plan takes labels as right; assess without it to plan")
     prob = settings.prob if prob is None else check_prob(prob)
     least, most = settings.metric(metric).bounds
     if not lies_in(width, 0.0, limit := 2 * (most - least)):

@@ -159,6 +159,8 @@ def test_what_it_shows(rows):
     options = {**options, "sensitive_features": chances}
     with pytest.raises(ValueError, match="label_error: not with chances of membership"):
         lf.membership(lf.assess(rows.y_true, rows.y_score, **options))
+    with pytest.raises(ValueError, match="label_error: a plan takes labels as right"):
+        lf.plan_labels(result)
     with pytest.raises(ValueError, match="labels by score are not imputed with label_error"):
         result.thresholds("all")
 
@@ -168,6 +170,7 @@ def test_what_it_shows(rows):
     [
         (0.1, "must be two rates, each a number in [0, 1), or low and high; got 0.1"),
         ((0.1,), "must be two rates"),
+        ({0.1, 0.2}, "must be two rates"),
         ((0.1, 0.1, 0.1), "must be two rates"),
         ((0.1, "a:b"), "must be two rates"),
         ((0.1, (0.1, 0.2, 0.3)), "must be two rates"),
