@@ -22,7 +22,8 @@ depends on what is assumed.
 
 All three need chances that are right: P(group | proxy) = P(group | proxy, score). Bounds are from a
 lower quantile of the least to an upper quantile of the greatest value, hold for metrics that rise
-or fall with each share, and say nothing about which assumption is nearer.
+or fall with each share, and say nothing about which assumption is nearer. Those of a difference
+take each group at its own extreme, which both may not reach at once: they hold, and are wide.
 
 Each cell is fitted by itself, hierarchical=False. A prior that cells share draws their rates
 together, as if groups were alike: with 100 labels of 2,000 rows and a difference in tpr of 0.135
@@ -180,12 +181,12 @@ class MembershipAssessment(Based):
         return framed(self.assessment, own | {"estimates": entries})
 
 
-def round_membership(probabilities: Any, step: float | None = None) -> dict[str, Floats]:
+def round_membership(sensitive_features: Any, step: float | None = None) -> dict[str, Floats]:
     """Round chances of membership to multiples of a step, by largest remainders.
 
     Parameters
     ----------
-    probabilities
+    sensitive_features
         Columns by group, a data frame or a mapping: float (n,) each, in [0, 1], of sum 1 in each
         row up to 0.001.
     step
@@ -209,8 +210,8 @@ def round_membership(probabilities: Any, step: float | None = None) -> dict[str,
     >>> {name: column.tolist() for name, column in rounded.items()}
     {'A': [0.4, 1.0], 'B': [0.3, 0.0], 'C': [0.3, 0.0]}
     """
-    names, chances = _chances_of(probabilities)
-    step = step or (0.1 if len(names) <= 3 else 0.25)
+    names, chances = _chances_of(sensitive_features)
+    step = step if step is not None else 0.1 if len(names) <= 3 else 0.25
     if not lies_in(step, 0.0199, 1.0) or abs(round(1.0 / step) * step - 1.0) > 1e-9:
         raise ValueError(f"step must be 1 / k with k from 2 to 50, such as 0.1; got {step!r}")
     wanted = np.round(chances / step, 9)
@@ -236,8 +237,8 @@ def assess_membership(
     step
         To which they are rounded.
     **options
-        Of `assess`, without missing, bins, checks, simultaneous and selection_odds. The default
-        reference is the group with the largest expected share, that of hierarchical is False.
+        Of `assess`, without missing, bins, checks, simultaneous, selection_odds and label_error.
+        The default reference is the group with the largest expected share. hierarchical is False.
 
     Returns
     -------
@@ -246,7 +247,8 @@ def assess_membership(
     Raises
     ------
     ValueError
-        If chances break a rule of `round_membership`.
+        If chances break a rule of `round_membership`, there is more than one threshold, or cells
+        share a prior.
     TypeError
         If an option has no meaning here.
 
@@ -268,15 +270,15 @@ def assess_membership(
     check_indexes([("y_true", y_true), ("y_score", y_score), *columns])
     rounded = round_membership(sensitive_features, step)
     result = assess(y_true, y_score, sensitive_features=rounded, **options)
+    if result.settings.thresholds is not None:
+        raise ValueError("threshold must be one with chances of membership; got several, or all")
     # the cells sort as the groups of the table do, whose names are these numbers
     cell = np.unique([*rounded.values()], axis=1, return_inverse=True)[1].reshape(-1)
     sums = [np.bincount(cell, chances) for chances in _chances_of(sensitive_features)[1].T]
-    return membership(result, reference, np.transpose(sums) / np.bincount(cell)[:, None])
+    return _of_cells(result, reference, np.transpose(sums) / np.bincount(cell)[:, None])
 
 
-def membership(
-    result: Assessment, reference: Any = None, means: Any = None
-) -> MembershipAssessment:
+def membership(result: Assessment, reference: Any = None) -> MembershipAssessment:
     """Return the metrics of groups from an assessment of cells of rounded chances.
 
     Parameters
@@ -286,8 +288,6 @@ def membership(
         that `round_membership` or a database has rounded. Assess it with hierarchical=False.
     reference
         The group that is subtracted. Default: the one with the largest expected share.
-    means
-        Mean chances of the rows of each cell, float (cell, group). Default: the levels.
 
     Returns
     -------
@@ -296,7 +296,7 @@ def membership(
     Raises
     ------
     ValueError
-        If levels are not chances of sum one.
+        If levels are not chances of sum one, or cells share a prior.
 
     Examples
     --------
@@ -315,11 +315,19 @@ def membership(
     0.652 [0.580, 0.719]
     """
     check_kind(result, Assessment, "result", "assess")
+    table = result.table
+    levels = dict(zip(table.attributes, zip(*table.parts, strict=True), strict=True))
+    return _of_cells(result, reference, _chances_of(levels)[1])
+
+
+def _of_cells(result: Assessment, reference: Any, shares: Floats) -> MembershipAssessment:
+    """Return the metrics of groups from chances of the rows of each cell, (cell, group)."""
     table, settings, names = result.table, result.settings, result.table.attributes
     if settings.label_error is not None:
         raise ValueError("label_error: not with chances of membership; leave it out")
-    levels = dict(zip(names, zip(*table.parts, strict=True), strict=True))
-    shares = _chances_of(levels)[1] if means is None else np.asarray(means, dtype=np.float64)
+    if settings.hierarchical is not False:
+        rule = "hierarchical must be False with chances of membership"
+        raise ValueError(f"{rule}: a prior that cells share draws differences to 0; assess so")
     rows = table.sums("weight").sum(axis=(1, 2)) @ shares
     largest = names[int(np.argmax(rows))]
     base = index_of(largest if reference is None else reference, names, "reference")
@@ -351,8 +359,8 @@ def _named(draws: list[Floats], lack: str, **more: Any) -> ByName:
     """Return the estimates of a number by the names of methods."""
     names = (*METHODS[:2], "least", "most", *FREQUENCIES)
     lacks = dict.fromkeys(names, lack)
-    if np.isnan(draws[1]).all():
-        lacks["given_membership"] = f"{lack}, or no memberships that tell groups apart"
+    if np.isnan(draws[1]).all() and not np.isnan(draws[0]).all():
+        lacks["given_membership"] = "memberships that tell groups apart"
     named = zip(names, draws, strict=True)
     return ByName((k, Estimate(v, lacks[k], bool(np.ptp(v) < 1e-12), **more)) for k, v in named)
 

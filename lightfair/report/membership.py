@@ -12,9 +12,10 @@ from .format import Columns, table_of, value_cell
 from .sections import Blocks, full_report, warnings_section
 
 RULES = (
-    "given proxy: outcomes depend on the chances of membership, score and decision alone; given "
-    "membership: on the group and score alone; bounds: neither is assumed. All take the chances "
-    "as right. thresholded (to the likeliest group), weighted: frequencies among labeled rows"
+    "given proxy: right if outcomes depend on the chances of membership, score and decision alone; "
+    "given membership: if on the group and score alone; bounds: in any case, so trust these unless "
+    "you know which. All three take the chances as right at every score and decision. thresholded "
+    "(to the likeliest group), weighted: frequencies among labeled rows, to compare with"
 )
 
 

@@ -139,7 +139,39 @@ def test_members_are_drawn_for_these_rows_and_not_for_a_mean():
         assert one.sd == pytest.approx(sd, rel=0.1) and one.exact == (sd == 0.0)
         assert one.mean == pytest.approx(p, abs=6.0 * sd / 60.0 + 1e-12)
     found = lf.assess_membership(y, score, sensitive_features=chances, **QUIET)
-    assert "tell groups apart" in found.estimates["tpr"]["B"]["given_membership"].reason
+    reason = found.estimates["tpr"]["B"]["given_membership"].reason
+    assert reason == "there are no memberships that tell groups apart"
+
+
+def test_given_membership_is_least_squares_over_cells_by_score():
+    y, score, chances = rows_of(labeled=80)
+    settings = {**QUIET, "metrics": "tpr", "target": "expected", "trust": False}
+    found = lf.assess_membership(y, score, sensitive_features=chances, **settings)
+    result, level = found.assessment, np.searchsorted(CENTERS, score)
+    shares = np.array(result.table.parts, dtype=float)
+    cell = np.argmax(chances["A"][:, None] == shares[:, 0], axis=1)
+    phi = result.posterior.phi.reshape(-1, len(shares), 3)
+    curves = (np.exp(phi[..., 0, None]), np.exp(phi[..., 1, None]), phi[..., 2, None])
+    rates = lf.calibrate(CENTERS, *curves)  # (draw, cell, level)
+    free, want = np.isnan(y), np.zeros((len(phi), 2))
+    for at, rate in enumerate(rates):
+        sums = np.zeros((2, 2))  # of group and decision: positive rows
+        inverse = 1.0 / (rates.var(axis=0) + 1e-12)
+        fits = [
+            np.clip(np.linalg.lstsq(shares * w[:, None], f * w, rcond=None)[0], 0.0, 1.0)
+            for f, w in zip(rate.T, np.sqrt(inverse).T, strict=True)
+        ]
+        for z, chance in enumerate(shares):
+            for d in (0, 1):
+                here = (cell == z) & ((score >= 0.5) == d)
+                if here.any():
+                    both = sum(chance * fits[k] for k in level[here])
+                    positive = np.where(free, rate[z][level], y)[here].sum()
+                    sums[:, d] += positive * both / both.sum()
+        want[at] = sums[:, 1] / sums.sum(axis=1)
+    for g, views in enumerate(found.estimates["tpr"].values()):
+        draws = views["given_membership"].draws.ravel()
+        np.testing.assert_allclose(draws, want[:, g], rtol=1e-9)
 
 
 def test_pseudo_rows_of_a_population_are_those_of_groups():
@@ -215,7 +247,8 @@ def test_a_database_rounds_in_a_view():
     data = lf.score_data(y, score, sensitive_features=rounded)
     assert table.groups == lf.score_table(data).groups and table.labeled == 100
     one, other = (
-        lf.assess(x, **{**QUICKEST, "metrics": "tpr"}) for x in (table, lf.score_table(data))
+        lf.assess(x, **{**QUICKEST, "metrics": "tpr", "hierarchical": False})
+        for x in (table, lf.score_table(data))
     )
     pairs = [lf.membership(result).estimates["tpr"]["b"]["given_proxy"] for result in (one, other)]
     assert pairs[0].mean == pytest.approx(pairs[1].mean)
@@ -239,6 +272,8 @@ def test_numbers_are_in_the_report_and_as_rows():
     assert one.estimate.item() == found.estimates["tpr"]["B"]["given_proxy"].mean
     low, high = entries[0]["bounds"]["interval"]
     assert f"[{low:.3f}, {high:.3f}]" in found.to_markdown() and "thresholded" in found.to_html()
+    with pytest.warns(lf.FairnessWarning, match="not_converged"):
+        lf.assess_membership(y, score, sensitive_features=chances, **options)
 
 
 @pytest.mark.parametrize(
@@ -264,6 +299,9 @@ def test_numbers_are_in_the_report_and_as_rows():
             "bins: not with chances of membership; leave it out",
         ),
         ([[0.5, 0.5]] * 2, {"reference": "C"}, "no reference 'C'; there are A, B"),
+        ([[0.5, 0.5]] * 2, {"step": 0}, "such as 0.1; got 0"),
+        ([[0.5, 0.5]] * 2, {"threshold": [0.4, 0.6]}, "threshold must be one with chances of memb"),
+        ([[0.5, 0.5]] * 2, {"hierarchical": True}, "hierarchical must be False with chances of m"),
     ],
 )
 def test_bad_input(chances, options, message):
