@@ -400,28 +400,29 @@ def assess(y_true: Any, *arguments: Any, threshold: Any = None, **options: Any) 
     return as_assessment(result)
 
 
-@wraps(classes.assess_classes)
-def assess_classes(*arguments: Any, **options: Any) -> ClassesAssessment:
-    found = classes.assess_classes(*arguments, **_seeded(options))
-    _warn(found.warnings)
-    by_class = ByName({name: as_assessment(one) for name, one in found.by_class.items()})
-    return ClassesAssessment(by_class)
-
-
 def _warn(notes: tuple[Note, ...]) -> None:
     """Issue warnings of Python where a public function was called."""
     for note in notes:
         warnings.warn(f"{note.message} ({note.code})", FairnessWarning, stacklevel=3)
 
 
-def _wrapped(function: Callable[..., Any], convert: Callable[[Any], _T]) -> Callable[..., _T]:
+def _wrapped(
+    function: Callable[..., Any], convert: Callable[[Any], _T], *, warn: bool = False
+) -> Callable[..., _T]:
     """Return a function that converts the result of another one, with its name and signature."""
 
     @wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> _T:
-        return convert(function(*arguments, **_seeded(options)))
+        found = function(*arguments, **_seeded(options))
+        _warn(found.warnings if warn else ())
+        return convert(found)
 
     return wrapper
+
+
+def _by_class(plain: classes.ClassesAssessment) -> ClassesAssessment:
+    by_class = {name: as_assessment(one) for name, one in plain.by_class.items()}
+    return ClassesAssessment(ByName(by_class))
 
 
 def _by_membership(plain: members.MembershipAssessment) -> MembershipAssessment:
@@ -436,8 +437,9 @@ audit_profile = _wrapped(profiles.audit_profile, lambda result: shown(result, Au
 monitor = _wrapped(monitoring.monitor, lambda result: shown(result, Monitoring))
 within = _wrapped(strata.within, lambda result: shown(result, ConditionalGaps))
 membership = _wrapped(members.membership, _by_membership)
-assess_membership = _wrapped(members.assess_membership, _by_membership)
-assess_estimator = _wrapped(sklearn.assess_estimator, as_assessment)
+assess_membership = _wrapped(members.assess_membership, _by_membership, warn=True)
+assess_classes = _wrapped(classes.assess_classes, _by_class, warn=True)
+assess_estimator = _wrapped(sklearn.assess_estimator, as_assessment, warn=True)
 
 
 def audit_record(result: Assessment | AuditProfile, **given: Any) -> dict[str, Any]:
