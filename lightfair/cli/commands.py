@@ -270,18 +270,16 @@ def monitor(arguments: argparse.Namespace) -> Answer:
 
 def _periods(texts: list[str]) -> list[tuple[str, str]]:
     """Return names of periods and their files: PERIOD=FILE, or FILE without its suffixes."""
-    found: dict[str, str] = {}
-    pairs = []
+    found: list[tuple[str, str]] = []
     for text in texts:
         name, _, file = text.partition("=")
         if not (name and file) or os.path.exists(text):
             name, file = SUFFIX.sub("", os.path.basename(text)), text
-            if name in found:
-                got = f"{found[name]} and {file} are both {name}"
+            if other := dict(found).get(name):
+                got = f"{other} and {file} are both {name}"
                 raise ValueError(f"periods must have names; {got}; give PERIOD=FILE")
-        found[name] = file
-        pairs.append((name, file))
-    return pairs
+        found.append((name, file))
+    return found
 
 
 def summarize(arguments: argparse.Namespace) -> Answer:
