@@ -43,7 +43,7 @@ MESSAGES = {  # of warnings, by their codes
     "one_class": "every labeled row is {0}: the scores of {1} rows are unknown; if rows are "
     "unlabeled because they are {1}, label them",
     "unlabeled_group": "no labels in {}: estimates rest on other groups and the prior; label some",
-    "one_class_group": "group {} has only {} labels ({:,.0f} of them); {}",
+    "one_class_group": "only {} labels in {}: label more of their rows, where any are left",
     "clipped_scores": "{:.0%} of the scores lie outside [{:g}, {:g}] and were clipped, so each end "
     "has one calibrated probability; if such scores differ in meaning, pass a smaller clip",
     "no_scores": "there are decisions and no scores: the model is one rate of positives for each "

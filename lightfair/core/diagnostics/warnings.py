@@ -86,7 +86,7 @@ def data_warnings(table: ScoreTable) -> list[Note]:
     """Return warnings about labels, clipped scores, and selection of labels by score."""
     notes = []
     rows = table.sums("rows").sum(axis=1)
-    labeled, unlabeled = rows[:, :UNLABELED], rows[:, UNLABELED]
+    labeled = rows[:, :UNLABELED]
     negatives, positives = labeled.sum(axis=0)
     if not negatives and not positives:
         notes.append(note("no_labels"))
@@ -96,11 +96,11 @@ def data_warnings(table: ScoreTable) -> list[Note]:
     names = [name for name, counts in zip(table.groups, labeled, strict=True) if not counts.any()]
     if names and labeled.any():
         notes.append(note("unlabeled_group", "; ".join(names)))
-    for name, counts, left in zip(table.groups, labeled, unlabeled, strict=True):
-        if negatives and positives and counts.any() and not counts.all():
-            kind = "positive" if counts[1] else "negative"
-            advice = "label more of its rows" if left else "no row is left to be labeled"
-            notes.append(note("one_class_group", name, kind, counts.sum(), advice))
+    for kind, own, other in (("negative", *labeled.T), ("positive", *labeled.T[::-1])):
+        alone = (own > 0.0) & (other == 0.0)
+        if negatives and positives and alone.any():
+            names = [f"{table.groups[at]} ({own[at]:,.0f})" for at in np.flatnonzero(alone)]
+            notes.append(note("one_class_group", kind, "; ".join(names)))
     share = table.clipped / table.rows
     if share > CLIPPED_LIMIT:
         notes.append(note("clipped_scores", share, table.clip, 1.0 - table.clip))

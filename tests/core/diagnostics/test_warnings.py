@@ -70,14 +70,13 @@ def test_unlabeled_groups_are_named_in_one_warning():
     assert notes[0].message.startswith("no labels in B; C: estimates rest on other groups")
 
 
-def test_advice_is_what_can_be_done():
-    label = [1, 0, 0, 0, None]
-    score = [0.8, 0.3, 0.4, 0.5, 0.6]
-    (note,) = data_warnings(lf.score_table(build(label, score, ["A", "A", "B", "B", "A"])))
-    assert note.message.startswith("group B has only negative labels (2 of them); no row is left ")
-    (note,) = data_warnings(lf.score_table(build(label, score, ["A", "A", "B", "B", "B"])))
-    assert note.message.endswith("(2 of them); label more of its rows")
-    assert note.code == "one_class_group"
+def test_groups_of_one_class_are_named_in_one_warning_for_each():
+    label, score = [1, 0, 0, 0, 1, 0, None], [0.8, 0.3, 0.4, 0.5, 0.6, 0.2, 0.1]
+    table = lf.score_table(build(label, score, [*"AABBCDE"]))
+    kinds = [one.message for one in data_warnings(table) if one.code == "one_class_group"]
+    advice = "label more of their rows, where any are left"
+    want = [f"only negative labels in B (2); D (1): {advice}"]
+    assert kinds == [*want, f"only positive labels in C (1): {advice}"]
 
 
 def test_reversed_scores():
