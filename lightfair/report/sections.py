@@ -19,6 +19,8 @@ from .provenance import provenance_sections
 
 Blocks = list[Paragraph | Table]
 
+EMPTY = 20  # groups without rows that are listed
+
 COUNTS = {"rows": "rows", "labeled": "labeled", "positives": "positive"}  # titles of columns
 
 # warnings that are repeated next to verdicts and recommendations
@@ -113,7 +115,9 @@ def rows_section(result: Assessment) -> Section:
     if result.truth is not None:
         blocks.append(Paragraph(TRUTH))
     if empty := result.table.empty_groups:
-        blocks.append(Paragraph("groups without rows, not assessed: " + "; ".join(empty)))
+        more = f"; and {len(empty) - EMPTY:,} more" * (len(empty) > EMPTY)
+        text = f"groups without rows, not assessed: {'; '.join(empty[:EMPTY])}{more}"
+        blocks.append(Paragraph(text))
     return Section("rows", "rows", tuple(blocks))
 
 

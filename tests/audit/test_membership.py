@@ -272,8 +272,18 @@ def test_numbers_are_in_the_report_and_as_rows():
     assert one.estimate.item() == found.estimates["tpr"]["B"]["given_proxy"].mean
     low, high = entries[0]["bounds"]["interval"]
     assert f"[{low:.3f}, {high:.3f}]" in found.to_markdown() and "thresholded" in found.to_html()
+    assert "cells of rows of these rounded chances" in str(found)
     with pytest.warns(lf.FairnessWarning, match="not_converged"):
         lf.assess_membership(y, score, sensitive_features=chances, **options)
+
+
+def test_of_many_impossible_cells_a_few_are_listed():
+    chances = lf.round_membership(np.random.default_rng(0).dirichlet([1.0] * 3, 300))
+    options = {**QUICKEST, "metrics": "selection_rate", "hierarchical": False}
+    y, score, _ = rows_of(count=300, labeled=0)
+    result = lf.assess(y, score, sensitive_features=chances, **options)
+    empty, page = len(result.table.empty_groups), lf.membership(result).to_html()
+    assert empty > 1000 and f"; and {empty - 20:,} more" in page
 
 
 @pytest.mark.parametrize(
