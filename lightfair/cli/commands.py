@@ -40,7 +40,7 @@ BESIDE = ("missing", "bins", "sensitive_features")
 APART = {  # what is of no effect beside an option of assess
     "within": (*ALONE, "min_rows", "profile", "record"),
     "profile": (*ALONE, "metrics", "reference", "target", "epsilon", "min_rows", *MODEL),
-    "membership": (*ALONE, *BESIDE, "within", "profile", "record", "label_error"),
+    "membership": (*ALONE, *BESIDE, "within", "profile", "record", "label_error", "hierarchical"),
 }
 NEEDED = {  # what is of no effect without one of others
     "weights": ("within",),
@@ -447,7 +447,7 @@ def _membership(arguments: argparse.Namespace) -> Answer:
 
     cut, names = one_threshold(arguments), tuple(",".join(arguments.membership).split(","))
     reference, arguments.reference = arguments.reference, None
-    arguments.hierarchical = arguments.hierarchical or False
+    arguments.hierarchical = False
     settings = settings_of(arguments)
     if not (arguments.y_true or arguments.y_score or arguments.y_pred):
         result = _assessed(arguments, settings).result

@@ -18,6 +18,8 @@ RULES = (
     "(to the likeliest group), weighted: frequencies among labeled rows, to compare with"
 )
 
+CELLS = "where groups are named by numbers, cells of rows of these rounded chances are meant"
+
 
 def document(
     found: MembershipAssessment, *, full: bool = False, command: str | None = None
@@ -31,7 +33,7 @@ def document(
     blocks: Blocks = [table_of(metric, columns, entries) for metric, entries in tables.items()]
     blocks += [Paragraph(f"{metric}: left out, a metric of scores") for metric in found.left_out]
     shares = ", ".join(f"{group} {share:.1%}" for group, share in found.shares.items())
-    blocks += [Paragraph(RULES), Paragraph(f"expected shares of rows: {shares}")]
+    blocks += [Paragraph(RULES), Paragraph(f"expected shares of rows: {shares}; {CELLS}")]
     title = f"groups by chances of membership: {base.table}"
     results = Section("membership", "membership" * full, tuple(blocks))
     if not full:
