@@ -41,6 +41,12 @@ DISAGREEMENT = (
     "prediction-powered estimate by more than their intervals, believe the labels."
 )
 
+WRONG = (
+    "Wrong labels: labels-only and prediction-powered estimates take labels as right, and may "
+    "differ from lightfair for that alone. No number here can prove the rates of wrong labels, or "
+    "that they are the same in all groups and at all scores."
+)
+
 KEY, POWERED = "prediction_powered", "prediction-powered"
 
 METHODS: Columns = {
@@ -86,7 +92,8 @@ def document(result: Assessment, *, full: bool = False, command: str | None = No
     sections.append(_legend(result, full=full))
     if not full:
         return Document(f"lightfair {__version__}", tuple(sections))
-    sections += provenance_sections(settings, result.table, command, limits=[DISAGREEMENT])
+    limit = DISAGREEMENT if settings.label_error is None else WRONG
+    sections += provenance_sections(settings, result.table, command, limits=[limit])
     title = f"Fairness by {' and '.join(result.table.attributes)}"
     return Document(title, shared.capitalized(sections, settings.metrics))
 

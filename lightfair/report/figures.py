@@ -91,7 +91,8 @@ def of_assessment(result: Assessment) -> Pictures:
     if result.curves is None:
         return pictures
     chosen = [result.groups[i] for i in np.sort(np.argsort(-rows, kind="stable")[:CALIBRATED])]
-    text = "share of positive labels by score; line: model, marks: labeled rows."
+    wrong = ", with wrong labels" * (result.settings.label_error is not None)
+    text = f"share of positive labels by score; line: model, marks: labeled rows{wrong}."
     pictures["diagnostics"] = [
         _picture(f"Calibration of {group}: {text}", HEIGHT, plot.calibration, result, group)
         for group in chosen

@@ -147,6 +147,9 @@ def test_what_it_shows(rows):
     assert seen[-1][1] == seen[-1][2] > 4
     text = "wrong: false positive rate 0.02, false negative rate 0 to 0.1, the same"
     assert text in flat(result) and text in result.to_markdown()
+    page = flat(result.to_html())
+    assert "believe the labels" not in page and "may differ from lightfair for that alone" in page
+    assert "marks: labeled rows, with wrong labels." in page
     values = json.loads(result.to_json())
     assert values["settings"]["label_error"] == [[0.02, 0.02], [0.0, 0.1]]
     assert values["calibration"]["regions"] == []
