@@ -380,9 +380,7 @@ def _group_counts(result: Assessment, shares: Floats, metrics: list[Metric]) -> 
             rows = np.rint(counts / row_weight(table)[:, None, None])
             chance = chance / chance.sum(axis=-1, keepdims=True)
             found = rng.multinomial(rows.astype(np.int64), chance)
-            chance = np.where(
-                found.any(-1, keepdims=True), found / np.maximum(rows, 1.0)[..., None], chance
-            )
+            chance = (found + chance * (rows < 1.0)[..., None]) / np.maximum(rows, 1.0)[..., None]
         return np.asarray(np.moveaxis((counts[..., None] * chance).sum(axis=2), -1, 2))
 
     known, counts, curves = shares[:, None, None], result.counts, result.curves
