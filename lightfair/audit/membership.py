@@ -398,11 +398,12 @@ def _group_counts(result: Assessment, shares: Floats, metrics: list[Metric]) -> 
     def solved(rate: Floats) -> tuple[Floats, Floats]:
         """Rates of groups by least squares over cells, each by the inverse of its variance."""
         weight = shares.T / (rate.var(axis=(0, 1)) + 1e-12)
-        of_group = np.clip(rate @ np.linalg.solve(weight @ shares, weight).T, 0.0, 1.0)
+        inverse = np.linalg.pinv(weight @ shares, hermitian=True)  # groups may have no rows
+        of_group = np.clip(rate @ (inverse @ weight).T, 0.0, 1.0)
         return shares * of_group[..., None, :], of_group @ shares.T
 
     two = np.full_like(one, NAN)
-    if np.linalg.matrix_rank(shares) == shares.shape[1]:
+    if np.linalg.matrix_rank(shares) == np.count_nonzero(shares.any(axis=0)):
         two = members(result.counts, _chances(result, shares, curves, solved), drawn=drawn)
     joints: list[Joint] = [
         lambda rate: (np.maximum(shares + rate[..., None] - 1.0, 0.0), rate),

@@ -172,6 +172,13 @@ def test_given_membership_is_least_squares_over_cells_by_score():
     for g, views in enumerate(found.estimates["tpr"].values()):
         draws = views["given_membership"].draws.ravel()
         np.testing.assert_allclose(draws, want[:, g], rtol=1e-9)
+    chances |= {"C": np.zeros(240)}  # of no row, and takes nothing from others
+    found = lf.assess_membership(y, score, sensitive_features=chances, **settings)
+    for g, views in enumerate(found.estimates["tpr"].values()):
+        if g < 2:
+            draws = views["given_membership"].draws.ravel()
+            np.testing.assert_allclose(draws, want[:, g], rtol=1e-9)
+        assert (views["given_membership"].reason is None) == (g < 2)
 
 
 def test_pseudo_rows_of_a_population_are_those_of_groups():
