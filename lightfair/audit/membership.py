@@ -95,7 +95,7 @@ FREQUENCIES = ("thresholded", "weighted")
 METHODS = ("given_proxy", "given_membership", "bounds", *FREQUENCIES)
 
 # options of assess
-WITHOUT = ("missing", "bins", "checks", "simultaneous", "selection_odds", "label_error")
+WITHOUT = ["missing", "bins", "checks", "simultaneous", "selection_odds", "label_error", "min_rows"]
 
 SUM_LIMIT = 1e-3  # by which chances may miss a sum of one
 
@@ -237,8 +237,9 @@ def assess_membership(
     step
         To which they are rounded.
     **options
-        Of `assess`, without missing, bins, checks, simultaneous, selection_odds and label_error.
-        The default reference is the group with the largest expected share. hierarchical is False.
+        Of `assess`, without missing, bins, checks, simultaneous, selection_odds, label_error and
+        min_rows. The default reference is the group with the largest expected share.
+        hierarchical is False.
 
     Returns
     -------
@@ -285,7 +286,8 @@ def membership(result: Assessment, reference: Any = None) -> MembershipAssessmen
     ----------
     result
         Its attributes are the groups and its levels their chances, as those of a table of columns
-        that `round_membership` or a database has rounded. Assess it with hierarchical=False.
+        that `round_membership` or a database has rounded. Assess it with hierarchical=False. Of
+        several thresholds the first one counts.
     reference
         The group that is subtracted. Default: the one with the largest expected share.
 

@@ -145,6 +145,7 @@ def test_membership_as_probabilities(ask, fail, folder, rows):
     rows_given = ("assess", "near.csv", *given, *named)
     assert "--group does not go with --membership" in fail(*rows_given, "--group", "g")
     assert "--nested does not go with --membership" in fail(*rows_given, "--nested")
+    assert "--min-rows does not go with --membership" in fail(*rows_given, "--min-rows", "5")
     assert "--missing does not go with --membership" in fail(*rows_given, "--missing", "drop")
     assert "--step needs --membership; leave it out" in fail(*rows_given[:-3], "--step", "0.5")
     assert "--membership must sum to one in each row" in fail(*rows_given, "p")
