@@ -35,13 +35,12 @@ if TYPE_CHECKING:
 SUFFIX = re.compile(r"(\.(csv|tsv|txt|json|parquet|arrow|feather))?(\.gz)?$", re.IGNORECASE)
 
 MODEL = tuple(option.dest for option in OPTIONS["model and sampler"] if option.dest != "rng")
-ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels")
-BESIDE = ("missing", "bins", "sensitive_features")
-MEANT = ("hierarchical", "min_rows")  # of groups, which are cells by membership
+ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels", "min_rows")
+BESIDE = ("missing", "bins", "sensitive_features", "hierarchical")
 APART = {  # what is of no effect beside an option of assess
-    "within": (*ALONE, "min_rows", "profile", "record"),
-    "profile": (*ALONE, "metrics", "reference", "target", "epsilon", "min_rows", *MODEL),
-    "membership": (*ALONE, *BESIDE, *MEANT, "within", "profile", "record", "label_error"),
+    "within": (*ALONE, "profile", "record"),
+    "profile": (*ALONE, "metrics", "reference", "target", "epsilon", *MODEL),
+    "membership": (*ALONE, *BESIDE, "within", "profile", "record", "label_error"),
 }
 NEEDED = {  # what is of no effect without one of others
     "weights": ("within",),

@@ -124,9 +124,7 @@ TARGET = (
 NESTED = "several --group: groups with a common level share its effects"
 SELECTION = "add bounds if unlabeled rows differ from labeled ones by an odds ratio of up to X"
 STRATA = "weights of strata: rows of the reference (the default) or of both groups, or equal ones"
-MEMBERSHIP = (
-    "columns of probabilities, one per group, in place of --group; of tables: their attributes"
-)
+MEMBERSHIP = "columns of probabilities, one per group, no --group; of tables: their attributes"
 DECISIONS = "one or more metrics of decisions (accuracy tpr fpr selection_rate)"
 PROFILE = (
     "report selection rates by a rule: impact ratios of New York City Local Law 144 by sex and "
