@@ -105,13 +105,12 @@ def label_error_of(given: Any) -> LabelError:
     except (TypeError, ValueError, KeyError):
         rates = np.empty(0)
     inside = rates.shape == (2, 2) and bool(((rates >= 0.0) & (rates < 1.0)).all())
+    rule = "add up to less than 1, or labels mean nothing or the reverse"
     if not inside or (rates[:, 0] > rates[:, 1]).any():
-        rule = "label_error must be two rates, each a number in [0, 1), or low and high"
-        raise ValueError(f"{rule}; got {given!r:.60}")
-    if rates[:, 1].sum() >= 1.0:
-        rule = "label_error must add up to less than 1, or labels mean nothing or the reverse"
-        raise ValueError(f"{rule}; got {given!r:.60}")
-    return LabelError(*map(tuple, rates.tolist()))
+        rule = "be two rates, each a number in [0, 1), or low and high"
+    elif rates[:, 1].sum() < 1.0:
+        return LabelError(*map(tuple, rates.tolist()))
+    raise ValueError(f"label_error must {rule}; got {given!r:.60}")
 
 
 class WrongLabels:

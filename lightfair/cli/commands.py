@@ -442,7 +442,6 @@ def _within(arguments: argparse.Namespace) -> Answer:
 def _membership(arguments: argparse.Namespace) -> Answer:
     """Report groups by columns of probabilities, of rows in memory, or rounded ones of tables."""
     from .. import api
-    from ..core.pipeline import assess as of_rows
     from ..io.summarize import read_arrays
 
     cut, names = one_threshold(arguments), tuple(",".join(arguments.membership).split(","))
@@ -459,7 +458,7 @@ def _membership(arguments: argparse.Namespace) -> Answer:
     columns, reading = named_columns(arguments), reading_of(arguments)
     arrays = read_arrays(reading["source"], columns, reading["progress"])
     given = {**vars(arguments), **vars(settings), "threshold": cut, "reference": reference}
-    options = {*inspect.signature(of_rows).parameters, "step"} - {*APART["membership"]}
+    options = {*inspect.signature(api.assess).parameters, "step"} - {*APART["membership"]}
     given = {name: value for name, value in given.items() if name in options}
     given |= {role: arrays[name] for name, role in columns.names.items()}
     given["sensitive_features"] = {name: arrays[name] for name in names}
