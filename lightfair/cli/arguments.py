@@ -140,14 +140,15 @@ def reading_of(arguments: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def table_of(arguments: argparse.Namespace, *, every: bool = True) -> ScoreTable:
-    """Return the table of all files, rows and tables; without `every`, others may hold rows."""
+def table_of(arguments: argparse.Namespace, *, last: bool = True) -> ScoreTable:
+    """Return the table of all files, rows and tables; unless `last`, more files are to come."""
     from ..io.summarize import gather_tables
     from ..thresholds.curve import for_table
 
     reading = reading_of(arguments)
     table = gather_tables(**reading, clip=arguments.clip)
-    if every and not reading["reader"].rows:
+    arguments.found = getattr(arguments, "found", 0) + reading["reader"].rows
+    if last and not arguments.found:
         given = {f"--{option.name}": vars(arguments).get(option.dest) for option in ROWS}
         names = [name for name in given if given[name] and name not in ("--threshold", "--clip")]
         if names:

@@ -259,9 +259,9 @@ def monitor(arguments: argparse.Namespace) -> Answer:
     check_distinct(arguments.file)
     check_outputs(arguments)
     periods = []
-    for name, file in named:
+    for at, (name, file) in enumerate(named, 1):
         arguments.file = [file]
-        periods.append((name, table_of(arguments, every=False)))
+        periods.append((name, table_of(arguments, last=at == len(named))))
     given = {"rng": arguments.rng, "progress": progress_line()}
     given |= {name: getattr(settings, name) for name in TAKEN}
     found = api.monitor(periods, *settings.checks, **given)

@@ -173,6 +173,8 @@ def test_monitor(run, fail, folder, text):
     assert run("monitor", "2026-03.csv", *options, *alarm)[0] == 1
     assert "<img" in (folder / "m.html").read_text()
     assert run(*given, "--check", "selection_rate ratio>=0.2")[0] == 0
+    alone = ["monitor", "1=feb.json", *COLUMNS, "--check", "tpr<=0.05"]
+    assert "no FILE holds rows, only tables; leave out --label" in fail(*alone)
     given = ["monitor", "2026-02.csv", "2026-01.csv", *options, "--check", "tpr<=0.05"]
     assert "got 2026-01 after 2026-02; name them as" in fail(*given)
     assert "monitor takes one --check" in fail(*given[:-2])
