@@ -9,6 +9,7 @@ import argparse
 import inspect
 import os
 import re
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -462,7 +463,10 @@ def _membership(arguments: argparse.Namespace) -> Answer:
     given = {name: value for name, value in given.items() if name in options}
     given |= {role: arrays[name] for name, role in columns.names.items()}
     given["sensitive_features"] = {name: arrays[name] for name in names}
-    return deliver(arguments, api.assess_membership(**given, progress=progress_line()))
+    with warnings.catch_warnings():  # they are in the report
+        warnings.simplefilter("ignore", api.FairnessWarning)
+        found = api.assess_membership(**given, progress=progress_line())
+    return deliver(arguments, found)
 
 
 def _report(arguments: argparse.Namespace, result: Assessment | AuditProfile) -> Answer:

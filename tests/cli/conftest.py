@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -40,10 +42,12 @@ def run(folder, capsys):
     """Run the command; return its exit code, standard output and standard error."""
 
     def run(*arguments):
-        try:
-            code = main([*map(str, arguments)])
-        except SystemExit as stop:
-            code = stop.code
+        with warnings.catch_warnings():  # of Python would show paths of the program
+            warnings.simplefilter("error", lf.FairnessWarning)
+            try:
+                code = main([*map(str, arguments)])
+            except SystemExit as stop:
+                code = stop.code
         return (code, *capsys.readouterr())
 
     return run
