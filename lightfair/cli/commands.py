@@ -278,7 +278,7 @@ def _periods(texts: list[str]) -> list[tuple[str, str]]:
             name, file = SUFFIX.sub("", os.path.basename(text)), text
             if other := dict(found).get(name):
                 got = f"{other} and {file} are both {name}"
-                raise ValueError(f"periods must have names; {got}; give PERIOD=FILE")
+                raise ValueError(f"periods must have different names; {got}; give PERIOD=FILE")
         found.append((name, file))
     return found
 
