@@ -60,6 +60,7 @@ from ..core.data.messages import check_kind, counted, level_name, list_values, n
 from ..core.data.table import ScoreTable
 from ..core.fit import Progress
 from ..core.metrics.estimate import UNDEFINED_LIMIT, Estimate, Ratio
+from ..core.metrics.labels_only import OVERSTATED
 from ..core.pipeline import assess_table
 from ..core.settings import Settings
 from ..core.values import Based, framed, plain
@@ -271,9 +272,11 @@ def monitor(
     if wrong := sorted({*options} - TAKEN):
         known = ", ".join(sorted(TAKEN))
         raise TypeError(f"monitor does not take {', '.join(wrong)}; leave it out; it takes {known}")
-    if "ece" in check.metrics:
-        raise ValueError("check must not be of ece, which only the model estimates; try brier")
+    if modeled := sorted({*OVERSTATED} & {*check.metrics}):
+        rule = f"check must not be of {modeled[0]}, which only the model estimates"
+        raise ValueError(f"{rule}; try brier")
     latest: dict[str, ScoreTable] = {}
+    total: Any = None  # of the latest tables
     pairs = periods.items() if isinstance(periods, Mapping) else periods
     for pair in pairs if isinstance(pairs, Iterable) else [pairs]:
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
@@ -285,7 +288,8 @@ def monitor(
         _check_period(period, table, latest)
         latest[period] = table
         try:
-            total = reduce(add, latest.values())
+            fresh = again or total is None
+            total = reduce(add, latest.values()) if fresh else total + table
         except ValueError as error:
             raise ValueError(f"{period} does not go with the periods before: {error}") from error
         given = {**options, "clip": total.clip, "metrics": check.metrics, "checks": (check,)}
