@@ -57,7 +57,7 @@ WITHOUT = ("frame", "label_error", "positive_label", "threshold")  # options of 
 
 METRICS = ("tpr", "fpr", "selection_rate")
 
-SUM = 1e-3  # how far from 1 the scores of a row may sum
+SUM = 1e-3  # how far from 1 the scores, or chances, of a row may sum
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -231,11 +231,16 @@ def _scores(values: Any, names: tuple[str, ...]) -> Floats:
     bounds, rule = BOUNDS["y_score"], RULES["y_score"]
     read = [columns.numeric("a column of y_score", one, bounds, rule) for _, one in pairs]
     score = np.stack(read, axis=1)
-    bad = np.abs(score.sum(axis=1) - 1.0) > SUM
-    if bad.any():
-        got = f"{score[bad][0].sum():.4g} at {row_list(np.flatnonzero(bad))}"
-        raise ValueError(f"y_score must sum to 1 in each row; got {got}; divide by the sums")
+    check_sums(score, "y_score must sum to 1 in each row", "divide by the sums")
     return score
+
+
+def check_sums(parts: Floats, rule: str, remedy: str) -> None:
+    """Raise ValueError, with a rule and a remedy, unless parts (n, K) sum to 1 in each row."""
+    total = parts.sum(axis=1)
+    bad = np.flatnonzero(np.abs(total - 1.0) > SUM)
+    if bad.size:
+        raise ValueError(f"{rule}; got {total[bad[0]]:.4g} at {row_list(bad)}; {remedy}")
 
 
 def class_places(name: str, values: Any, classes: list[Any], unlabeled: Any = None) -> Ints:

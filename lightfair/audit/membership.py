@@ -89,6 +89,7 @@ from ..core.model.likelihood import log_odds
 from ..core.model.regions import rows_on_axis
 from ..core.pipeline import assess
 from ..core.values import Based, compared_values, framed, plain, summary
+from .classes import check_sums
 
 FREQUENCIES = ("thresholded", "weighted")
 
@@ -96,8 +97,6 @@ METHODS = ("given_proxy", "given_membership", "bounds", *FREQUENCIES)
 
 # options of assess
 WITHOUT = ["missing", "bins", "checks", "simultaneous", "selection_odds", "label_error", "min_rows"]
-
-SUM_LIMIT = 1e-3  # by which chances may miss a sum of one
 
 BIN = 0.25  # of the logit: in a bin rates are taken as equal
 
@@ -210,7 +209,11 @@ def round_membership(sensitive_features: Any, step: float | None = None) -> dict
     >>> {name: column.tolist() for name, column in rounded.items()}
     {'A': [0.4, 1.0], 'B': [0.3, 0.0], 'C': [0.3, 0.0]}
     """
-    names, chances = _chances_of(sensitive_features)
+    return _rounded(*_chances_of(sensitive_features), step)
+
+
+def _rounded(names: list[str], chances: Floats, step: float | None) -> dict[str, Floats]:
+    """Return rounded chances by group, as `round_membership`."""
     step = step if step is not None else 0.1 if len(names) <= 3 else 0.25
     if not lies_in(step, 0.0199, 1.0) or abs(round(1.0 / step) * step - 1.0) > 1e-9:
         raise ValueError(f"step must be 1 / k with k from 2 to 50, such as 0.1; got {step!r}")
@@ -269,13 +272,14 @@ def assess_membership(
     reference, options = options.pop("reference", None), {"hierarchical": False, **options}
     columns = [(where, values) for _, where, values in attribute_columns(sensitive_features)]
     check_indexes([("y_true", y_true), ("y_score", y_score), *columns])
-    rounded = round_membership(sensitive_features, step)
+    names, chances = _chances_of(sensitive_features)
+    rounded = _rounded(names, chances, step)
     result = assess(y_true, y_score, sensitive_features=rounded, **options)
     if result.settings.thresholds is not None:
         raise ValueError("threshold must be one with chances of membership; got several, or all")
     # the cells sort as the groups of the table do, whose names are these numbers
     cell = np.unique([*rounded.values()], axis=1, return_inverse=True)[1].reshape(-1)
-    sums = [np.bincount(cell, chances) for chances in _chances_of(sensitive_features)[1].T]
+    sums = [np.bincount(cell, column) for column in chances.T]
     return _of_cells(result, reference, np.transpose(sums) / np.bincount(cell)[:, None])
 
 
@@ -457,8 +461,5 @@ def _chances_of(probabilities: Any) -> tuple[list[str], Floats]:
         rule = "columns of probabilities, one per group, of one length"
         raise ValueError(f"sensitive_features must hold {rule}; got {got}")
     chances = np.clip(np.stack(columns, axis=1), 0.0, 1.0)
-    total = chances.sum(axis=1, keepdims=True)
-    if (off := np.abs(total[:, 0] - 1.0) > SUM_LIMIT).any():
-        got = f"{total[np.argmax(off), 0]:.4g} at row {np.argmax(off)}"
-        raise ValueError(f"sensitive_features must sum to one in each row; got {got}; give all")
-    return [name for name, *_ in found], chances / total
+    check_sums(chances, "sensitive_features must sum to one in each row", "give all")
+    return [name for name, *_ in found], chances / chances.sum(axis=1, keepdims=True)
