@@ -1,27 +1,20 @@
-"""Intervals of impact ratios in the population: how often they contain them, by categories.
-
-    python bench/audit.py [--runs 1000] [--out FOLDER]
+"""Intervals of impact ratios
 
 A run draws the selected rows of each category from its true rate, takes the category of the highest
 rate, and asks for the 95 % intervals of all other rates over it, as `lightfair.audit` does, and
 with independent Beta(1 + selected, 1 + others) posteriors. True rates are fixed, or drawn anew in
-each run. A ratio of two true rates is contained, or not. Writes AUDIT.md.
+each run. A ratio of two true rates is contained, or not.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from pathlib import Path
-
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-# without this folder: numba imports any module named coverage, and would find coverage.py
-sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
+from lightfair.audit.rates import rate_draws
 
-from lightfair.audit.rates import rate_draws  # noqa: E402
+from .evidence import Page, each, table
+
+SMALLEST = {"runs": 2}
 
 DRAWS = 4_000
 RACES = [408, 797, 390, 119, 616, 41, 213]  # rows of the first example of 6 RCNY 5-301
@@ -50,8 +43,10 @@ CASES = {  # rows by category, and true rates
 }
 
 
-def shares(rows: np.ndarray, rates, runs: int, rng: np.random.Generator) -> list[float]:
+def shares(case: tuple[str, int]) -> list[float]:
     """Coverage and mean width: as in an audit, and with independent rates."""
+    (rows, rates), runs = CASES[case[0]], case[1]
+    rows, rng = np.array(rows), np.random.default_rng([1, list(CASES).index(case[0])])
     inside, widths = [], []
     for _ in range(runs):
         rate = np.asarray(rates(rng) if callable(rates) else rates)
@@ -70,26 +65,15 @@ def shares(rows: np.ndarray, rates, runs: int, rng: np.random.Generator) -> list
     return [float(value) for pair in zip(*found, strict=True) for value in pair]
 
 
-def main(runs: int, out: Path) -> None:
-    begin, lines = time.process_time(), []
-    for at, (name, (rows, rates)) in enumerate(CASES.items()):
-        found = shares(np.array(rows), rates, runs, np.random.default_rng([1, at]))
-        lines.append("| {} | {:.1%} | {:.2f} | {:.1%} | {:.2f} |".format(name, *found))
-    head = [
-        "# Intervals of impact ratios",
-        "",
-        f"Written by `python bench/audit.py --runs {runs}`: {runs} runs a line,",
-        f"{time.process_time() - begin:,.0f} s of CPU. `bench/audit.py` describes the simulation.",
-        "",
-        "| categories: rates | audit: contained | width | independent: contained | width |",
-        "|---|---|---|---|---|",
-    ]
-    (out / "AUDIT.md").write_text("\n".join([*head, *lines, ""]))
-    print("\n".join(lines))
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--out", type=Path, default=HERE)
-    main(**vars(parser.parse_args()))
+def measure(runs: int = 1000) -> Page:
+    found = dict(zip(CASES, each(shares, [(name, runs) for name in CASES]), strict=True))
+    audit, alone = (sorted(one[at] for one in found.values()) for at in (0, 2))
+    return Page(
+        f"In {runs} runs a line, {audit[0]:.1%} to {audit[-1]:.1%} of the 95 % intervals contain "
+        f"the ratio, of those of independent rates {alone[0]:.1%} to {alone[-1]:.1%}.",
+        table(
+            "categories: rates | audit: contained | width | independent: contained | width",
+            ("{}|{:.1%}|{:.2f}|{:.1%}|{:.2f}".format(name, *one).split("|")
+             for name, one in found.items()),
+        ),
+    )  # fmt: skip

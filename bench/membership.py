@@ -1,6 +1,4 @@
-"""Groups known by chances of membership: how often intervals contain the metrics of the members.
-
-    python bench/membership.py [--runs 20] [--rows 2000] [--out FOLDER]
+"""Groups known by chances of membership
 
 Rows have a chance w to be of group B: informative, Beta(0.5, 0.5), or vague, Beta(3, 3). Scores
 depend on w. Labels follow a curve of the score, whose log odds are lower
@@ -11,32 +9,27 @@ depend on w. Labels follow a curve of the score, whose log odds are lower
     extreme     by 1.2 w, and members of B are the positive rows, as far as chances allow
 
 A run counts how often 95 % intervals contain tpr, fpr and accuracy of the members among these rows,
-in groups (6 numbers) and as differences (3), by each assumption and as bounds. Writes
-MEMBERSHIP.md.
+in groups (6 numbers) and as differences (3), by each assumption and as bounds.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-import warnings
-from pathlib import Path
-
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-# without this folder: numba imports any module named coverage, and would find coverage.py
-sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
+import lightfair as lf
+from lightfair.core import fit
+from lightfair.core.metrics.definitions import theta
 
-import lightfair as lf  # noqa: E402
-from lightfair.core import fit  # noqa: E402
-from lightfair.core.metrics.definitions import theta  # noqa: E402
+from .evidence import Page, each, table
+
+SMALLEST = {"runs": 2, "rows": 300}
 
 METRICS = ("tpr", "fpr", "accuracy")
 QUICK = {"metrics": METRICS, "chains": 4, "draws": 120, "warmup": 60}
 WORLDS = {"proxy": (100, 300), "members": (100, 300), "between": (100, 300), "extreme": (300,)}
 KNOWN = {"informative": 0.5, "vague": 3.0}
+COLUMNS = "world | membership | labels | given proxy | given membership | bounds"
+COLUMNS += " | error: given proxy | given membership | thresholded | weighted"
 
 
 def simulated(world: str, shape: float, rows: int, labeled: int, rng: np.random.Generator):
@@ -56,8 +49,10 @@ def simulated(world: str, shape: float, rows: int, labeled: int, rng: np.random.
     return w, member, score, label, shown
 
 
-def run(world: str, shape: float, rows: int, labeled: int, seed: int) -> list[list[float]]:
+def run(task: tuple[str, float, int, int, int]) -> list[list[float]]:
     """By number: is it a difference, and for each method inside, width and error."""
+    world, shape, labeled, rows, seed = task
+    fit.MAX_DRAWS = 1  # few draws, and no more of them where chains lag
     rng = np.random.default_rng([seed, labeled])
     w, member, score, label, shown = simulated(world, shape, rows, labeled, rng)
     chances = {"A": 1.0 - w, "B": w}
@@ -81,44 +76,24 @@ def run(world: str, shape: float, rows: int, labeled: int, seed: int) -> list[li
     return lines
 
 
-def main(runs: int, rows: int, out: Path) -> None:
-    warnings.simplefilter("ignore")
-    fit.MAX_DRAWS = 1  # few draws, and no more of them where chains lag
-    begin, lines = time.process_time(), []
-    for world, numbers in WORLDS.items():
-        for name, shape in KNOWN.items():
-            for labeled in numbers:
-                every = [run(world, shape, rows, labeled, seed) for seed in range(runs)]
-                found = np.array(every).reshape(-1, 11)
-                far = found[:, 0] > 0.0
-                groups, differences = (found[at].mean(axis=0)[1:] for at in (~far, far))
-                texts = [
-                    f"{groups[at]:.1%}, {differences[at]:.1%} ({differences[at + 1]:.2f})"
-                    for at in (0, 2, 4)
-                ] + [f"{error:.3f}" for error in differences[6:]]
-                lines.append(f"| {' | '.join([world, name, str(labeled), *texts])} |")
-                print(lines[-1], flush=True)
-    head = [
-        "# Groups known by chances of membership",
-        "",
-        f"Written by `python bench/membership.py --runs {runs} --rows {rows}`: {runs} runs a line,",
-        f"{time.process_time() - begin:,.0f} s of CPU. `bench/membership.py` describes the worlds.",
-        "",
-        "Share of 95 % intervals that contain the metric of the members: in groups, of differences",
-        "(and mean width of the intervals of differences). Then the mean absolute error of the",
-        "estimates of differences. A share of 95 % has a standard error of about "
-        f"{100.0 * (0.05 * 0.95 / (3 * runs)) ** 0.5:.0f} points.",
-        "",
-        "| world | membership | labels | given proxy | given membership | bounds "
-        "| error: given proxy | given membership | thresholded | weighted |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    (out / "MEMBERSHIP.md").write_text("\n".join([*head, *lines, ""]))
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--rows", type=int, default=2000)
-    parser.add_argument("--out", type=Path, default=HERE)
-    main(**vars(parser.parse_args()))
+def measure(runs: int = 20, rows: int = 2000) -> Page:
+    cells = [(w, name, n) for w, numbers in WORLDS.items() for name in KNOWN for n in numbers]
+    tasks = [(w, KNOWN[name], n, rows, seed) for w, name, n in cells for seed in range(runs)]
+    answers, lines, bounds = each(run, tasks), [], []
+    for cell in cells:
+        found = np.array([next(answers) for _ in range(runs)]).reshape(-1, 11)
+        far = found[:, 0] > 0.0
+        groups, differences = (found[at].mean(axis=0)[1:] for at in (~far, far))
+        texts = [f"{groups[at]:.1%}, {differences[at]:.1%} ({differences[at + 1]:.2f})"
+                 for at in (0, 2, 4)]  # fmt: skip
+        bounds += [groups[4], differences[4]]
+        lines.append([*cell, *texts, *(f"{error:.3f}" for error in differences[6:])])
+    se = 100.0 * (0.05 * 0.95 / (3 * runs)) ** 0.5
+    return Page(
+        f"In {runs} runs a line, the bounds of both assumptions contain the metric in "
+        f"{min(bounds):.0%} or more.",
+        "Share of 95 % intervals that contain the metric of the members: in groups, of\n"
+        "differences (and mean width of the intervals of differences). Then the mean absolute\n"
+        "error of the estimates of differences. A share of 95 % has a standard error of about\n"
+        f"{se:.0f} points.\n\n" + table(COLUMNS, lines),
+    )

@@ -1,41 +1,34 @@
-"""False alarms and delays of a monitored check, beside labels alone and the model.
-
-    python bench/monitor.py [--runs 400] [--model-runs 8] [--looks 52] [--sets NAME ...]
-                            [--out FOLDER]
+"""Monitoring: false alarms and delays
 
 A run simulates looks of 400 rows, 40 of them labeled, of two groups of a set (`bench/stress.py`),
-or of one set and after half of the looks of another one, and asks each week whether tpr<=limit.
+of `lower_steeper`, in which B has lower scores that mean more than they say, or of one set and
+after half of the looks of another one, and asks each week whether tpr<=limit.
 With the limit at the true gap an alarm is a false one, so 5 % may have one. With the limit below it
-the delay is the number of looks until the alarm; the median is over all runs. "lightfair" is the
+the delay is the median number of looks until the alarm ("never": less than half of the runs have
+one), after the change if there is one in the middle. "lightfair" is the
 evidence of `lightfair.audit.monitor`, "labels only" the same of the Beta posteriors of the labels,
 without the half that is for changes, "model" that of the posterior, which raises no alarm. The
-model is fitted in the first runs only, with 50 draws a chain. Writes MONITOR.md.
+model is fitted in the first runs only, with 50 draws a chain.
 """
 
 from __future__ import annotations
 
-import argparse
-import sys
-import time
-from datetime import date
-from pathlib import Path
-
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-# without this folder: numba imports any module named coverage, and would find coverage.py
-sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
+from lightfair.audit.monitor import LEAST_SCALE, evidence, since_any
+from lightfair.core.data.logit import logit_of, sigmoid
+from lightfair.core.data.rows import score_data
+from lightfair.core.data.table import ScoreTable, score_table
+from lightfair.core.metrics.definitions import as_metric
+from lightfair.core.metrics.labels_only import labels_answers
+from lightfair.core.metrics.prediction_powered import prediction_powered
+from lightfair.core.pipeline import assess
+from lightfair.core.simulation import hide_labels
 
-from bench.stress import SETS, Stress  # noqa: E402
-from lightfair.audit.monitor import LEAST_SCALE, evidence, since_any  # noqa: E402
-from lightfair.core.data.logit import logit_of, sigmoid  # noqa: E402
-from lightfair.core.data.rows import score_data  # noqa: E402
-from lightfair.core.data.table import ScoreTable, score_table  # noqa: E402
-from lightfair.core.metrics.definitions import as_metric  # noqa: E402
-from lightfair.core.metrics.labels_only import labels_answers  # noqa: E402
-from lightfair.core.metrics.prediction_powered import prediction_powered  # noqa: E402
-from lightfair.core.pipeline import assess  # noqa: E402
-from lightfair.core.simulation import hide_labels  # noqa: E402
+from .evidence import Page, each, table
+from .stress import SETS, Stress
+
+SMALLEST = {"runs": 2, "model_runs": 1, "looks": 4, "sets": ("jump",)}
 
 ROWS, LABELS, NEEDED = 400, 40, 20.0
 METHODS = ("labels only", "lightfair", "model")
@@ -46,24 +39,6 @@ OWN = {  # B has lower scores, which mean more than they say
 CELLS = ("prior_shift", "jump", "useless", "covariate", "lower_steeper")
 CELLS += ("well then useless", "well then reversed")
 MARGINS = (0.0, 0.05, 0.1, 0.15)
-
-PAGE = """# Monitoring: false alarms and delays
-
-{day}, lightfair 0.1.0, by
-
-    {command}
-
-{runs} runs a line ({models} of them for the model), {looks} looks of 400 rows, 40 of them labeled;
-{seconds:.0f} CPU seconds. Sets are those of `bench/stress.py`, and `lower_steeper`, in which B has
-lower scores that mean more than they say. gap: tpr(B) - tpr(A) in the population. Where the limit
-is the gap, alarms are false, and at most 5 % may be; else they are right, and delay is the median
-number of looks until one ("never": less than half of the runs have one), after the change if there
-is one in the middle.
-
-| set | gap | limit | labels only | delay | lightfair | delay | model | delay |
-|---|---|---|---|---|---|---|---|---|
-{lines}
-"""
 
 
 def rows(name: str, size: int, rng: np.random.Generator) -> tuple[np.ndarray, ...]:
@@ -105,8 +80,9 @@ def estimates(table: ScoreTable, *, model: bool) -> list[tuple[float, float]]:
     return [*pairs, (float(np.nanmean(gap)), float(np.nanstd(gap)))]
 
 
-def path(cell: str, looks: int, number: int, *, model: bool) -> np.ndarray:
+def path(task: tuple[str, int, int, bool]) -> np.ndarray:
     """Mean and sd of the gap, float64 (look, method, 2), of a run."""
+    cell, looks, number, model = task
     rng = np.random.default_rng([number, *cell.encode()])
     before, _, after = cell.partition(" then ")
     found, table = [], None
@@ -140,52 +116,42 @@ def alarms(paths: np.ndarray, gap: float, limit: float) -> np.ndarray:
     return first
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="False alarms and delays of a monitored check.")
-    parser.add_argument("--runs", type=int, default=400)
-    parser.add_argument("--model-runs", type=int, default=8)
-    parser.add_argument("--looks", type=int, default=52)
-    parser.add_argument("--sets", nargs="+", default=CELLS, choices=CELLS)
-    parser.add_argument("--out", type=Path, default=HERE)
-    given = parser.parse_args()
-    start, lines = time.process_time(), []
-    for cell in given.sets:
+def measure(
+    runs: int = 200, model_runs: int = 3, looks: int = 52, sets: tuple[str, ...] = CELLS
+) -> Page:
+    tasks = [(cell, looks, run, run < model_runs) for cell in sets for run in range(runs)]
+    found, lines, false = each(path, tasks), [], []
+    for cell in sets:
         change = " then " in cell
         gap = true_gap(cell.split(" then ")[-1])
-        tasks = [(run, run < given.model_runs) for run in range(given.runs)]
-        paths = np.array([path(cell, given.looks, run, model=model) for run, model in tasks])
+        paths = np.array([next(found) for _ in range(runs)])
         for margin in MARGINS[change:]:
             limit = abs(gap) - margin
             if limit < 0.02:
                 continue
             first = alarms(paths, gap, limit)
-            first[given.model_runs :, 2] = np.nan
-            lines.append(line(cell, gap, limit, first, given.looks // 2 if change else 0))
-            print(lines[-1], flush=True)
-    text = PAGE.format(
-        command=" ".join(["python", "bench/monitor.py", *sys.argv[1:]]),
-        day=date.today().isoformat(),
-        runs=given.runs,
-        models=given.model_runs,
-        looks=given.looks,
-        seconds=time.process_time() - start,
-        lines="\n".join(lines),
+            first[model_runs:, 2] = np.nan
+            false += [np.isfinite(first[:, 1]).mean()] if margin == 0.0 else []
+            lines.append(line(cell, gap, limit, first, looks // 2 if change else 0))
+    alarm = f"{min(false):.1%} to {max(false):.1%}" if false else "none"
+    return Page(
+        f"With the gap at the limit, {alarm} of {runs} runs raise an alarm in {looks} looks; "
+        "at most 5 % may.",
+        f"{runs} runs a line ({model_runs} of them for the model), {looks} looks. "
+        "gap: tpr(B) - tpr(A) in the population.\n\n"
+        + table(
+            "set | gap | limit | labels only | delay | lightfair | delay | model | delay", lines
+        ),
     )
-    given.out.joinpath("MONITOR.md").write_text(text)
-    return 0
 
 
-def line(cell: str, gap: float, limit: float, first: np.ndarray, change: int) -> str:
+def line(cell: str, gap: float, limit: float, first: np.ndarray, change: int) -> list[str]:
     """A line of the table: alarms, and median delays after a change."""
-    cells = []
+    cells = [cell, f"{gap:.3f}", f"{limit:.3f}"]
     for column in first.T:
         runs = column[~np.isnan(column)]
         delay = np.median(runs) - change if len(runs) else np.nan
         text = "never" if np.isinf(delay) else f"{delay:g}"
         share = f"{np.isfinite(runs).mean():.1%}" if len(runs) else "-"
-        cells.append(f"{share} | {text if abs(gap) > limit + 1e-9 and len(runs) else '-'}")
-    return f"| {cell} | {gap:.3f} | {limit:.3f} | {' | '.join(cells)} |"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        cells += [share, text if abs(gap) > limit + 1e-9 and len(runs) else "-"]
+    return cells

@@ -1,6 +1,4 @@
-"""Bounds at an odds ratio: how often they contain the truth, where labels are selected so.
-
-    python bench/selection.py [--runs 50] [--out FOLDER]
+"""Bounds where labels are selected
 
 A run simulates 2,000 rows of two groups, of which about 100 or 300 have labels, and in which the
 odds of a positive label of unlabeled rows differ from those of labeled rows of equal score and
@@ -12,27 +10,22 @@ group by a factor Gamma:
                 large for positive rows as for negative ones, in group B 1 / Gamma times
 
 The truth are accuracy, tpr and fpr of all rows, if all had labels: of groups A and B, and the
-difference. It is in the bounds at Gamma, or not; and in the plain intervals. Writes SELECTION.md.
+difference. It is in the bounds at Gamma, or not; and in the plain intervals.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import sys
-import time
-import warnings
-from pathlib import Path
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-# without this folder: numba imports any module named coverage, and would find coverage.py
-sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
+import lightfair as lf
+from lightfair.core.data.logit import logit_of, sigmoid
+from lightfair.core.metrics.definitions import theta
 
-import lightfair as lf  # noqa: E402
-from lightfair.core.data.logit import logit_of, sigmoid  # noqa: E402
-from lightfair.core.metrics.definitions import theta  # noqa: E402
+from .evidence import Page, each, table
+
+SMALLEST = {"runs": 1}
 
 CASES = ("groups", "scores", "outcome")
 ROWS, METRICS = 2_000, ("accuracy", "tpr", "fpr")
@@ -55,11 +48,13 @@ def simulate(case: str, odds: float, labels: int, rng: np.random.Generator):
     return np.where(known, label, np.nan), label.astype(int), score, group
 
 
-def contained(case: str, odds: float, labels: int, rng: np.random.Generator) -> np.ndarray:
+def contained(task: tuple[str, float, int, int]) -> np.ndarray:
     """Whether bounds, and plain intervals, contain the truth, and their widths.
 
     float64 (2, 2, metric, 3): inside and width; bounds and plain; A, B and the difference.
     """
+    case, odds, labels, run = task
+    rng = np.random.default_rng([CASES.index(case), int(10 * odds), labels, run])
     known, label, score, group = simulate(case, odds, labels, rng)
     options = {"metrics": METRICS, "rng": int(rng.integers(2**31)), **RUN}
     result = lf.assess(known, score, sensitive_features=group, reference="A", **options)
@@ -80,38 +75,23 @@ def contained(case: str, odds: float, labels: int, rng: np.random.Generator) -> 
     return found
 
 
-def main(runs: int, out: Path) -> None:
-    warnings.simplefilter("ignore", lf.FairnessWarning)
-    begin, lines = time.process_time(), []
-    for case, odds, labels in itertools.product(CASES, (1.5, 2.0), (100, 300)):
-        seeds = ([CASES.index(case), int(10 * odds), labels, run] for run in range(runs))
-        found = [contained(case, odds, labels, np.random.default_rng(seed)) for seed in seeds]
-        inside, width = np.mean(found, axis=0)
-        cells = [case, f"{odds:g}", str(labels)]
+def measure(runs: int = 50) -> Page:
+    cells = list(itertools.product(CASES, (1.5, 2.0), (100, 300)))
+    found = np.array(list(each(contained, [(*cell, run) for cell in cells for run in range(runs)])))
+    found = found.reshape(len(cells), runs, *found.shape[1:])
+    rows, shares = [], []
+    for (case, odds, labels), (inside, width) in zip(cells, found.mean(axis=1), strict=True):
+        row = [case, f"{odds:g}", labels]
         for at, part in itertools.product(range(len(METRICS)), (slice(2), 2)):
-            shares = (100.0 * np.mean(inside[which, at, part]) for which in (0, 1))
-            cells.append("{:.0f} ({:.0f})".format(*shares))
-        cells.append("{:.2f} ({:.2f})".format(*width[:, 1, 2]))
-        lines.append(f"| {' | '.join(cells)} |")
-        print(lines[-1], flush=True)
+            shares.append([100.0 * np.mean(inside[which, at, part]) for which in (0, 1)])
+            row.append("{:.0f} ({:.0f})".format(*shares[-1]))
+        rows.append([*row, "{:.2f} ({:.2f})".format(*width[:, 1, 2])])
     titles = [f"{name} {what}" for name in METRICS for what in ("A, B", "B - A")]
-    head = [
-        "# Bounds where labels are selected",
-        "",
-        f"Written by `python bench/selection.py --runs {runs}`: {runs} runs a line,",
-        f"{time.process_time() - begin:,.0f} s of CPU. `bench/selection.py` describes the cases.",
-        "",
-        "Share of runs, in percent, in which the bounds at Gamma contain the truth, and in",
-        "parentheses the plain 95 % intervals; last, mean widths for the difference in tpr.",
-        "",
-        f"| case | Gamma | labels | {' | '.join(titles)} | width |",
-        "|" + "---|" * (len(titles) + 4),
-    ]
-    (out / "SELECTION.md").write_text("\n".join([*head, *lines, ""]))
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--out", type=Path, default=HERE)
-    main(**vars(parser.parse_args()))
+    low, high = np.min(shares, axis=0), np.max(shares, axis=0)
+    return Page(
+        f"In {runs} runs a line, {low[0]:.0f} to {high[0]:.0f} % of the bounds at Gamma contain "
+        f"the truth, of plain 95 % intervals {low[1]:.0f} to {high[1]:.0f} %.",
+        "Share of runs, in percent, in which the bounds at Gamma contain the truth, and in\n"
+        "parentheses the plain 95 % intervals; last, mean widths for the difference in tpr.\n\n"
+        + table(f"case | Gamma | labels | {' | '.join(titles)} | width", rows),
+    )

@@ -1,0 +1,1 @@
+"""The measurements behind the figures that lightfair prints: `python -m bench` lists them."""
