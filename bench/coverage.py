@@ -38,7 +38,10 @@ sys.path[:] = [
     *(p for p in sys.path if Path(p).resolve() != HERE),
 ]
 
-from experiment import (  # noqa: E402
+from tqdm import tqdm  # noqa: E402
+
+from bench.coverage_report import KEY, PARTS, write_report  # noqa: E402
+from bench.paper.experiment import (  # noqa: E402
     BATCH,
     DRAWS,
     METRICS,
@@ -52,12 +55,9 @@ from experiment import (  # noqa: E402
     shown_rows,
     truth,
 )
-from methods import CURVES, Curves  # noqa: E402
-from scores import MODELS, Case, cases, privileged, rows  # noqa: E402
-from spline import spline_regions  # noqa: E402
-from tqdm import tqdm  # noqa: E402
-
-from bench.coverage_report import KEY, PARTS, write_report  # noqa: E402
+from bench.paper.methods import CURVES, Curves  # noqa: E402
+from bench.paper.scores import MODELS, Case, cases, privileged, rows  # noqa: E402
+from bench.paper.spline import spline_regions  # noqa: E402
 from lightfair.core.data.logit import Floats  # noqa: E402
 from lightfair.core.data.rows import ScoreData  # noqa: E402
 from lightfair.core.data.table import ScoreTable  # noqa: E402

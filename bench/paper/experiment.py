@@ -18,8 +18,6 @@ from typing import NamedTuple
 from zlib import crc32
 
 import numpy as np
-from methods import CURVES, LABELS_ONLY, Curves
-from scores import Case, privileged, rows
 
 from lightfair.core.data.logit import Floats
 from lightfair.core.data.rows import ScoreData
@@ -30,6 +28,9 @@ from lightfair.core.metrics.imputation import confusion_counts
 from lightfair.core.model.curve import tie
 from lightfair.core.model.likelihood import labeled_data
 from lightfair.core.model.regions import Regions, no_regions, trusted_scales
+
+from .methods import CURVES, LABELS_ONLY, Curves
+from .scores import Case, privileged, rows
 
 METRICS = ("accuracy", "tpr", "fpr")
 BATCH = 25  # runs fitted at once

@@ -19,12 +19,11 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+sys.path.insert(0, str(HERE.parents[1]))
 
-from experiment import Configuration, delta, fit, shown_rows, truth  # noqa: E402
-from scores import MODELS, cases, rows  # noqa: E402
-from tables import read_printed  # noqa: E402
-
+from bench.paper.experiment import Configuration, delta, fit, shown_rows, truth  # noqa: E402
+from bench.paper.scores import MODELS, cases, rows  # noqa: E402
+from bench.paper.tables import read_printed  # noqa: E402
 from lightfair.core.data.table import score_table  # noqa: E402
 from lightfair.core.metrics.definitions import theta  # noqa: E402
 

@@ -30,13 +30,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that a checko
 
 import matplotlib.pyplot as plt
 import numpy as np
-from experiment import Configuration, delta, run, shown_rows, truth
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from PIL import Image
 from scipy.special import ndtr, ndtri
-from scores import MODELS, Case, cases, privileged, rows
 
+from bench.paper.experiment import Configuration, delta, run, shown_rows, truth
+from bench.paper.scores import MODELS, Case, cases, privileged, rows
 from lightfair import Assessment, assess, beta_binomial, calibrate
 from lightfair.core.data.logit import Floats
 from lightfair.core.data.nodes import UNLABELED

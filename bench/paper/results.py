@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tables import TABLES, Cell, read_summary
+from bench.paper.tables import TABLES, Cell, read_summary
 
 TITLES = {
     "accuracy": "Accuracy",

@@ -24,13 +24,13 @@ from pathlib import Path
 from tqdm import tqdm
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1])]
+sys.path.insert(0, str(HERE.parents[1]))
 
-from experiment import METRICS, Answer, Configuration, run  # noqa: E402
-from methods import LABELS_ONLY  # noqa: E402
-from results import write_results  # noqa: E402
-from scores import Case, cases  # noqa: E402
-from tables import TABLES, Printed, needed, read_printed, summarise, write_summary  # noqa: E402
+from bench.paper.experiment import METRICS, Answer, Configuration, run  # noqa: E402
+from bench.paper.methods import LABELS_ONLY  # noqa: E402
+from bench.paper.results import write_results  # noqa: E402
+from bench.paper.scores import Case, cases  # noqa: E402
+from bench.paper.tables import TABLES, Printed, needed, read_printed, summarise, write_summary  # noqa: E402
 
 KEY = ("source", "dataset", "attribute", "model", "n_labeled", "method", "alpha", "turn", "seed")
 COLUMNS = (*KEY, "run", *(f"{metric}_{part}" for metric in METRICS for part in Answer._fields))

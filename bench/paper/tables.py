@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from methods import LABELS_ONLY, PRINTED
 from scipy.stats import wilcoxon
+
+from bench.paper.methods import LABELS_ONLY, PRINTED
 
 
 class Table(NamedTuple):
