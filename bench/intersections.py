@@ -1,6 +1,4 @@
-"""Gain from the nested prior in a cell of five labeled rows, and its cost elsewhere.
-
-    python bench/intersections.py [--runs N] [--seed N]
+"""A small intersection under the nested prior
 
 Rows of two attributes, of 2 and 3 levels, with known scores: five cells of 760 rows with 60 labels
 each, and one of 200 rows with 5. In every run the cells get new calibration curves, labels are
@@ -16,148 +14,76 @@ and log a by 0.15 times as much. The curves are drawn from none of the compared 
 is the metric that all rows would show (target `sample`), estimated under the nested prior, under
 the hierarchical one, and from labels only, with the other defaults of `assess`. A run has 4 chains
 of 200 draws after 120 sweeps, all runs of a batch side by side. The interval score is the width
-plus 40 times the distance to a truth outside the 95 % interval; lower is better. The results are
-in INTERSECTIONS.md.
+plus 40 times the distance to a truth outside the 95 % interval; lower is better.
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import math
-import os
-import sys
 import time
-from pathlib import Path
-from typing import NamedTuple
 
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-HERE = Path(__file__).resolve().parent
-# without this folder: numba imports any module named coverage, and would find coverage.py
-sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != HERE)]
+import numpy as np
 
-import numpy as np  # noqa: E402
+from lightfair.core.data.logit import Floats
+from lightfair.core.data.rows import score_data
+from lightfair.core.data.table import ScoreTable, score_table
+from lightfair.core.mcmc.sampler import start_chains, take_draws
+from lightfair.core.metrics.definitions import successes_failures, theta
+from lightfair.core.metrics.imputation import confusion_counts
+from lightfair.core.metrics.labels_only import beta_binomial
+from lightfair.core.model.curve import calibrate
+from lightfair.core.model.likelihood import labeled_data
+from lightfair.core.model.regions import regions, trusted_scales
+from lightfair.core.settings import Settings
 
-from lightfair.core.data.logit import Floats  # noqa: E402
-from lightfair.core.data.rows import score_data  # noqa: E402
-from lightfair.core.data.table import ScoreTable, score_table  # noqa: E402
-from lightfair.core.mcmc.sampler import start_chains, take_draws  # noqa: E402
-from lightfair.core.metrics.definitions import successes_failures, theta  # noqa: E402
-from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
-from lightfair.core.metrics.labels_only import beta_binomial  # noqa: E402
-from lightfair.core.model.curve import calibrate  # noqa: E402
-from lightfair.core.model.likelihood import labeled_data  # noqa: E402
-from lightfair.core.model.regions import regions, trusted_scales  # noqa: E402
-from lightfair.core.settings import Settings  # noqa: E402
+from .evidence import Page, each, table
 
-LEVELS = (("F", "M"), ("X", "Y", "Z"))
+SMALLEST = {"runs": 2}
+
+LEVELS = ("FM", "XYZ")
+CELLS = list(itertools.product(*LEVELS))  # in the order of the groups
 ROWS, LABELS = (760, 200), (60, 5)  # of a large cell, and of the small one
 SMALL = ("F", "Z")
 BATCH = 20
 CHAINS, WARMUP, DRAWS = 4, 120, 200
 METRICS = ("base_rate", "tpr", "fpr")
-SCENARIOS = {
+SCENARIOS = {  # sd of the effect of a level, and of an interaction
     "strong main effects": (1.2, 0.15),
     "main effects": (0.7, 0.15),
     "none": (0.0, 0.0),
     "interactions": (0.0, 1.0),
 }
-METHODS = ("nested", "hierarchical", "labels only")
 PRIORS = {"nested": "nested", "hierarchical": True}
+COLUMNS = "log odds | metric | coverage, % | mean absolute error | width | interval score"
+COLUMNS += " | ratio of errors | of widths | of scores"
 
 
-class Runs(NamedTuple):
-    """Truth (run, group); estimate, low and high by method and metric, (run, group)."""
-
-    truth: dict[str, Floats]
-    estimates: dict[tuple[str, str], tuple[Floats, Floats, Floats]]
-    cpu: dict[str, float]
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], allow_abbrev=False)
-    parser.add_argument("--runs", type=int, default=120)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, default=HERE / "INTERSECTIONS.md")
-    arguments = parser.parse_args()
-    if arguments.runs < 1:
-        parser.error("--runs must be at least 1")
-    results = {}
-    for number, name in enumerate(SCENARIOS):
-        rng = np.random.default_rng([arguments.seed, number])
-        results[name] = simulate(name, arguments.runs, rng)
-        print(name, {k: f"{v / arguments.runs:.2f} CPU s" for k, v in results[name].cpu.items()})
-    arguments.output.write_text(report(results, arguments.runs, arguments.seed))
-    return 0
-
-
-def simulate(scenario: str, runs: int, rng: np.random.Generator) -> Runs:
-    """All runs of a scenario, batch by batch."""
-    parts = []
-    for first in range(0, runs, BATCH):
-        parts.append(_batch(scenario, min(BATCH, runs - first), rng))
-        print(f"{scenario}: {first + len(parts[-1].truth['tpr'])} of {runs}", file=sys.stderr)
-    keys = parts[0].estimates
-    return Runs(
-        {m: np.concatenate([part.truth[m] for part in parts]) for m in METRICS},
-        {
-            k: tuple(map(np.concatenate, zip(*(p.estimates[k] for p in parts), strict=True)))
-            for k in keys
-        },
-        {name: sum(part.cpu[name] for part in parts) for name in PRIORS},
-    )
-
-
-def _batch(scenario: str, runs: int, rng: np.random.Generator) -> Runs:
-    """Simulate runs, fit them side by side with each prior, and summarize them."""
-    shown, complete = zip(*(_tables(scenario, rng) for _ in range(runs)), strict=True)
-    truth = {m: np.stack([theta(m, t.sums("weight")[..., :2]) for t in complete]) for m in METRICS}
-    estimates, cpu = {}, {}
-    for name, prior in PRIORS.items():
-        settings = Settings(hierarchical=prior)
-        began = time.process_time()
-        drawn = _fitted(list(shown), settings, rng)
-        cpu[name] = time.process_time() - began
-        for metric in METRICS:
-            draws = theta(metric, drawn)
-            with np.errstate(invalid="ignore"):
-                low, high = np.nanquantile(draws, [0.025, 0.975], axis=1)
-            estimates[name, metric] = (np.nanmean(draws, axis=1), low, high)
-    for metric in METRICS:
-        counts = np.stack([table.sums("rows")[..., :2] for table in shown])
-        direct = beta_binomial(*successes_failures(metric, counts))
-        estimates["labels only", metric] = (direct.mean, direct.low, direct.high)
-    return Runs(truth, estimates, cpu)
-
-
-def _tables(scenario: str, rng: np.random.Generator) -> tuple[ScoreTable, ScoreTable]:
-    """The table of a run, and the one with all labels. Scores are those of every run."""
+def simulate(scenario: str, rng: np.random.Generator) -> tuple[ScoreTable, ScoreTable]:
+    """Simulate a run: its table, and the one with all labels. Scores are those of every run."""
     main_sd, interaction_sd = SCENARIOS[scenario]
     scores = np.random.default_rng(1)
     effects = [rng.normal(0.0, main_sd, len(levels)) for levels in LEVELS]
-    score, label, known, parts = [], [], [], []
-    for i, one in enumerate(LEVELS[0]):
-        for j, two in enumerate(LEVELS[1]):
-            small = (one, two) == SMALL
-            s = scores.beta(1.3, 1.6, ROWS[small])
-            shift = effects[0][i] + effects[1][j] + rng.normal(0.0, interaction_sd)
-            slope = math.exp(rng.normal(0.0, 0.15 * interaction_sd))
-            rate = calibrate(np.clip(s, 0.01, 0.99), slope, 1.0, shift)
-            y = rng.random(len(s)) < rate
-            chosen = np.zeros(len(s), dtype=bool)
-            chosen[rng.permutation(len(s))[: LABELS[small]]] = True
-            score.append(s)
-            label.append(y.astype(float))
-            known.append(chosen)
-            parts += [(one, two)] * len(s)
-    columns = {"sex": [part[0] for part in parts], "race": [part[1] for part in parts]}
-    y, s = np.concatenate(label), np.concatenate(score)
-    shown = np.where(np.concatenate(known), y, np.nan)
+    parts = []
+    for one, two in CELLS:
+        small = (one, two) == SMALL
+        score = scores.beta(1.3, 1.6, ROWS[small])
+        shift = effects[0][LEVELS[0].index(one)] + effects[1][LEVELS[1].index(two)]
+        shift += rng.normal(0.0, interaction_sd)
+        slope = math.exp(rng.normal(0.0, 0.15 * interaction_sd))
+        label = rng.random(len(score)) < calibrate(np.clip(score, 0.01, 0.99), slope, 1.0, shift)
+        shown = np.full(len(score), np.nan)
+        chosen = rng.permutation(len(score))[: LABELS[small]]
+        shown[chosen] = label[chosen]
+        parts.append((shown, label, score, np.full(len(score), one), np.full(len(score), two)))
+    shown, label, score, sex, race = map(np.concatenate, zip(*parts, strict=True))
+    columns = {"sex": sex, "race": race}
     return tuple(
-        score_table(score_data(labels, s, sensitive_features=columns)) for labels in (shown, y)
+        score_table(score_data(y, score, sensitive_features=columns)) for y in (shown, label)
     )
 
 
-def _fitted(tables: list[ScoreTable], settings: Settings, rng: np.random.Generator) -> Floats:
+def fit(tables: list[ScoreTable], settings: Settings, rng: np.random.Generator) -> Floats:
     """Draws of the confusion counts, (run, draw, group, predicted, label)."""
     where = regions(tables[0])
     chains = start_chains(
@@ -177,97 +103,79 @@ def _fitted(tables: list[ScoreTable], settings: Settings, rng: np.random.Generat
     return np.stack(counts).reshape(len(tables), -1, *counts[0].shape[2:])
 
 
-def report(results: dict[str, Runs], runs: int, seed: int) -> str:
-    """The page."""
-    body = __doc__.split("\n\n", 2)[2].strip()
-    lines = [
-        "# A small intersection under the nested prior",
-        "",
-        "Made by `bench/intersections.py`; do not edit.",
-        "",
-        body,
-        "",
-        f"    python bench/intersections.py --runs {runs} --seed {seed}",
-        "",
-    ]
-    groups = sorted(f"{one}, {two}" for one in LEVELS[0] for two in LEVELS[1])
-    small = groups.index(", ".join(SMALL))
-    large = [g for g in range(len(groups)) if g != small]
-    for title, indices in (
-        (f"The cell with {LABELS[1]} labels", [small]),
-        (f"The five cells with {LABELS[0]} labels", large),
-    ):
-        lines += [
-            f"## {title}",
-            "",
-            "| log odds | metric | method | mean absolute error | width | coverage % | interval "
-            "score |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
-        ]
-        for name, result in results.items():
-            for metric in METRICS:
-                for method in METHODS:
-                    lines.append(_row(name, metric, method, result, indices))
-        lines.append("")
-    lines += [
-        "## Nested against hierarchical",
-        "",
-        "Ratios of means over runs, ± a standard error from the pairs of runs; below 1 the nested "
-        "prior is better.",
-        "",
-        "| log odds | metric | cells | error | width | interval score |",
-        "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, result in results.items():
-        for metric in METRICS:
-            for title, indices in (("small", [small]), ("large", large)):
-                lines.append(_ratios(name, metric, title, result, indices))
-    cpu = ", ".join(
-        f"{name} {sum(r.cpu[name] for r in results.values()) / (runs * len(results)):.2f}"
-        for name in PRIORS
-    )
-    lines += ["", f"CPU seconds a fit, in batches of {BATCH}: {cpu}.", ""]
-    return "\n".join(lines)
-
-
-def _measures(result: Runs, metric: str, method: str, indices: list[int]) -> dict[str, Floats]:
-    """Error, width, coverage and interval score by run, averaged over some cells."""
-    truth = result.truth[metric][:, indices]
-    estimate, low, high = (values[:, indices] for values in result.estimates[method, metric])
+def judged(truth: Floats, estimate: Floats, low: Floats, high: Floats) -> Floats:
+    """Coverage, error, width and interval score: (4, run, cell)."""
     below, above = np.maximum(low - truth, 0.0), np.maximum(truth - high, 0.0)
-    return {
-        "error": np.abs(estimate - truth).mean(axis=1),
-        "width": (high - low).mean(axis=1),
-        "coverage": ((below <= 1e-12) & (above <= 1e-12)).mean(axis=1),
-        "score": (high - low + 40.0 * (below + above)).mean(axis=1),
-    }
+    width = high - low
+    inside = (below <= 1e-12) & (above <= 1e-12)
+    return np.stack([inside, np.abs(estimate - truth), width, width + 40.0 * (below + above)])
 
 
-def _row(name: str, metric: str, method: str, result: Runs, indices: list[int]) -> str:
-    measures = _measures(result, metric, method, indices)
-    runs = len(measures["error"])
-    cells = [name, metric, method]
-    for key, scale, digits in (
-        *(("error", 1.0, 3), ("width", 1.0, 3)),
-        *(("coverage", 100.0, 1), ("score", 1.0, 3)),
-    ):
-        mean, spread = (
-            scale * measures[key].mean(),
-            scale * measures[key].std(ddof=1) / math.sqrt(runs),
-        )
-        cells.append(f"{mean:.{digits}f} ± {spread:.{digits}f}")
-    return f"| {' | '.join(cells)} |"
+def batch(scenario: str, runs: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Judge runs fitted side by side: (metric, method, 4, run, cell), and CPU seconds by prior."""
+    shown, full = zip(*(simulate(scenario, rng) for _ in range(runs)), strict=True)
+    fits, seconds = [], []
+    for prior in PRIORS.values():
+        began = time.process_time()
+        fits.append(fit(list(shown), Settings(hierarchical=prior), rng))
+        seconds.append(time.process_time() - began)
+    found = []
+    for metric in METRICS:
+        truth = np.stack([theta(metric, one.sums("weight")[..., :2]) for one in full])
+        methods = []
+        for counts in fits:
+            draws = theta(metric, counts)
+            ends = np.nanquantile(draws, [0.025, 0.975], axis=1)
+            methods.append(judged(truth, np.nanmean(draws, axis=1), *ends))
+        counts = np.stack([one.sums("rows")[..., :2] for one in shown])
+        only = beta_binomial(*successes_failures(metric, counts))
+        found.append([*methods, judged(truth, only.mean, only.low, only.high)])
+    return np.array(found), np.array(seconds)
 
 
-def _ratios(name: str, metric: str, title: str, result: Runs, indices: list[int]) -> str:
-    one, two = (_measures(result, metric, method, indices) for method in METHODS[:2])
-    cells = [name, metric, title]
-    for key in ("error", "width", "score"):
-        ratio = one[key].mean() / two[key].mean()
-        rest = (one[key] - ratio * two[key]) / two[key].mean()
-        cells.append(f"{ratio:.3f} ± {rest.std(ddof=1) / math.sqrt(len(rest)):.3f}")
-    return f"| {' | '.join(cells)} |"
+def run(task: tuple[int, str, int]) -> tuple[Floats, Floats]:
+    """All runs of a scenario, batch by batch from one generator."""
+    number, scenario, runs = task
+    rng = np.random.default_rng([0, number])
+    sizes = [min(BATCH, runs - first) for first in range(0, runs, BATCH)]
+    found, seconds = zip(*(batch(scenario, size, rng) for size in sizes), strict=True)
+    return np.concatenate(found, axis=3), np.sum(seconds, axis=0) / runs
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def measure(runs: int = 120) -> Page:
+    tasks = [(number, scenario, runs) for number, scenario in enumerate(SCENARIOS)]
+    found, seconds = map(np.array, zip(*each(run, tasks), strict=True))
+    small = np.array([cell == SMALL for cell in CELLS])
+    of_small, of_large = found[..., small].mean(axis=-1), found[..., ~small].mean(axis=-1)
+    error = of_small[:, METRICS.index("base_rate"), :, 1].mean(axis=-1)
+    gain = error[:, 0] / error[:, 1]
+    return Page(
+        f"In a cell of {LABELS[1]} labels the error of the base rate under the nested prior is "
+        f"{gain[0]:.2f} and {gain[1]:.2f} times that under the hierarchical one if the attributes "
+        f"have strong and moderate effects, {gain[2]:.2f} times if there are none, and "
+        f"{gain[3]:.2f} times if there are only interactions.",
+        f"Means of {runs} runs: nested / hierarchical / labels only. Ratios are of nested to "
+        "hierarchical,\n± a standard error from the pairs of runs; below 1 the nested prior is "
+        "better. A fit takes\n{:.2f} s of CPU under the nested prior, and {:.2f} s under the "
+        "hierarchical one.\n".format(*seconds.mean(axis=0))
+        + f"\n## The cell with {LABELS[1]} labels\n\n{table(COLUMNS, lines(of_small))}"
+        + f"\n## The five cells with {LABELS[0]} labels\n\n{table(COLUMNS, lines(of_large))}",
+    )
+
+
+def lines(found: Floats) -> list[list[str]]:
+    """Lines of a table, from (scenario, metric, method, 4, run)."""
+    rows = []
+    for (i, scenario), (j, metric) in itertools.product(enumerate(SCENARIOS), enumerate(METRICS)):
+        means = found[i, j].mean(axis=-1).T
+        cells = [" / ".join(f"{100.0 * share:.0f}" for share in means[0])]
+        cells += [" / ".join(f"{value:.3f}" for value in row) for row in means[1:]]
+        rows.append([scenario, metric, *cells, *map(ratio, *found[i, j, :2, 1:])])
+    return rows
+
+
+def ratio(one: Floats, two: Floats) -> str:
+    """Ratio of the means of two measures over runs, and its standard error."""
+    value = one.mean() / two.mean()
+    rest = (one - value * two) / two.mean()
+    return f"{value:.3f} ± {rest.std(ddof=1) / math.sqrt(len(rest)):.3f}"
