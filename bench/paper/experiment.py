@@ -37,6 +37,7 @@ BATCH = 25  # runs fitted at once
 CHAINS, WARMUP = 2, 150
 DRAWS = 250  # of each chain; against 4 x 2500 draws estimates differ by 1 % of an interval's width
 DRAWS_FOR_MEANS = 150  # where no interval is needed
+WITH_INTERVALS = ("calibration", "trust")
 BLOCK = 50  # draws at a time: more would make the sampler cut its noise by the size of the batch
 BETA_DRAWS = 1000
 TAIL = 0.025
@@ -57,7 +58,7 @@ class Configuration(NamedTuple):
 class Answer(NamedTuple):
     """Results for one metric: float64 (run,). NaN where it is not estimable; 95 % intervals.
 
-    Those of calibration are for its two targets, "expected" and "sample".
+    Those of calibration and trust are for two targets, "expected" and "sample".
     """
 
     truth: float
@@ -93,17 +94,15 @@ class Streams:
 def run(configuration: Configuration, runs: list[int]) -> dict[str, Answer]:
     """Answer for each metric, in the runs of the given numbers."""
     data = rows(configuration.case, configuration.model, configuration.turn)
-    shown = [shown_rows(configuration, data, number) for number in runs]
-    if configuration.method in LABELS_ONLY:
-        return _labels_only(configuration, data, shown, runs)
+    method = _labels_only if configuration.method in LABELS_ONLY else _calibrated
     parts = [
-        _calibrated(configuration, data, shown[i : i + BATCH], runs[i : i + BATCH])
-        for i in range(0, len(runs), BATCH)
+        method(configuration, data, runs[first : first + BATCH])
+        for first in range(0, len(runs), BATCH)
     ]
     return {
         name: Answer(
             parts[0][name].truth,
-            *(np.concatenate(c) for c in zip(*(p[name][1:] for p in parts), strict=True)),
+            *map(np.concatenate, zip(*(part[name][1:] for part in parts), strict=True)),
         )
         for name in METRICS
     }
@@ -147,56 +146,54 @@ def truth(data: ScoreData, name: str) -> tuple[float, np.ndarray]:
 
 
 def _labels_only(
-    configuration: Configuration, data: ScoreData, shown: list[np.ndarray], runs: list[int]
+    configuration: Configuration, data: ScoreData, runs: list[int]
 ) -> dict[str, Answer]:
     prior = LABELS_ONLY[configuration.method]
-    counts = _confusion(data, np.stack(shown))
-    nothing = np.full(len(runs), np.nan)
-    answers = {}
+    counts = _confusion(data, np.stack([shown_rows(configuration, data, one) for one in runs]))
+    nothing, answers = np.full(len(runs), np.nan), {}
     for name in METRICS:
         true, defined = truth(data, name)
         hits, misses = successes_failures(name, counts)
         if prior is None:
             with np.errstate(invalid="ignore"):
-                answers[name] = Answer(
-                    true, delta(hits / (hits + misses), data, defined), *[nothing] * 4
-                )
-            continue
-        mean = (hits + prior) / (hits + misses + 2.0 * prior)
-        drawn = [
-            rng.beta(prior + h, prior + m, size=(BETA_DRAWS, *np.shape(h)))
-            for h, m, rng in zip(hits, misses, run_streams(configuration, runs, name), strict=True)
-        ]
-        low, high = np.quantile(delta(np.stack(drawn), data, defined), [TAIL, 1.0 - TAIL], axis=1)
-        answers[name] = Answer(true, delta(mean, data, defined), low, high, nothing, nothing)
+                mean, ends = hits / (hits + misses), (nothing, nothing)
+        else:
+            mean = (hits + prior) / (hits + misses + 2.0 * prior)
+            streams = run_streams(configuration, runs, name)
+            drawn = [
+                rng.beta(prior + h, prior + m, size=(BETA_DRAWS, *np.shape(h)))
+                for h, m, rng in zip(hits, misses, streams, strict=True)
+            ]
+            ends = np.quantile(delta(np.stack(drawn), data, defined), [TAIL, 1.0 - TAIL], axis=1)
+        answers[name] = Answer(true, delta(mean, data, defined), *ends, nothing, nothing)
     return answers
 
 
 def _calibrated(
-    configuration: Configuration, data: ScoreData, shown: list[np.ndarray], runs: list[int]
+    configuration: Configuration, data: ScoreData, runs: list[int]
 ) -> dict[str, Answer]:
-    tables = [hidden(data, of_run) for of_run in shown]
-    intervals = configuration.method == "calibration" and configuration.alpha == 1.0
-    psi, _ = fit(configuration, tables, runs, DRAWS if intervals else DRAWS_FOR_MEANS)
+    tables = [hidden(data, shown_rows(configuration, data, one)) for one in runs]
+    intervals = configuration.method in WITH_INTERVALS and configuration.alpha == 1.0
+    psi, where = fit(configuration, tables, runs, DRAWS if intervals else DRAWS_FOR_MEANS)
+    target = "sample" if intervals else "expected"
     counts = [
-        np.stack(
-            [
-                confusion_counts(curves, table, target=target, rng=rng, jit=True).drawn
-                for curves, table, rng in zip(
-                    psi, tables, run_streams(configuration, runs, target), strict=True
-                )
-            ]
+        confusion_counts(curves, table, target=target, rng=rng, regions=where, jit=True)
+        for curves, table, rng in zip(
+            psi, tables, run_streams(configuration, runs, target), strict=True
         )
-        for target in (("expected", "sample") if intervals else ("expected",))
     ]
     answers = {}
     for name in METRICS:
         true, defined = truth(data, name)
-        drawn = [delta(theta(name, c), data, defined).reshape(len(runs), -1) for c in counts]
+        expected, sample = (
+            delta(theta(name, np.stack(one)), data, defined).reshape(len(runs), -1)
+            for one in ([count.expected for count in counts], [count.drawn for count in counts])
+        )
         ends = [np.full(len(runs), np.nan)] * 4
         if intervals:
-            ends = [np.nanquantile(d, tail, axis=1) for d in drawn for tail in (TAIL, 1.0 - TAIL)]
-        answers[name] = Answer(true, np.nanmean(drawn[0], axis=1), *ends)
+            tails = [TAIL, 1.0 - TAIL]
+            ends = [end for one in (expected, sample) for end in np.nanquantile(one, tails, axis=1)]
+        answers[name] = Answer(true, np.nanmean(expected, axis=1), *ends)
     return answers
 
 

@@ -21,9 +21,9 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
+from bench.paper.cells import read_printed  # noqa: E402
 from bench.paper.experiment import Configuration, delta, fit, shown_rows, truth  # noqa: E402
 from bench.paper.scores import MODELS, cases, rows  # noqa: E402
-from bench.paper.tables import read_printed  # noqa: E402
 from lightfair.core.data.table import score_table  # noqa: E402
 from lightfair.core.metrics.definitions import theta  # noqa: E402
 
@@ -33,22 +33,20 @@ THIN = 10
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=Path("../shared/data/paper_scores"))
-    parser.add_argument("--paper", type=Path, help="printed tables; default: near --data")
+    parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--n-labeled", type=int, choices=[40, 100, 200], default=100)
     arguments = parser.parse_args()
     os.environ["LIGHTFAIR_JIT"] = "1"
-    paper = arguments.paper or arguments.data.resolve().parent.parent / "paper_tables"
     printed = {
         (name, *row[:4]): row.value
         for name in ("tpr", "fpr")
-        for row in read_printed(paper, name)
+        for row in read_printed(arguments.data, name)
         if row.method == "bc"
     }
     gaps: dict[str, list[tuple[float, float]]] = {"tpr": [], "fpr": []}
     print("mean absolute error in percent: as fitted, with the slip, printed")
-    for case in cases(arguments.data, replica=False):
+    for case in cases(arguments.data / "paper_scores", replica=False):
         for model in MODELS:
             key = (case.dataset, case.attribute, arguments.n_labeled, model)
             if ("tpr", *key) not in printed:

@@ -5,7 +5,7 @@ under Beta(1/2, 1/2), which the printed columns fit better, and under Beta(2, 2)
 released accuracy program has. Labels and scores: `calibration` (the paper's BC), `nhbc` (no
 sharing between groups: each group its own prior, locations and all), `nhbc_zero` (the same with the
 locations mu held at 0; the printed column fits this better), `llo` (linear in log odds, with the
-released scales of its prior).
+released scales of its prior), and `trust`, the default of the library, which the paper has not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from lightfair.core.data.table import ScoreTable
-from lightfair.core.model.curve import Prior, llo_prior
+from lightfair.core.model.curve import Prior, default_prior, llo_prior
 from lightfair.core.model.regions import Regions, Trust, regions
 
 LABELS_ONLY: dict[str, float | None] = {
@@ -40,6 +40,7 @@ class Curves(NamedTuple):
 
 CURVES = {
     "calibration": Curves("beta", True, Prior()),
+    "trust": Curves("beta", True, default_prior(True), Trust()),
     "nhbc": Curves("beta", False, Prior()),
     "nhbc_zero": Curves("beta", False, Prior(mu_a_sd=1e-3, mu_b_sd=1e-3, mu_c_sd=1e-3)),
     "llo": Curves("llo", True, llo_prior()),
