@@ -20,6 +20,8 @@ import lightfair as lf  # noqa: E402
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of a shell script
     signal.signal(signal.SIGINT, signal.default_int_handler)  # children would ignore it, too
 
+LONG = 5000  # examples of a rule in the profile `long` of hypothesis
+
 
 @pytest.hookimpl(tryfirst=True)  # before that of pytest-xdist
 def pytest_cmdline_main(config):
@@ -27,6 +29,16 @@ def pytest_cmdline_main(config):
     option, worker = config.option, "PYTEST_XDIST_WORKER" in os.environ  # they must not multiply
     if getattr(option, "numprocesses", 0) is None and not (option.usepdb or worker):
         option.numprocesses, option.dist = 2, "loadfile"
+
+
+@pytest.hookimpl(tryfirst=True)  # before that of hypothesis, which loads the profile
+def pytest_configure(config):
+    """Register the profile `long`: other examples in each run, many of them, made small."""
+    if config.getoption("--hypothesis-profile", None) is not None:
+        from hypothesis import HealthCheck, settings
+
+        options = {"deadline": None, "database": None, "suppress_health_check": list(HealthCheck)}
+        settings.register_profile("long", max_examples=LONG, **options)
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 """Untrusted input drawn at random: files, stored tables, results of queries, and their rules.
 
 Each rule takes a drawn example, fails if it is violated, and returns whether the input was
-accepted. `test_untrusted.py` draws few examples, the same in each run; `bench/fuzz.py` draws for as
-long as requested.
+accepted. `test_untrusted.py` draws the examples.
 """
 
 from __future__ import annotations
