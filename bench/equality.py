@@ -1,42 +1,31 @@
-"""Comparisons of three groups that are equal, and of three that are not.
+"""Comparisons of three groups, equal and apart
 
-    python bench/equality.py [--runs 100] [--labeled 50 200 1000] [--out FOLDER]
-
-Every run simulates 30,000 rows of three groups, shows the labels of a random few and assesses them
-with the defaults. "equal": all groups have one distribution of scores and one calibration curve.
-"apart": each group has its own random curve, log a and log b from N(0, 0.2), c from N(0, 0.5).
-The estimand is the metric from the labels of all 30,000 rows, so that equal groups, too, have true
-gaps of about a point. Expected of the results:
-
-- P(largest gap < epsilon) rises with labels where groups are equal;
-- all simultaneous 95 % intervals cover the truth in 95 % of the runs;
-- the sd between groups is small where groups are equal, and covered where they are not;
-- a check rarely fails or passes wrongly.
-
-Writes EQUALITY.md. The numbers of a run depend only on its scenario, labels and number.
+A run simulates 30,000 rows of three groups, shows the labels of a random few and assesses them with
+the defaults. "equal": all groups have one distribution of scores and one calibration curve.
+"apart": each group has its own random curve, log a and log b from N(0, 0.2), c from N(0, 0.5). The
+truth is the metric from the labels of all rows, so that equal groups, too, have true gaps of about
+a point. Metrics are accuracy, tpr and fpr. Expected of the results: P(largest gap < 0.05) rises
+with labels where groups are equal; all simultaneous intervals cover in 95 % of the runs; the sd
+between groups is small where they are equal, and covered where they are not; verdicts are rarely
+wrong. A share of 95 % of 100 runs has a Monte Carlo error of 2.2 points.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-import time
-from pathlib import Path
-from typing import NamedTuple
+import itertools
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-# without this folder: numba imports any module named coverage, and would find coverage.py
-sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
+from lightfair.core.assessment import Assessment
+from lightfair.core.data.rows import score_data
+from lightfair.core.data.table import score_table
+from lightfair.core.metrics.definitions import as_metric
+from lightfair.core.model.curve import calibrate
+from lightfair.core.pipeline import assess, frequencies
 
-from lightfair.core.assessment import Assessment  # noqa: E402
-from lightfair.core.data.rows import score_data  # noqa: E402
-from lightfair.core.data.table import score_table  # noqa: E402
-from lightfair.core.metrics.definitions import as_metric  # noqa: E402
-from lightfair.core.model.curve import calibrate  # noqa: E402
-from lightfair.core.pipeline import assess, frequencies  # noqa: E402
+from .evidence import Page, each, table
+
+SMALLEST = {"runs": 1, "labels": (50,)}
 
 METRICS = ("accuracy", "tpr", "fpr")
 GROUPS = ("A", "B", "C")
@@ -44,26 +33,43 @@ ROWS = 10_000  # of each group
 SCORES = (1.2, 1.3)  # of their beta distribution
 CURVE = (0.8, 1.2, 0.2)  # a, b, c of equal groups
 SPREAD = (0.2, 0.2, 0.5)  # sd of log a, log b and c of groups apart
-CHECK = "tpr<=0.05"
+LIMIT = 0.05  # of the check of tpr
 SCENARIOS = ("equal", "apart")
+COLUMNS = {  # of each table, and their formats
+    "gaps": {
+        **dict.fromkeys(("P accuracy", "P tpr", "P fpr"), ".2f"),
+        "true gap tpr": ".3f",
+        **dict.fromkeys(("all simultaneous cover", "all plain cover", "plain cover"), ".0%"),
+        "wider": ".2f",
+    },
+    "sd": {
+        **dict.fromkeys(("true", "median", "draw by draw"), ".3f"),
+        **dict.fromkeys(("in the interval", "below the end"), ".0%"),
+    },
+    "check": dict.fromkeys(("met", "pass", "fail", "insufficient", "wrong", "converged"), ".0%"),
+}
+BODY = f"""{{runs}} runs a line.
 
+## The largest gap, and simultaneous intervals
 
-class Run(NamedTuple):
-    """Results of one run; arrays are over METRICS."""
+Mean P(largest gap < 0.05) of each metric; true mean of the largest gap of tpr; share of runs in
+which all six simultaneous 95 % intervals cover the truth, in which all six plain ones do, and share
+of the plain ones that do; how much wider the simultaneous ones are.
 
-    converged: bool
-    small: np.ndarray  # P(largest gap < epsilon)
-    gap: np.ndarray  # the true largest gap
-    together: bool  # all simultaneous intervals cover
-    apart: np.ndarray  # (metric, group), which plain intervals cover
-    widths: np.ndarray  # (2,), mean width of plain and of simultaneous intervals
-    sd: np.ndarray  # median of the sd between groups
-    sd_naive: np.ndarray  # median of the sd of the draws
-    sd_true: np.ndarray
-    sd_inside: np.ndarray  # in the central interval
-    sd_below: np.ndarray  # below the upper end
-    status: str  # of CHECK
-    meets: bool  # whether the truth meets CHECK
+{{gaps}}
+## The sd between groups
+
+Of tpr: mean of the true sd, of the posterior median, and of the median of the sd taken draw by
+draw, which is biased upward; of all metrics: share of runs whose truth is in the central 95 %
+interval, and below its upper 95 % end.
+
+{{sd}}
+## The check tpr<={LIMIT}
+
+Share of runs in which the truth meets it, and its verdicts; wrong is a pass where the truth does
+not meet it, or a fail where it does. Last, runs whose chains had converged.
+
+{{check}}"""
 
 
 def simulated(scenario: str, labeled: int, number: int) -> tuple[np.ndarray, ...]:
@@ -75,9 +81,8 @@ def simulated(scenario: str, labeled: int, number: int) -> tuple[np.ndarray, ...
     if scenario == "apart":
         drawn = np.array(SPREAD) * rng.standard_normal(curves.shape)
         curves = np.column_stack([np.exp(drawn[:, :2]), drawn[:, 2]])
-    rate = np.concatenate(
-        [calibrate(s, *c) for s, c in zip(np.split(score, len(GROUPS)), curves, strict=True)]
-    )
+    scores = np.split(score, len(GROUPS))
+    rate = np.concatenate([calibrate(s, *c) for s, c in zip(scores, curves, strict=True)])
     label = (rng.random(len(group)) < rate).astype(float)
     shown = np.full(len(group), np.nan)
     chosen = rng.permutation(len(group))[:labeled]
@@ -85,160 +90,88 @@ def simulated(scenario: str, labeled: int, number: int) -> tuple[np.ndarray, ...
     return shown, label, score, group
 
 
-def run(scenario: str, labeled: int, number: int) -> Run:
-    """Simulate, assess, and compare the result with all labels."""
-    shown, label, score, group = simulated(scenario, labeled, number)
-    result = assess(
-        shown, score, sensitive_features=group, metrics=METRICS, reference="A", rng=number
-    )
+def run(task: tuple[str, int, int]) -> dict[str, float]:
+    """Simulate, assess, and compare the result with all labels; tables are means of these."""
+    shown, label, score, group = simulated(*task)
+    options = {"metrics": METRICS, "reference": "A", "rng": task[2]}
+    result = assess(shown, score, sensitive_features=group, **options)
     full = score_table(score_data(label, score, sensitive_features=group))
-    truth = frequencies(full, tuple(map(as_metric, METRICS)))
-    return judged(result, np.array([truth[name] for name in METRICS]))
+    known = frequencies(full, tuple(map(as_metric, METRICS)))
+    truth = np.array([known[name] for name in METRICS])  # (metric, group)
+    return {**of_gaps(result, truth), **of_spreads(result, truth), **of_check(result, truth)}
 
 
-def judged(result: Assessment, truth: np.ndarray) -> Run:
-    """Compare a result with the truth (metric, group)."""
-    delta = truth[:, 1:] - truth[:, :1]
-    at_once = result.simultaneous()
-    ends = np.array(
-        [
-            [
-                [result.difference(name, g, "A").interval(), at_once.interval(name, g)]
-                for g in GROUPS[1:]
-            ]
-            for name in METRICS
-        ]
-    )  # (metric, group, kind, end)
-    inside = (ends[..., 0] <= delta[..., None]) & (delta[..., None] <= ends[..., 1])
-    gaps = [result.largest_gap(name) for name in METRICS]
+def of_gaps(result: Assessment, truth: np.ndarray) -> dict[str, float]:
+    """Largest gaps; simultaneous and plain intervals of differences to A."""
+    delta, joint = truth[:, 1:] - truth[:, :1], result.simultaneous()
+    pairs = list(itertools.product(METRICS, GROUPS[1:]))
+    plain = np.array([result.difference(name, g, "A").interval() for name, g in pairs])
+    wide = np.array([joint.interval(name, g) for name, g in pairs])
+    covered, all_covered = (
+        (low <= delta.ravel()) & (delta.ravel() <= high) for low, high in (plain.T, wide.T)
+    )
+    small = {
+        f"P {name}": result.largest_gap(name).prob_within(result.settings.epsilon)
+        for name in METRICS
+    }
+    return small | {
+        "true gap tpr": np.ptp(truth[METRICS.index("tpr")]),
+        "all simultaneous cover": all_covered.all(),
+        "all plain cover": covered.all(),
+        "plain cover": covered.mean(),
+        "plain width": np.diff(plain).mean(),
+        "simultaneous width": np.diff(wide).mean(),
+    }
+
+
+def of_spreads(result: Assessment, truth: np.ndarray) -> dict[str, float]:
+    """The sd between groups: that of tpr, and shares of all metrics."""
     spreads = [result.between_group_sd(name) for name in METRICS]
-    sd = truth.std(axis=1)
-    gap = np.ptp(truth, axis=1)
-    middle = np.array([one.interval() for one in spreads])
-    return Run(
-        result.gate.ok,
-        np.array([one.prob_within(result.settings.epsilon) for one in gaps]),
-        gap,
-        bool(inside[..., 1].all()),
-        inside[..., 0],
-        (ends[..., 1] - ends[..., 0]).mean(axis=(0, 1)),
-        np.array([one.median for one in spreads]),
-        np.array([np.median(result.draws(name).std(axis=-1)) for name in METRICS]),
-        sd,
-        (middle[:, 0] <= sd) & (sd <= middle[:, 1]),
-        sd <= np.array([one.upper() for one in spreads]),
-        result.check(CHECK).status,
-        bool(gap[METRICS.index("tpr")] <= 0.05),
-    )
+    sd, at = truth.std(axis=1), METRICS.index("tpr")
+    low, high = np.array([one.interval() for one in spreads]).T
+    return {
+        "true": sd[at],
+        "median": spreads[at].median,
+        "draw by draw": np.median(result.draws("tpr").std(axis=-1)),
+        "in the interval": np.mean((low <= sd) & (sd <= high)),
+        "below the end": np.mean(sd <= [one.upper() for one in spreads]),
+    }
 
 
-def report(results: dict[tuple[str, int], list[Run]], command: str, seconds: float) -> str:
-    """Write the tables."""
-    runs = len(next(iter(results.values())))
-    lines = [
-        "# Comparisons of three groups, equal and apart",
-        "",
-        f"Written by `{command}`: {runs} runs a line,",
-        f"{seconds:,.0f} s of CPU. A run has 30,000 rows; the metrics are {', '.join(METRICS)}.",
-        f"`bench/equality.py` describes the simulation. A share of 95 % of {runs} runs has a",
-        f"Monte Carlo error of {100 * np.sqrt(0.95 * 0.05 / runs):.1f} points.",
-        "",
-        "## The largest gap, and simultaneous intervals",
-        "",
-        "Mean P(largest gap < 0.05) of the three metrics; true mean of the largest gap; share of",
-        "runs in which all six simultaneous 95 % intervals cover the truth, in which all six plain",
-        "ones do, and share of the plain ones that do; how much wider the simultaneous ones are.",
-        "",
-        "| groups | labels | P accuracy | P tpr | P fpr | true gap tpr | all simultaneous cover "
-        "| all plain cover | plain cover | wider |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for (scenario, labeled), of_cell in results.items():
-        small = np.mean([one.small for one in of_cell], axis=0)
-        gap = np.mean([one.gap for one in of_cell], axis=0)[METRICS.index("tpr")]
-        plain = np.array([one.apart for one in of_cell])
-        widths = np.mean([one.widths for one in of_cell], axis=0)
-        lines.append(
-            f"| {scenario} | {labeled:,} | "
-            + " | ".join(f"{value:.2f}" for value in small)
-            + f" | {gap:.3f} | {_share([one.together for one in of_cell])} | "
-            f"{_share(plain.all(axis=(1, 2)))} | {_share(plain.ravel())} | "
-            f"{widths[1] / widths[0]:.2f} |"
+def of_check(result: Assessment, truth: np.ndarray) -> dict[str, float]:
+    """The verdict, whether it is wrong, and whether the chains had converged."""
+    status = result.check(f"tpr<={LIMIT}").status
+    met = bool(np.ptp(truth[METRICS.index("tpr")]) <= LIMIT)
+    verdicts = {name: status == name for name in ("pass", "fail", "insufficient")}
+    wrong = status == ("fail" if met else "pass")
+    return {"met": met, **verdicts, "wrong": wrong, "converged": result.gate.ok}
+
+
+def measure(runs: int = 100, labels: tuple[int, ...] = (50, 200, 1000)) -> Page:
+    cells = list(itertools.product(SCENARIOS, labels))
+    found = each(run, [(*cell, number) for cell in cells for number in range(runs)])
+    means = {}
+    for cell in cells:
+        of_cell = [next(found) for _ in range(runs)]
+        mean = {name: np.mean([one[name] for one in of_cell]) for name in of_cell[0]}
+        means[cell] = mean | {"wider": mean["simultaneous width"] / mean["plain width"]}
+    tables = {
+        name: table(
+            f"groups | labels | {' | '.join(columns)}",
+            [
+                [scenario, f"{labeled:,}", *(f"{mean[one]:{columns[one]}}" for one in columns)]
+                for (scenario, labeled), mean in means.items()
+            ],
         )
-    lines += [
-        "",
-        "## The sd between groups",
-        "",
-        "Of tpr: mean of the true sd, of the posterior median, and of the median of the sd taken",
-        "draw by draw, which is biased upward; of all metrics: share of runs whose truth is in the",
-        "central 95 % interval, and below its upper 95 % end.",
-        "",
-        "| groups | labels | true | median | draw by draw | in the interval | below the end |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for (scenario, labeled), of_cell in results.items():
-        at = METRICS.index("tpr")
-        values = [
-            np.mean([getattr(o, k)[at] for o in of_cell]) for k in ("sd_true", "sd", "sd_naive")
-        ]
-        shares = [
-            np.array([getattr(o, k) for o in of_cell]).ravel() for k in ("sd_inside", "sd_below")
-        ]
-        lines.append(
-            f"| {scenario} | {labeled:,} | "
-            + " | ".join(f"{value:.3f}" for value in values)
-            + " | "
-            + " | ".join(map(_share, shares))
-            + " |"
-        )
-    lines += [
-        "",
-        f"## The check {CHECK}",
-        "",
-        "Share of runs in which the truth meets it, and its verdicts; wrong is a pass where the",
-        "truth does not meet it, or a fail where it does.",
-        "",
-        "| groups | labels | met | pass | fail | insufficient | wrong |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for (scenario, labeled), of_cell in results.items():
-        status = np.array([one.status for one in of_cell])
-        meets = np.array([one.meets for one in of_cell])
-        wrong = ((status == "pass") & ~meets) | ((status == "fail") & meets)
-        shares = [meets, *(status == name for name in ("pass", "fail", "insufficient")), wrong]
-        lines.append(f"| {scenario} | {labeled:,} | " + " | ".join(map(_share, shares)) + " |")
-    away = sum(not one.converged for of_cell in results.values() for one in of_cell)
-    lines += ["", f"Runs whose chains had not converged: {away}.", ""]
-    return "\n".join(lines)
-
-
-def _share(values: object) -> str:
-    return f"{100 * np.mean(values):.0f} %"
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100)
-    parser.add_argument("--labeled", type=int, nargs="+", default=[50, 200, 1000])
-    parser.add_argument("--out", type=Path, default=HERE, help="folder of EQUALITY.md")
-    arguments = parser.parse_args()
-    os.environ.setdefault("LIGHTFAIR_JIT", "1")  # a fit compiled once serves all
-    began = time.process_time()
-    results: dict[tuple[str, int], list[Run]] = {}
-    for scenario in SCENARIOS:
-        for labeled in arguments.labeled:
-            of_cell = [run(scenario, labeled, number) for number in range(arguments.runs)]
-            results[scenario, labeled] = of_cell
-            print(scenario, labeled, f"{time.process_time() - began:.0f} s of CPU", flush=True)
-    command = " ".join(
-        ["python bench/equality.py --runs", str(arguments.runs), "--labeled"]
-        + [str(n) for n in arguments.labeled]
+        for name, columns in COLUMNS.items()
+    }
+    joint, plain, wrong = (
+        [mean[name] for mean in means.values()]
+        for name in ("all simultaneous cover", "all plain cover", "wrong")
     )
-    text = report(results, command, time.process_time() - began)
-    (arguments.out / "EQUALITY.md").write_text(text)
-    print(text)
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+    return Page(
+        f"All six simultaneous 95 % intervals cover in {min(joint):.0%} to {max(joint):.0%} of "
+        f"{runs} runs, all plain ones in {min(plain):.0%} to {max(plain):.0%}; at most "
+        f"{max(wrong):.0%} of the verdicts are wrong.",
+        BODY.format(runs=runs, **tables),
+    )
