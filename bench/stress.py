@@ -1,50 +1,39 @@
-"""Do 95 % intervals hold where the model does not: one group's scores mean something else?
+"""Groups that do not follow the others
 
-    python bench/stress.py [--sets NAME ...] [--labels N ...] [--runs N] [--quick] [--out FOLDER]
+A run simulates 6,000 rows of a set (`SETS` in `bench/stress.py`), shows the labels of a random few
+and assesses them with the defaults. The truth is the metric of all rows with all labels. Groups are
+A, with scores that are probabilities, and B, 35 % of the rows, in which they mean something else;
+the set `ten` has ten groups of equal size, two of which do not follow the others, and `clusters`
+ten of which three have a flatter curve. In `persons_20` and `persons_5` rows belong to persons, 20
+or 5 to each, who are labeled as a whole, have similar scores, and effects of sd 1.5 on the log odds
+of their labels; they are the clusters.
 
-Every run simulates 6,000 rows of a set (`SETS`), shows the labels of a random few and assesses them
-with the defaults. The truth is the metric of all rows with all labels. Groups are A, with scores
-that are probabilities, and B, 35 % of the rows; the set `ten` has ten groups of equal size, two of
-which do not follow the others, and `clusters` ten of which three have a flatter curve. In
-`persons_20` and `persons_5` rows belong to persons, 20 or 5 to each, who are labeled as a whole,
-have similar scores, and effects of sd 1.5 on the log odds of their labels; they are the clusters.
-
-Each line is the mean over accuracy, tpr and fpr. Quantities are the metrics of B (where there are
-several such groups, of all of them), those of the others, the differences B - A, and with ten
-groups the sd of the metric between groups. Three columns share the labels: lightfair, labels only,
-and prediction-powered estimates, which leave out groups with few labels. The numbers of a run
-depend on its set, labels, seed and number alone.
+A figure is the mean over accuracy, tpr and fpr, of B (where there are several such groups, of all
+of them), of the others (A) or of the differences B - A. Three methods share the labels: lightfair,
+labels only, and prediction-powered estimates, which leave out groups with few labels.
 """
 
 from __future__ import annotations
 
-import argparse
-import multiprocessing
-import os
-import resource
-import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-# this folder goes: numba imports whatever is called coverage, and would find coverage.py
-sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p or ".").resolve() != HERE)]
+from lightfair.core.assessment import Assessment
+from lightfair.core.data.logit import Floats, logit_of, over, sigmoid
+from lightfair.core.data.rows import score_data
+from lightfair.core.data.table import score_table
+from lightfair.core.diagnostics.predictive import MAYBE_APART
+from lightfair.core.diagnostics.warnings import ALONE
+from lightfair.core.metrics.definitions import as_metric
+from lightfair.core.metrics.prediction_powered import powered_difference
+from lightfair.core.pipeline import assess, frequencies
+from lightfair.core.simulation import hide_labels
 
-from lightfair.core.assessment import Assessment  # noqa: E402
-from lightfair.core.data.logit import Floats, logit_of, over, sigmoid  # noqa: E402
-from lightfair.core.data.rows import score_data  # noqa: E402
-from lightfair.core.data.table import score_table  # noqa: E402
-from lightfair.core.diagnostics.predictive import MAYBE_APART  # noqa: E402
-from lightfair.core.diagnostics.warnings import ALONE  # noqa: E402
-from lightfair.core.metrics.definitions import as_metric  # noqa: E402
-from lightfair.core.metrics.prediction_powered import powered_difference  # noqa: E402
-from lightfair.core.pipeline import assess, frequencies  # noqa: E402
-from lightfair.core.simulation import hide_labels  # noqa: E402
+from .evidence import Page, each, table
+
+SMALLEST = {"runs": 1, "sets": ("ten", "persons_20")}
 
 METRICS = ("accuracy", "tpr", "fpr")
 METHODS = ("lightfair", "labels only", "prediction-powered")
@@ -53,9 +42,23 @@ PERSON_SD, ALIKE = 1.5, 0.75  # of the effect of a person; share of the variance
 LABELS = (20, 50, 100, 300, 1000)
 TAIL = 0.025
 CHECKS = ("misfit", "disagreement")  # warnings that should fire where intervals fail
-GOALS = {30: 0.85, 100: 0.90}  # least coverage, by labels in B
-UNSEEN, FALSE_ALARMS = 0.8, 0.05  # goals of warnings: below this coverage, and in a set that fits
-WORST = 15  # lines of the list of cells that fall short
+COLUMNS = "set | labels | in B | coverage of B, % | of A | of B - A | least | width of B - A"
+COLUMNS += " | error / sd | claims | wrong | warned | apart | wider | wide"
+BODY = f"""{{runs}} runs a cell, which is a set and a number of labels; stress.csv has more figures.
+Three numbers are of lightfair, labels only, and prediction-powered estimates; one is of lightfair.
+
+- in B: labels in B; least: least coverage of one metric of B, A or B - A, in percent.
+- error / sd: root mean squared error over posterior sd, of B; its square is the factor by which the
+  effective number of labels is overstated.
+- claims: differences B - A whose interval excludes 0, so that a direction is claimed at 0.975;
+  wrong: share of these that are of the wrong sign.
+- warned: runs with a warning that labels do not follow the model ({" or ".join(CHECKS)}); apart:
+  those in which a group is apart with a chance of {MAYBE_APART:g} or more.
+- wider: where B has fewer than {ALONE} labels, how many times as wide an interval of B would be if
+  scores need not mean there what they mean in other groups, as the warning `assumed_alike` tells;
+  wide: coverage of intervals widened so.
+
+{{cells}}"""
 
 Rate = Callable[[Floats], Floats]
 
@@ -149,12 +152,12 @@ def simulated(name: str, labels: int, seed: int, number: int) -> tuple[np.ndarra
     return shown, label, score, np.array(list("ABCDEFGHIJ"))[group], person
 
 
-def run(task: tuple[str, int, int], *, seed: int, draws: int | None) -> Run:
-    """Simulate, assess, and hold three columns of the result against all labels."""
+def run(task: tuple[str, int, int]) -> Run:
+    """Simulate, assess, and hold three methods against all labels."""
     name, labels, number = task
-    shown, label, score, group, person = simulated(name, labels, seed, number)
+    shown, label, score, group, person = simulated(name, labels, 0, number)
     rows = {"y_score": score, "sensitive_features": group, "threshold": SETS[name].threshold}
-    options = {"metrics": METRICS, "reference": "A", "draws": draws, "rng": number}
+    options = {"metrics": METRICS, "reference": "A", "rng": number}
     options["cluster"] = person if SETS[name].each > 1 else None
     result = assess(shown, **rows, **options)
     data = score_data(label, **rows)
@@ -220,193 +223,113 @@ def figures(values: Floats) -> dict[str, Floats]:
     return {
         "coverage": average(missed <= 1e-9, defined),
         "width": average(high - low, defined),
-        "score": average(high - low + missed / TAIL, defined),
-        "mae": average(np.abs(mean - truth), defined),
+        "interval score": average(high - low + missed / TAIL, defined),
+        "MAE": average(np.abs(mean - truth), defined),
         "error / sd": np.sqrt(squares[0] / squares[1]),
         "claims": average(claimed, defined),
         "wrong": average(wrong, claimed),
     }
 
 
-def warned(runs: list[Run], codes: tuple[str, ...] = CHECKS) -> float:
-    return float(np.mean([not one.warned.isdisjoint(codes) for one in runs]))
-
-
-def short_cells(found: dict[tuple[str, int], list[Run]]) -> list[tuple[float, str]]:
-    """List what misses a goal, each with a key to sort by: coverage, or share of warnings."""
-    lines = []
-    for (name, labels), runs in found.items():
-        values, here = np.stack([one.values for one in runs]), quantities(name)
-        in_b = np.mean([one.labels[here["B"]] for one in runs])
-        goal = max((goal for least, goal in GOALS.items() if in_b >= least), default=0.0)
-        cell = f"| {name} | {labels:,} | {in_b:.0f} |"
-        cover = {
-            what: [figures(values[:, :, [at], place])["coverage"][0] for at in range(len(METRICS))]
-            for what, place in here.items()
-        }
-        for what, shares in cover.items():
-            if min(shares) < goal:
-                line = f"{cell} coverage, {what} | {', '.join(map(_percent, shares))} |"
-                lines.append((min(shares), f"{line} {_percent(goal)} |"))
-        share, cell = warned(runs), f"{cell} runs with {' or '.join(CHECKS)}"
-        if min(min(shares) for shares in cover.values()) < UNSEEN and share < UNSEEN:
-            lines.append((1.0 + share, f"{cell} | {_percent(share)} | {_percent(UNSEEN)} |"))
-        if SETS[name].fits and share > FALSE_ALARMS:
-            lines.append((2.0 - share, f"{cell} | {_percent(share)} | <= {FALSE_ALARMS:.0%} |"))
-    return sorted(lines)
-
-
-def alarms(found: dict[tuple[str, int], list[Run]]) -> list[str]:
-    """Return the lines of the table of warnings, and of what they need."""
-    head = "| set | labels | in B | least coverage | misfit or disagreement | chance alone |"
-    lines = [head, "|---" * (head.count("|") - 1) + "|"]
-    for (name, labels), runs in found.items():
-        values, here = np.stack([one.values for one in runs]), quantities(name)
-        cover = [
-            figures(values[:, :, [at], place])["coverage"][0]
-            for what, place in here.items()
-            for at in range(len(METRICS))
-            if what != "sd"
-        ]
-        in_b, loud = np.mean([one.labels[here["B"]] for one in runs]), warned(runs)
-        alone = float(np.mean([one.apart >= MAYBE_APART for one in runs]))
-        cells = [name, f"{labels:,}", f"{in_b:.0f}", *map(_percent, (min(cover), loud, alone))]
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
-
-
-def widened(found: dict[tuple[str, int], list[Run]]) -> list[str]:
-    """Return the lines of the table of groups with few labels.
+def widened(values: Floats) -> tuple[float, float]:
+    """How much wider the intervals of B get, and their coverage; values as of `figures`.
 
     An interval is widened about its mean by as much as the warning says: the largest ratio of all
     metrics of a labels-only interval to it.
     """
-    head = "| set | labels | in B | wider by | coverage, B | widened | labels only |"
-    lines = [head, "|---" * (head.count("|") - 1) + "|"]
-    for (name, labels), runs in found.items():
-        place = quantities(name)["B"]
-        few = np.array([one.labels[place].max() < ALONE for one in runs])
-        if not few.all():
-            continue
-        values = np.stack([one.values[..., place, :] for one in runs])
-        truth, mean, low, high, _ = np.moveaxis(values, -1, 0)
-        width = high - low
-        ratio = (width[:, 1] / width[:, 0]).max(axis=1)[:, None]
-        off = (truth - mean)[:, 0]
-        wide = (off <= ratio * (high - mean)[:, 0]) & (off >= ratio * (low - mean)[:, 0])
-        cover = figures(values)["coverage"]
-        in_b = np.mean([one.labels[place] for one in runs])
-        cells = [name, f"{labels:,}", f"{in_b:.0f}", f"{np.median(ratio):.1f}"]
-        cells += map(_percent, (cover[0], float(wide.mean()), cover[1]))
-        lines.append(f"| {' | '.join(cells)} |")
-    return lines
+    truth, mean, low, high, _ = np.moveaxis(values, -1, 0)
+    width, off = high - low, (truth - mean)[:, 0]
+    ratio = (width[:, 1] / width[:, 0]).max(axis=1)[:, None]
+    inside = (off <= ratio * (high - mean)[:, 0]) & (off >= ratio * (low - mean)[:, 0])
+    return float(np.median(ratio)), float(inside.mean())
 
 
-def summary(found: dict[tuple[str, int], list[Run]]) -> list[str]:
-    """Return the lines of the table of all cells."""
-    columns = ("coverage %", "width", "interval score", "MAE")
-    head = "| set | labels | in B | of | " + " | ".join(f"{column} (l, o, p)" for column in columns)
-    head += " | error / sd | claims | wrong of them | misfit | disagreement |"
-    lines = [head, "|---" * (head.count("|") - 1) + "|"]
-    for (name, labels), runs in found.items():
-        values, here = np.stack([one.values for one in runs]), quantities(name)
-        in_b = np.mean([one.labels[here["B"]] for one in runs])
-        for what, place in here.items():
-            got = figures(values[..., place, :])
-            cells = [f"{name}", f"{labels:,}", f"{in_b:.0f}", what]
-            cells.append(", ".join(_number(100.0 * x, 0) for x in got["coverage"]))
-            for key, digits in (("width", 2), ("score", 2), ("mae", 3)):
-                cells.append(", ".join(_number(x, digits) for x in got[key]))
-            claims = [_percent(got[k][0]) if " - " in what else "" for k in ("claims", "wrong")]
-            cells += [_number(got["error / sd"][0], 2), *claims]
-            cells += [_percent(warned(runs, (code,))) for code in CHECKS]
-            lines.append(f"| {' | '.join(cells)} |")
-    return lines
+class Cell(NamedTuple):
+    """All runs of a set and a number of labels: figures by quantity, and what is of lightfair."""
+
+    name: str
+    labels: int
+    in_b: float
+    figures: dict[str, dict[str, Floats]]
+    least: float
+    warned: float
+    apart: float
+    wide: tuple[float, float] | None
 
 
-def report(found: dict[tuple[str, int], list[Run]], command: str, seconds: float) -> str:
-    """Write the page: the cells that fall short, then all of them."""
-    runs, short = len(next(iter(found.values()))), short_cells(found)
-    more = f"; the worst {WORST} of {len(short)}" if len(short) > WORST else ""
-    goals = ", ".join(f"{_percent(goal)} from {n} labels in B on" for n, goal in GOALS.items())
-    listed, table = "\n".join(line for _, line in short[:WORST]), "\n".join(summary(found))
-    warning, wide = "\n".join(alarms(found)), "\n".join(widened(found))
-    fit = ", ".join(name for name in SETS if SETS[name].fits)
-    return f"""# Stress sets: groups that do not follow the others
-
-Written by `{command}`: {runs} runs a cell, {seconds:,.0f} s of CPU.
-The sets are described in `bench/stress.py`. Goals: coverage of each metric at least {goals};
-where the least of them is below {_percent(UNSEEN)}, a warning ({" or ".join(CHECKS)}) in
-{_percent(UNSEEN)} of the runs; in sets that fit ({fit}) in at most {_percent(FALSE_ALARMS)}.
-Measured is the coverage of accuracy, tpr and fpr.
-
-## Cells that fall short{more}
-
-| set | labels | in B | what | measured | goal |
-|---|---|---|---|---|---|
-{listed}
-
-## Warnings
-
-Runs with a warning that labels do not follow the model, and for comparison those in which a group
-is apart with a chance of {MAYBE_APART:g} or more, whether or not that moves a metric.
-
-{warning}
-
-## Groups with fewer than {ALONE} labels
-
-The warning `assumed_alike` tells how many times as wide an interval would be if scores need not
-mean in a group what they mean in the others: as wide as that of labels alone.
-
-{wide}
-
-## All cells
-
-Means over the three metrics: l lightfair, o labels only, p prediction-powered. error / sd: root
-mean squared error over posterior sd of lightfair; its square is the factor by which the effective
-number of labels is overstated. claims: differences whose interval excludes 0, so that a direction
-is claimed at 0.975.
-
-{table}
-"""
+def summary(name: str, labels: int, runs: list[Run]) -> Cell:
+    """Summarize the runs of a cell."""
+    values, places = np.stack([one.values for one in runs]), quantities(name)
+    of_each_metric = [
+        figures(values[:, :, [at], place])["coverage"][0]
+        for what, place in places.items()
+        for at in range(len(METRICS))
+        if what != "sd"
+    ]
+    in_b = np.array([one.labels[places["B"]] for one in runs])
+    return Cell(
+        name,
+        labels,
+        float(in_b.mean()),
+        {what: figures(values[..., place, :]) for what, place in places.items()},
+        min(of_each_metric),
+        float(np.mean([not one.warned.isdisjoint(CHECKS) for one in runs])),
+        float(np.mean([one.apart >= MAYBE_APART for one in runs])),
+        widened(values[..., places["B"], :]) if in_b.max() < ALONE else None,
+    )
 
 
-def _percent(share: float) -> str:
-    return _number(100.0 * share, 0) + ("" if np.isnan(share) else " %")
+def line(cell: Cell) -> list[str]:
+    """A line of the page."""
+    b, a, delta = (cell.figures[what] for what in ("B", "A", "B - A"))
+    cells = [cell.name, f"{cell.labels:,}", f"{cell.in_b:.0f}"]
+    cells += [numbers(100.0 * one["coverage"], 0) for one in (b, a, delta)]
+    cells += [f"{100.0 * cell.least:.0f}", numbers(delta["width"], 2), f"{b['error / sd'][0]:.2f}"]
+    cells += [f"{delta['claims'][0]:.0%}", numbers(100.0 * delta["wrong"][:1], 0)]
+    cells += [f"{cell.warned:.0%}", f"{cell.apart:.0%}"]
+    return [*cells, *("{:.1f} {:.0%}".format(*cell.wide).split() if cell.wide else ("", ""))]
 
 
-def _number(value: float, digits: int) -> str:
-    return "-" if np.isnan(value) else f"{value:.{digits}f}"
+def numbers(values: Floats, digits: int) -> str:
+    """Numbers of methods, with a dash for one without estimates."""
+    return ", ".join("-" if np.isnan(value) else f"{value:.{digits}f}" for value in values)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
-    parser.add_argument("--labels", type=int, nargs="+", help="default: those of the set")
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--quick", action="store_true", help="fewer draws of each chain: 150")
-    parser.add_argument("--processes", type=int, choices=[1, 2], default=1)
-    parser.add_argument("--out", type=Path, help="folder of STRESS.md; default: printed only")
-    asked = parser.parse_args()
-    # read by the workers when they start: always compiled kernels, one thread each
-    os.environ.update(LIGHTFAIR_JIT="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
-    cells = [(name, labels) for name in asked.sets for labels in asked.labels or SETS[name].labels]
-    tasks = [(*cell, number) for cell in cells for number in range(asked.runs)]
-    of_run = partial(run, seed=asked.seed, draws=150 if asked.quick else None)
-    found: dict[tuple[str, int], list[Run]] = {cell: [] for cell in cells}
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(asked.processes, spawn) as pool:
-        for task, one in zip(tasks, pool.map(of_run, tasks, chunksize=4), strict=True):
-            found[task[:2]].append(one)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = " ".join(["python", "bench/stress.py", *sys.argv[1:]])
-    text = report(found, command, used.ru_utime + used.ru_stime)
-    if asked.out is not None:
-        (asked.out / "STRESS.md").write_text(text)
-    print(text)
-    return 0
+def result(cells: list[Cell]) -> str:
+    """Coverage of differences in sets that fit the model, and in the others."""
+    parts = []
+    for fits, where in ((True, "in sets that fit the model"), (False, "in the others")):
+        covers = {
+            (cell.name, cell.labels): cell.figures["B - A"]["coverage"]
+            for cell in cells
+            if SETS[cell.name].fits == fits and cell.in_b >= ALONE
+        }
+        if covers:
+            ours, only, _ = np.mean(list(covers.values()), axis=0)
+            worst = min(covers, key=lambda pair: covers[pair][0])
+            least = "{:.0%}, {} with {:,}".format(covers[worst][0], *worst)
+            parts.append(f"in {ours:.0%} of runs {where} (least: {least}; labels only {only:.0%})")
+    intervals = f"With {ALONE} labels or more in B, 95 % intervals of B - A cover"
+    return f"{intervals} {' and '.join(parts)}."
 
 
-if __name__ == "__main__":
-    raise SystemExit(main())
+def long_table(cells: list[Cell]) -> str:
+    """All figures of all quantities, as CSV."""
+    names = [f"{key} {method}" for key in cells[0].figures["B"] for method in METHODS]
+    lines = [",".join(["set", "labels", "in B", "of", *names])]
+    for cell in cells:
+        for what, of in cell.figures.items():
+            values = [f"{value:.4g}" for key in of for value in of[key]]
+            lines.append(",".join([cell.name, str(cell.labels), f"{cell.in_b:.1f}", what, *values]))
+    return "\n".join(lines) + "\n"
+
+
+def measure(runs: int = 50, sets: tuple[str, ...] = tuple(SETS)) -> Page:
+    pairs = [(name, labels) for name in sets for labels in SETS[name].labels]
+    found = each(run, [(*pair, number) for pair in pairs for number in range(runs)])
+    cells = [summary(*pair, [next(found) for _ in range(runs)]) for pair in pairs]
+    return Page(
+        result(cells),
+        BODY.format(runs=runs, cells=table(COLUMNS, map(line, cells))),
+        {"stress.csv": long_table(cells)},
+    )
