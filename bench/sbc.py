@@ -1,12 +1,9 @@
-"""Simulation-based calibration: is the posterior right on data drawn from the model itself?
-
-    python bench/sbc.py [--replicates N] [--seed N] [--family NAME ...] [--only NAME ...]
-                        [--out FILE]
+"""Simulation-based calibration
 
 Draw parameters from the prior, labels given them, and parameters from the posterior given the
-labels that are shown. Then the rank of the true value among L draws is uniform on 0..L, for any
-function of parameters and labels (Talts, Betancourt, Simpson, Vehtari and Gelman 2018,
-arXiv:1804.06788). The functions here are
+labels that are shown. Then the rank of the true value among 99 draws is uniform, for any function
+of parameters and labels (Talts, Betancourt, Simpson, Vehtari and Gelman 2018, arXiv:1804.06788).
+The functions here are
 
     curve, deviations, mu     the coordinates psi of group 0, and their common locations
     effects                   of the two levels of group 0, under the nested prior
@@ -16,45 +13,45 @@ arXiv:1804.06788). The functions here are
     log likelihood            of the labels shown; it finds a posterior that ignores them
                               (Modrak et al. 2023, arXiv:2211.02383)
 
-Every family is tried with trust and without, at the default settings of `assess`, and beta under
-the nested prior of four groups. One more fit is wrong on purpose: the curve alone, to data with
-deviations. It must be rejected. Ties are broken at random, and ranks are tested by Kolmogorov and
-Smirnov. A case fails where its smallest p value times the number of its ranks is below LEVEL; the
-exit code is then 1, as it is when the wrong fit passes. `--out` adds the result to a file.
+The data sets have two groups, of 60 and 90 rows, every third with its label shown, 6 rows of the
+first at the lower clipping bound, and three regions for each predicted class; under the nested
+prior a second attribute halves both groups. Chains and warm-up are those of `assess`; every fifth
+sweep is a draw. Every family is tried with trust and without, and beta under the nested prior of
+four groups. One more fit is wrong on purpose: the curve alone, to data with deviations. It must be
+rejected.
+
+Ties are broken at random, and ranks are tested by Kolmogorov and Smirnov. A case is rejected where
+its smallest p value times the number of its ranks (Bonferroni) is below 0.01. ESS is the bulk
+effective sample size of all sweeps, the smallest of the parameters ranked: its median over
+replicates, and the value that 1 % of them are below.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import chisquare, kstest
 
-HERE = Path(__file__).resolve().parent
-# this folder goes: numba imports whatever is called coverage, and would find coverage.py here
-sys.path[:] = [str(HERE.parent), *(p for p in sys.path if Path(p).resolve() != HERE)]
+from lightfair.core.data.logit import Floats
+from lightfair.core.data.rows import ScoreData, score_data
+from lightfair.core.data.table import ScoreTable, score_table
+from lightfair.core.mcmc.convergence import diagnose
+from lightfair.core.mcmc.hierarchy import Hierarchy, nested, plain
+from lightfair.core.mcmc.sampler import start_chains, take_draws
+from lightfair.core.metrics.definitions import theta
+from lightfair.core.metrics.imputation import confusion_counts
+from lightfair.core.model.curve import FAMILIES, active, tie
+from lightfair.core.model.likelihood import labeled_data, loglik
+from lightfair.core.model.regions import Regions, no_regions, regions, trusted_scales
+from lightfair.core.settings import Settings
 
-from scipy.stats import chisquare, kstest  # noqa: E402
+from .evidence import Page, each, table
 
-from lightfair.core.data.logit import Floats  # noqa: E402
-from lightfair.core.data.rows import ScoreData, score_data  # noqa: E402
-from lightfair.core.data.table import ScoreTable, score_table  # noqa: E402
-from lightfair.core.mcmc.convergence import diagnose  # noqa: E402
-from lightfair.core.mcmc.hierarchy import Hierarchy, nested, plain  # noqa: E402
-from lightfair.core.mcmc.sampler import start_chains, take_draws  # noqa: E402
-from lightfair.core.metrics.definitions import theta  # noqa: E402
-from lightfair.core.metrics.imputation import confusion_counts  # noqa: E402
-from lightfair.core.model.curve import FAMILIES, active, tie  # noqa: E402
-from lightfair.core.model.likelihood import labeled_data, loglik  # noqa: E402
-from lightfair.core.model.regions import Regions, no_regions, regions, trusted_scales  # noqa: E402
-from lightfair.core.settings import Settings  # noqa: E402
+SMALLEST = {"replicates": 2}
 
 ROWS = (60, 90)  # of each group; every third has its label shown
 ATTRIBUTES = ("first", "second")  # the second one halves the groups of the nested prior
@@ -68,29 +65,13 @@ LEVEL = 0.01  # of a false alarm, for each case
 METRICS = ("accuracy", "tpr", "fpr")
 CLASSES = ("curve", "deviations", "mu", "effects", "sigma", "metrics", "differences")
 CLASSES += ("log likelihood",)
-VARIANTS = ("curve", "trust", "wrong", "nested")
-WRONG = "wrong on purpose: curve alone fitted to data with deviations"
-HEAD = f"""# Simulation-based calibration
-
-Written by the calls below. If the sampler and the imputation are right, the rank of the true
-value among {DRAWS} posterior draws is uniform on data drawn from the model itself
-(Talts et al. 2018). The data sets have two groups, of {ROWS[0]} and {ROWS[1]} rows, every third
-with its label shown, {MASS} rows of the first at the lower clipping bound, and three
-regions for each predicted class. Under the nested prior a second attribute halves both groups.
-Chains and warm-up are those of `assess`; every {THIN}th sweep is a draw. What is ranked is listed
-at the head of `bench/sbc.py`.
-
-p is that of Kolmogorov and Smirnov, the smallest of all ranks of a case. Times their
-number (Bonferroni) it must be at least {LEVEL:g}; in the case that is wrong on purpose, below.
-ESS is the bulk effective sample size of all sweeps, the smallest of the parameters ranked: its
-median over replicates, and the value that 1 % of them are below.
-"""
+HEAD = "case | ranks | smallest p | of | times ranks | verdict | ESS | of 1 % | CPU, s"
 
 Statistics = dict[tuple[str, str], Floats]  # by class and name
 
 
 class Case(NamedTuple):
-    """What is fitted, to data with deviations or without; `right` says that both agree."""
+    """What is fitted, with trust or without, to data with deviations or without."""
 
     name: str
     family: str
@@ -100,16 +81,20 @@ class Case(NamedTuple):
 
     @property
     def right(self) -> bool:
+        """Whether model and data agree."""
         return self.deviations == self.trust
 
 
-class Truth(NamedTuple):
-    """A batch: psi (set, group, D), eta (set, P, D), sigma (set, S), label (set, row)."""
-
-    psi: Floats
-    eta: Floats
-    sigma: Floats
-    label: np.ndarray
+CASES = [
+    *(
+        Case(f"{family}, {'trust' if trust else 'curve alone'}", family, trust, trust)
+        for family in FAMILIES
+        for trust in (False, True)
+    ),
+    Case("wrong on purpose: curve alone fitted to data with deviations", "beta", True, False),
+    Case("beta, nested, curve alone", "beta", False, False, True),
+    Case("beta, nested, trust", "beta", True, True, True),
+]
 
 
 class Outcome(NamedTuple):
@@ -120,41 +105,13 @@ class Outcome(NamedTuple):
     seconds: float
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=1000)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--family", nargs="+", choices=FAMILIES, default=list(FAMILIES))
-    parser.add_argument("--only", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    parser.add_argument("--out", type=Path, help="file to which the result is added")
-    arguments = parser.parse_args()
-    if arguments.replicates < 1:
-        parser.error("--replicates must be at least 1")
-    os.environ.setdefault("LIGHTFAIR_JIT", "1")
-    found = {}
-    for number, (variant, case) in enumerate(cases()):
-        if variant not in arguments.only or case.family not in arguments.family:
-            continue
-        rng = np.random.default_rng([arguments.seed, number])
-        found[case] = calibrate(case, arguments.replicates, rng)
-        print(_line(case, found[case]), flush=True)
-    result = report(found, arguments.replicates, arguments.seed)
-    print(f"\n{result}")
-    if arguments.out is not None:
-        head = "" if arguments.out.exists() else HEAD
-        with arguments.out.open("a") as file:
-            file.write(f"{head}\n{result}")
-    return 0 if all(as_expected(case, outcome) for case, outcome in found.items()) else 1
+class Truth(NamedTuple):
+    """A batch: psi (set, group, D), eta (set, P, D), sigma (set, S), label (set, row)."""
 
-
-def cases() -> Iterator[tuple[str, Case]]:
-    """Every case, with the name of its variant."""
-    for family in FAMILIES:
-        yield "curve", Case(f"{family}, curve alone", family, False, False)
-        yield "trust", Case(f"{family}, trust", family, True, True)
-    yield "wrong", Case(WRONG, "beta", True, False)
-    yield "nested", Case("beta, nested, curve alone", "beta", False, False, True)
-    yield "nested", Case("beta, nested, trust", "beta", True, True, True)
+    psi: Floats
+    eta: Floats
+    sigma: Floats
+    label: np.ndarray
 
 
 def rows(crossed: bool) -> tuple[ScoreData, np.ndarray]:
@@ -167,16 +124,13 @@ def rows(crossed: bool) -> tuple[ScoreData, np.ndarray]:
     return score_data(row % 2, score, sensitive_features=group), row % 3 == 1
 
 
-def calibrate(case: Case, replicates: int, rng: np.random.Generator) -> Outcome:
-    """Simulate, fit and rank, in batches."""
-    began = time.process_time()
-    parts: list[Statistics] = []
-    ess: list[Floats] = []
-    for first in range(0, replicates, BATCH):
-        ranks, worst = _batch(case, min(BATCH, replicates - first), rng)
-        parts.append(ranks)
-        ess.append(worst)
-    joined = {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+def calibrate(task: tuple[int, int, int]) -> Outcome:
+    """Simulate, fit and rank a case in batches; task: seed, place of the case, replicates."""
+    seed, number, replicates = task
+    began, rng = time.process_time(), np.random.default_rng([seed, number])
+    sizes = [min(BATCH, replicates - first) for first in range(0, replicates, BATCH)]
+    ranks, ess = zip(*(batch(CASES[number], size, rng) for size in sizes), strict=True)
+    joined = {key: np.concatenate([part[key] for part in ranks]) for key in ranks[0]}
     return Outcome(joined, np.concatenate(ess), time.process_time() - began)
 
 
@@ -190,7 +144,7 @@ def simulate(
 ) -> Truth:
     """Draw parameters from the prior, and all labels given them.
 
-    Log odds are written out as `model` and `trust` print them, not taken from `likelihood`.
+    Log odds are written out, not taken from `likelihood`.
     """
     scales, groups = prior.scales, len(data.groups)
     sigma = np.abs(rng.standard_normal((sets, len(scales.sd)))) * scales.sd
@@ -256,7 +210,7 @@ def rank(truth: Floats, draws: Floats, rng: np.random.Generator) -> Floats:
     return (place + rng.random(len(truth))) / (draws.shape[1] + 1.0)
 
 
-def _batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics, Floats]:
+def batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics, Floats]:
     """Ranks of a batch, and the smallest ESS of each data set."""
     settings = Settings(family=case.family, trust=case.trust, chains=4, warmup=200)
     data, known = rows(case.nested)
@@ -288,107 +242,73 @@ def _batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics,
         values[:, :, THIN - 1 :: THIN].reshape(sets, -1, *values.shape[3:])[:, :DRAWS]
         for values in (drawn.psi, drawn.eta, drawn.sigma)
     )
-    counts = _counts(psi, tables, case.family, where, rng)
+    counts = drawn_counts(psi, tables, case.family, where, rng)
     of_truth = loglik(truth.psi[:, None, :, : len(names)], labels).sum(-1)[:, 0]
     mine = truth.sigma[:, : sigma.shape[-1]]
     true = parameters(*shared, truth.psi, truth.eta, mine)
-    true |= results(_complete(data, truth.label), of_truth)
+    true |= results(complete(data, truth.label), of_truth)
     ours = parameters(*shared, psi, eta, sigma) | results(counts, loglik(psi, labels).sum(-1))
     return {key: rank(true[key], ours[key], rng) for key in ours}, ess
 
 
-def _counts(
+def drawn_counts(
     psi: Floats, tables: list[ScoreTable], family: str, where: Regions, rng: np.random.Generator
 ) -> Floats:
     """Confusion counts drawn for each data set, (set, draw, group, predicted, label)."""
     curves = np.concatenate([tie(psi[..., :3], family), psi[..., 3:]], axis=-1)
     found = [
-        confusion_counts(mine[None], table, target="sample", rng=rng, regions=where, jit=True)
-        for mine, table in zip(curves, tables, strict=True)
+        confusion_counts(mine[None], one, target="sample", rng=rng, regions=where, jit=True)
+        for mine, one in zip(curves, tables, strict=True)
     ]
     return np.concatenate([counts.drawn for counts in found])
 
 
-def _complete(data: ScoreData, label: np.ndarray) -> Floats:
+def complete(data: ScoreData, label: np.ndarray) -> Floats:
     """Confusion counts of all labels (set, row): (set, group, predicted, label)."""
     code = (data.group * 2 + data.predicted) * 2 + label
     cells = code[..., None] == np.arange(4 * len(data.groups))
     return cells.sum(axis=1).reshape(len(label), -1, 2, 2).astype(float)
 
 
-def ks(ranks: Statistics) -> dict[tuple[str, str], float]:
-    """Kolmogorov-Smirnov p value of each statistic."""
-    return {key: float(kstest(values, "uniform").pvalue) for key, values in ranks.items()}
-
-
-def chi_square(ranks: Statistics) -> dict[tuple[str, str], float]:
-    """Chi-square p value of each statistic, in BINS bins."""
-    counts = {key: np.histogram(v, BINS, (0.0, 1.0))[0] for key, v in ranks.items()}
-    return {key: float(chisquare(count).pvalue) for key, count in counts.items()}
-
-
-def bonferroni(p_values: dict[tuple[str, str], float]) -> float:
-    """Smallest p value, times their number."""
-    return min(1.0, len(p_values) * min(p_values.values()))
-
-
-def as_expected(case: Case, outcome: Outcome) -> bool:
-    """Whether a right fit passes, or a wrong one fails."""
-    return (bonferroni(ks(outcome.ranks)) >= LEVEL) == case.right
-
-
-def report(found: dict[Case, Outcome], replicates: int, seed: int) -> str:
-    """A section of SBC.md: what was run, and two tables."""
-    options = " ".join(sys.argv[1:]).partition(" --out")[0]
-    log = ["git", "-C", str(HERE), "log", "-1", "--format=%h"]
-    commit = subprocess.run(log, capture_output=True, text=True, check=True).stdout.strip()
-    lines = [
-        f"## `python bench/sbc.py {options}`",
-        "",
-        f"Commit {commit}, {time.strftime('%Y-%m-%d')}.",
-        "",
-        "| case | ranks | smallest p | of | times ranks | verdict | ESS | of 1 % | CPU, s |",
-        "|---|---:|---:|---|---:|---|---:|---:|---:|",
-    ]
-    for case, outcome in found.items():
-        p_values = ks(outcome.ranks)
-        key = min(p_values, key=lambda k: p_values[k])
-        middle, low = np.quantile(outcome.ess, [0.5, 0.01])
-        lines.append(
-            f"| {case.name} | {len(p_values)} | {p_values[key]:.2g} | {key[1]} | "
-            f"{bonferroni(p_values):.2g} | {_verdict(case, outcome)} | {middle:.0f} | {low:.0f} | "
-            f"{outcome.seconds:.0f} |"
+def p_values(ranks: Statistics) -> dict[tuple[str, str], tuple[float, float]]:
+    """Return p of each statistic: Kolmogorov and Smirnov, and chi-square of BINS bins."""
+    return {
+        key: (
+            float(kstest(values, "uniform").pvalue),
+            float(chisquare(np.histogram(values, BINS, (0.0, 1.0))[0]).pvalue),
         )
-    lines += [
-        "",
-        f"The smallest p value of a class times the number of its ranks: KS / chi-square of {BINS} "
-        "bins.",
-        "",
-        f"| case | {' | '.join(CLASSES)} |",
-        "|---|" + "---:|" * len(CLASSES),
-    ]
-    for case, outcome in found.items():
-        cells = []
-        for name in CLASSES:
-            mine = {key: v for key, v in outcome.ranks.items() if key[0] == name}
-            both = (bonferroni(test(mine)) for test in (ks, chi_square)) if mine else ()
-            cells.append(" / ".join(f"{p:.2g}" for p in both))
-        lines.append(f"| {case.name} | {' | '.join(cells)} |")
-    total = sum(outcome.seconds for outcome in found.values())
-    lines += ["", f"{replicates} replicates a case, seed {seed}; {total:.0f} s of CPU in all."]
-    return "\n".join(lines) + "\n"
+        for key, values in ranks.items()
+    }
 
 
-def _verdict(case: Case, outcome: Outcome) -> str:
-    rejected = bonferroni(ks(outcome.ranks)) < LEVEL
-    word = "rejected" if rejected else "uniform"
-    return word if as_expected(case, outcome) else f"{word.upper()}, NOT EXPECTED"
+def bonferroni(values: Sequence[float]) -> float:
+    """Smallest p value, times their number."""
+    return min(1.0, len(values) * min(values))
 
 
-def _line(case: Case, outcome: Outcome) -> str:
-    p = bonferroni(ks(outcome.ranks))
-    return f"{case.name}: {_verdict(case, outcome)} ({p:.2g}), {outcome.seconds:.0f} s of CPU"
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def measure(replicates: int = 1000, seed: int = 0) -> Page:
+    order = range(len(CASES))[::-1]  # the longest ones first
+    found = list(each(calibrate, [(seed, number, replicates) for number in order]))[::-1]
+    tests = [p_values(outcome.ranks) for outcome in found]
+    least = [bonferroni([ks for ks, _ in one.values()]) for one in tests]
+    odd = [case.name for case, p in zip(CASES, least, strict=True) if (p >= LEVEL) != case.right]
+    cases, classes = [], []
+    for case, outcome, p, corrected in zip(CASES, found, tests, least, strict=True):
+        key = min(p, key=lambda k: p[k][0])
+        verdict = "uniform" if corrected >= LEVEL else "rejected"
+        cells = [case.name, len(p), f"{p[key][0]:.2g}", key[1], f"{corrected:.2g}", verdict]
+        cells += [f"{value:.0f}" for value in np.quantile(outcome.ess, [0.5, 0.01])]
+        cases.append([*cells, f"{outcome.seconds:.0f}"])
+        by_class = [[both for (kind, _), both in p.items() if kind == name] for name in CLASSES]
+        cells = [map(bonferroni, zip(*both, strict=True)) for both in by_class]
+        classes.append([case.name, *(" / ".join(f"{one:.2g}" for one in two) for two in cells)])
+    right = min(p for case, p in zip(CASES, least, strict=True) if case.right)
+    wrong = max(p for case, p in zip(CASES, least, strict=True) if not case.right)
+    return Page(
+        f"In {replicates:,} replicates a case, the smallest p of right fits is {right:.2g} after "
+        f"correction, and that of the wrong one {wrong:.1g}; "
+        + (f"not as expected: {', '.join(odd)}." if odd else "all cases are as expected."),
+        table(HEAD, cases)
+        + f"\nThe smallest p value of a class times the number of its ranks: Kolmogorov and Smirnov"
+        f" / chi-square of\n{BINS} bins.\n\n" + table(f"case | {' | '.join(CLASSES)}", classes),
+    )
