@@ -1,7 +1,4 @@
-"""How many default runs meet the check of convergence, at every size.
-
-    python bench/convergence.py [--seeds N] [--part NAME ...] [--labels N ...]
-                                [--scores NAME ...] [--groups N ...] [--out FILE]
+"""Convergence of default runs
 
 Six kinds of simulated scores, from 10 labels to a million:
 
@@ -13,42 +10,45 @@ Six kinds of simulated scores, from 10 labels to a million:
     narrow       within 0.49 to 0.51, and steeply related to the label
 
 in four parts: `two` groups with trust, `plain` (two groups, the paper's model without trust),
-`many` (6, 20 and 50 groups) and `nested` (3 x 2 groups with effects). A run meets the check where
-every reported number has R-hat of at most 1.01 and bulk and tail ESS of at least 400. The table has
-the shares of runs that do at the default draws, and with at most twice as many; those whose
-parameters do, too, which are not reported; and the median CPU seconds of reading the rows and of
-the rest (posterior and metrics), without compiling. `--out` adds to a file the sums over scores,
-and the cells that fall short.
+`many` groups, and `nested` (3 x 2 groups with effects). A run meets the check where every reported
+number has R-hat of at most 1.01 and bulk and tail ESS of at least 400.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
-import subprocess
-import sys
 import time
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-# this folder goes: numba imports whatever is called coverage, and would find coverage.py
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != HERE]
+import lightfair as lf
 
-import lightfair as lf  # noqa: E402
+from .evidence import Page, each, table
+
+SMALLEST = {"seeds": 1, "labels": (30,), "scores": ("beta",)}
 
 LABELS = (10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000)
 ROWS = 20_000
 SOME = (30, 300, 3000, 100_000)  # labels of the parts with many groups
-PARTS: dict[str, list[dict[str, Any]]] = {
-    "two": [{"groups": 2}],
-    "plain": [{"groups": 2, "trust": False}],
-    "many": [{"groups": 6}, {"groups": 20}, {"groups": 50}],
-    "nested": [{"groups": 6, "hierarchical": "nested"}],
-}
+PARTS: list[tuple[str, int, dict[str, Any]]] = [  # name, groups, options
+    ("two", 2, {}),
+    ("plain", 2, {"trust": False}),
+    ("many", 6, {}),
+    ("many", 20, {}),
+    ("many", 50, {}),
+    ("nested", 6, {"hierarchical": "nested"}),
+]
 SCORES = ("calibrated", "beta", "forest", "bayes", "eleven", "narrow")
+COLUMNS = "part | groups | labels | runs | at the default draws | with twice as many"
+COLUMNS += " | parameters, too | largest R-hat"
+BODY = """Number of runs that meet the check at the default draws, and with at most twice as many;
+those of the former whose parameters do, too, which are not reported; and the median CPU seconds of
+reading the rows and of the rest (posterior and metrics).
+
+{sums}
+Kinds of scores of which a run did not meet it at the default draws:
+
+{short}"""
 
 
 def simulated(kind: str, groups: int, labels: int, seed: int) -> dict[str, Any]:
@@ -79,94 +79,60 @@ def simulated(kind: str, groups: int, labels: int, seed: int) -> dict[str, Any]:
     return {"y_true": label, "y_score": score, "sensitive_features": columns}
 
 
-class Cell(NamedTuple):
-    """Runs of one case: whether met at once, with twice the draws, parameters, too; R-hat, CPU."""
+def run(task: tuple[int, str, int, int]) -> tuple[float, ...]:
+    """Whether the check is met at once, with twice the draws, by parameters, too; R-hat, CPU."""
+    part, kind, labels, seed = task
+    _, groups, options = PARTS[part]
+    rows = simulated(kind, groups, labels, seed)
+    began = time.process_time()
+    data = lf.score_table(lf.score_data(**rows))
+    read = time.process_time()
+    result = lf.assess(data, rng=seed, **options)
+    seconds = read - began, time.process_time() - read
+    drawn = result.posterior.phi.shape[1] / result.settings.draws
+    gate = result.gate
+    at_once = gate.ok and drawn == 1.0
+    parameters = at_once and gate.parameters is None
+    return at_once, gate.ok and drawn <= 2.0, parameters, gate.rhat_max or 0.0, *seconds
 
-    part: str
-    kind: str
-    groups: int
-    labels: int
-    runs: list[tuple[Any, ...]]
+
+def line(part: int, labels: int, runs: np.ndarray) -> list[str]:
+    """Number of runs, of those that meet the check in three ways, and the largest R-hat."""
+    met = (f"{count:.0f}" for count in runs[:, :3].sum(axis=0))
+    name, groups, _ = PARTS[part]
+    return [name, str(groups), f"{labels:,}", str(len(runs)), *met, f"{runs[:, 3].max():.4f}"]
 
 
-def line(cell: Cell) -> str:
-    """Return a row of the table."""
-    runs = np.array(cell.runs, dtype=float)
-    met = " | ".join(f"{count:.0f}" for count in runs[:, :3].sum(axis=0))
-    rows, rest = np.median(runs[:, 4:], axis=0)
-    return (
-        f"| {cell.part} | {cell.kind} | {cell.groups} | {cell.labels:,} | {len(runs)} | {met} | "
-        f"{runs[:, 3].max():.4f} | {rows:.2f} | {rest:.2f} |"
+def measure(
+    seeds: int = 8, labels: tuple[int, ...] = LABELS, scores: tuple[str, ...] = SCORES
+) -> Page:
+    cells = {
+        (part, number): -(-2 * seeds // groups)  # more groups take longer
+        for part, (_, groups, _) in enumerate(PARTS)
+        for number in labels
+        if groups == 2 or number in SOME
+    }
+    tasks = [
+        (part, kind, number, seed)
+        for (part, number), size in cells.items()
+        for kind in scores
+        for seed in range(size)
+    ]
+    found, every, sums, short = each(run, tasks), [], [], []
+    for (part, number), size in cells.items():
+        runs = np.array([next(found) for _ in range(size * len(scores))], dtype=float)
+        every.extend(runs)
+        seconds = (f"{value:.2f}" for value in np.median(runs[:, 4:], axis=0))
+        sums.append([*line(part, number, runs), *seconds])
+        for kind, of_kind in zip(scores, np.split(runs, len(scores)), strict=True):
+            if not of_kind[:, 0].all():
+                short.append([kind, *line(part, number, of_kind)])
+    share = np.mean(every, axis=0)
+    return Page(
+        f"Of {len(every):,} runs, {share[0]:.1%} meet the check at the default draws, "
+        f"{share[1]:.1%} with at most twice as many; parameters, too, in {share[2]:.1%}.",
+        BODY.format(
+            sums=table(f"{COLUMNS} | CPU s, rows | CPU s, rest", sums),
+            short=table(f"scores | {COLUMNS}", short) if short else "None.",
+        ),
     )
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=list(PARTS))
-    parser.add_argument("--scores", nargs="+", choices=SCORES, default=list(SCORES))
-    parser.add_argument("--labels", type=int, nargs="+")
-    parser.add_argument("--groups", type=int, nargs="+", help="only parts with so many groups")
-    parser.add_argument("--out", type=Path, help="file to which the table is added")
-    arguments = parser.parse_args()
-    os.environ.setdefault("LIGHTFAIR_JIT", "1")
-    head = "| part | scores | groups | labels | runs | at the default draws | with twice as many "
-    head += "| parameters, too | largest R-hat | CPU s, rows | CPU s, rest |\n" + "|---" * 11 + "|"
-    lf.assess(**simulated("beta", 2, 30, 0), rng=0)  # compiles
-    print(head)
-    cells = []
-    for part in arguments.part:
-        for case in PARTS[part]:
-            if arguments.groups and case["groups"] not in arguments.groups:
-                continue
-            options = {name: value for name, value in case.items() if name != "groups"}
-            for kind in arguments.scores:
-                for labels in arguments.labels or (LABELS if case["groups"] == 2 else SOME):
-                    cell = Cell(part, kind, case["groups"], labels, [])
-                    for seed in range(arguments.seeds):
-                        rows = simulated(kind, case["groups"], labels, seed)
-                        began = time.process_time()
-                        table = lf.score_table(lf.score_data(**rows))
-                        read = time.process_time()
-                        result = lf.assess(table, rng=seed, **options)
-                        seconds = read - began, time.process_time() - read
-                        drawn = result.posterior.phi.shape[1] / result.settings.draws
-                        gate = result.gate
-                        at_once = gate.ok and drawn == 1.0
-                        parameters = at_once and gate.parameters is None
-                        met = at_once, gate.ok and drawn <= 2.0, parameters
-                        cell.runs.append((*met, gate.rhat_max or 0.0, *seconds))
-                    cells.append(cell)
-                    print(line(cell), flush=True)
-    lines = [head]
-    for part, groups in dict.fromkeys((cell.part, cell.groups) for cell in cells):
-        of_part = [cell for cell in cells if (cell.part, cell.groups) == (part, groups)]
-        for labels in dict.fromkeys(cell.labels for cell in of_part):
-            runs = [run for cell in of_part if cell.labels == labels for run in cell.runs]
-            lines.append(line(Cell(part, "all", groups, labels, runs)))
-    lines += [f"\nCells where a run did not meet it at the default draws:\n\n{head}"]
-    lines += [line(cell) for cell in cells if not all(run[0] for run in cell.runs)]
-    every = np.array([run for cell in cells for run in cell.runs])
-    shares = [f"{share:.1%}" for share in every[:, :3].mean(axis=0)]
-    lines.append(
-        f"\n{len(every)} runs: {shares[0]} met the check at the default draws, {shares[1]} with at "
-        f"most twice as many; parameters, too, in {shares[2]}."
-    )
-    print("\n".join(lines))
-    if arguments.out is not None:
-        options = " ".join(sys.argv[1:]).partition(" --out")[0]
-        log = ["git", "-C", HERE, "log", "-1", "--format=%h"]
-        commit = subprocess.run(log, capture_output=True, text=True, check=True).stdout.strip()
-        head = "" if arguments.out.exists() else f"# Convergence\n\n{__doc__}"
-        with arguments.out.open("a") as file:
-            file.write(
-                f"{head}\n## `python bench/convergence.py {options}`\n\nCommit {commit}, "
-                f"{time.strftime('%Y-%m-%d')}, {arguments.seeds} seeds; no other case.\n\n"
-                + "\n".join(lines)
-                + "\n"
-            )
-    return 0
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
