@@ -9,13 +9,11 @@ of the difference plus the rounding. In the table of coverage both spreads are t
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.stats import wilcoxon
 
 from lightfair.core.data.logit import Floats
@@ -24,6 +22,7 @@ from .experiment import METRICS, Configuration
 from .methods import LABELS_ONLY, PRINTED
 from .scores import cases
 
+KEY = ["dataset", "attribute", "n_labeled", "model"]
 ALPHA = 0.05  # of intervals, and of the test
 
 
@@ -58,118 +57,79 @@ TABLES = {
 }
 
 
-class Printed(NamedTuple):
-    """A printed cell; value is NaN where the paper prints nothing."""
+def comparisons(data: Path, table: Table) -> list[tuple[Configuration, float, bool]]:
+    """Each of our methods beside a printed cell of a data set in the folder.
 
-    dataset: str
-    attribute: str
-    n_labeled: int
-    model: str
-    method: str
-    alpha: float
-    value: float
-
-
-class Cell(NamedTuple):
-    """Our value of a printed cell, in percent; NaN where a run has no estimate.
-
-    runs, and how many of them have an estimate; value and its standard error; verdict: lower,
-    equal, higher, or empty where there is nothing to compare; best: whether errors are smaller than
-    those of every other printed column, at 5 % by Wilcoxon's signed-rank test; score_expected and
-    score_sample: mean interval score (Gneiting and Raftery 2007) of the two targets.
+    With the printed number, NaN where there is none, and whether the method is the column's.
     """
-
-    dataset: str
-    attribute: str
-    n_labeled: int
-    model: str
-    method: str
-    alpha: float
-    runs: int
-    estimable: int
-    value: float
-    se: float
-    printed: float
-    verdict: str
-    best: int
-    score_expected: float
-    score_sample: float
-
-
-def read_printed(data: Path, name: str) -> list[Printed]:
-    """Read a printed table from `paper_tables`, in the folder of the data or beside it."""
-    table = TABLES[name]
-    column = "coverage95_percent" if table.share else f"mae_{table.metric}_percent"
     near = [folder / "paper_tables" / table.file for folder in (data, data.resolve().parent)]
-    path = next((path for path in near if path.exists()), near[0])
-    with path.open(newline="") as lines:
-        return [
-            Printed(
-                *(row["dataset"], row["attribute"], int(row["n_labeled"]), row["model"]),
-                *(row["method"], float(row.get("alpha") or 1.0), float(row[column] or "nan")),
-            )
-            for row in csv.DictReader(lines)
-        ]
-
-
-def comparisons(data: Path, name: str) -> list[tuple[Printed, Configuration]]:
-    """Each printed cell with each of our methods beside it, of the data sets in the folder."""
-    table = TABLES[name]
+    printed = pd.read_csv(next((path for path in near if path.exists()), near[0]))
+    column = "coverage95_percent" if table.share else f"mae_{table.metric}_percent"
     case_list = cases(data / table.folder, replica=table.folder == "scores")
     where = {(case.dataset, case.attribute): case for case in case_list}
-    return [
-        (row, Configuration(where[row[:2]], row.model, row.n_labeled, method, row.alpha))
-        for row in read_printed(data, name)
-        if row[:2] in where
-        for method in (*PRINTED[row.method], *["trust"] * (table.trust and row.method == "bc"))
-    ]
+    beside = []
+    for row in printed.assign(alpha=printed.get("alpha", 1.0)).fillna({"alpha": 1.0}).itertuples():
+        case = where.get((row.dataset, row.attribute))
+        trust = ["trust"] if table.trust and row.method == "bc" else []
+        for at, method in enumerate([*PRINTED[row.method], *trust] if case else []):
+            cell = Configuration(case, row.model, row.n_labeled, method, row.alpha)
+            beside.append((cell, getattr(row, column), at == 0))
+    return beside
 
 
 def compare(
     table: Table,
-    beside: list[tuple[Printed, Configuration]],
+    beside: list[tuple[Configuration, float, bool]],
     answers: dict[Configuration, Floats],
-) -> list[Cell]:
-    """Our cells, in printed order.
+) -> pd.DataFrame:
+    """Return our cells, one a row.
 
-    answers: float64 (metric, 6, run): truth, estimate, low and high of the two targets. In the
-    table of coverage a calibration cell comes twice, the second time for the target "sample".
+    answers: float64 (metric, 6, run): truth, estimate, low and high of the two targets.
+
+    Columns: value, its standard error and the printed value, in percent, NaN where a run has no
+    estimate; verdict: lower, equal, higher, or empty where there is nothing to compare; best:
+    whether errors are smaller than those of every other printed column, at 5 % by Wilcoxon's
+    signed-rank test; score_expected, score_sample: mean interval scores (Gneiting and Raftery 2007)
+    of the two targets, in percent; labels: verdict of the labels-only column beside the cell. In
+    the table of coverage a calibration cell comes twice, the second time for the target "sample".
     """
-    values, scores, metric = {}, {}, METRICS.index(table.metric)
-    for row, cell in beside:
-        truth, estimate, low, high, sample_low, sample_high = answers[cell][metric]
-        scores[row, cell.method] = (
-            interval_score(low, high, truth).mean(),
-            interval_score(sample_low, sample_high, truth).mean(),
-        )
-        if not table.share:
-            values[row, cell.method] = 100.0 * np.abs(estimate - truth)
-            continue
-        values[row, cell.method] = _contained(low, high, truth)
-        if cell.method == "calibration":
-            values[row, "calibration sample"] = _contained(sample_low, sample_high, truth)
-    columns = [key for key in values if key[1] == PRINTED[key[0].method][0]]
-    cells = []
-    for key, ours in values.items():
-        row, method = key
+    values, scores = {}, {}
+    for cell, _, _ in beside:
+        truth, estimate, *ends = answers[cell][METRICS.index(table.metric)]
+        targets = {cell.method: ends[:2], f"{cell.method} sample": ends[2:]}
+        scores[cell] = [interval_score(*pair, truth).mean() for pair in targets.values()]
+        values[cell] = {cell.method: 100.0 * np.abs(estimate - truth)}
+        if table.share:
+            values[cell] = {
+                name: 100.0 * ((low - 1e-6 <= truth) & (truth <= high + 1e-6))
+                for name, (low, high) in targets.items()
+                if not np.isnan(low).any()
+            }
+    rows = []
+    for cell, printed, column in beside:
         others = [
-            values[other, name]
-            for other, name in (columns if key in columns and not table.share else ())
-            if other[:4] == row[:4] and name != method
-            if other.alpha == row.alpha or name in LABELS_ONLY
+            values[other][other.method]
+            for other, _, theirs in beside
+            if column and theirs and not table.share and other.method != cell.method
+            if (other.case, other.n_labeled, other.model) == (cell.case, cell.n_labeled, cell.model)
+            if other.alpha == cell.alpha or other.method in LABELS_ONLY
         ]
-        estimable = np.count_nonzero(~np.isnan(ours))
-        value, se = float(ours.mean()), float(ours.std(ddof=1) / np.sqrt(len(ours)))
-        best = estimable == len(ours) and others and all(_smaller(ours, one) for one in others)
-        verdict = _verdict(value, se, len(ours), row.value, table)
-        cells.append(
-            Cell(
-                *(row.dataset, row.attribute, row.n_labeled, row.model, method, row.alpha),
-                *(len(ours), estimable, value, se, row.value, verdict, int(bool(best))),
-                *scores.get(key, (np.nan, np.nan)),
+        for method, ours in values[cell].items():
+            rows.append(
+                {
+                    **dict(zip(KEY, (*cell.case[:2], cell.n_labeled, cell.model), strict=True)),
+                    **{"method": method, "alpha": cell.alpha, "runs": len(ours)},
+                    "value": ours.mean(),
+                    "se": ours.std(ddof=1) / np.sqrt(len(ours)),
+                    "printed": printed,
+                    "best": bool(others) and all(smaller(ours, other) for other in others),
+                    **dict(zip(("score_expected", "score_sample"), scores[cell], strict=True)),
+                }
             )
-        )
-    return cells
+    found = pd.DataFrame(rows)
+    found.insert(10, "verdict", verdict(found, table))
+    known = found[found.method.isin(["frequency", "beta_binomial_half"]) & (found.verdict != "")]
+    return found.join(known.groupby(KEY).verdict.first().rename("labels"), on=KEY)
 
 
 def interval_score(low: Floats, high: Floats, truth: Floats) -> Floats:
@@ -178,40 +138,24 @@ def interval_score(low: Floats, high: Floats, truth: Floats) -> Floats:
     return 100.0 * (high - low + 2.0 / ALPHA * missed)
 
 
-def _contained(low: Floats, high: Floats, truth: Floats) -> Floats:
-    """100 where the interval contains the truth, else 0; an end may be off by rounding."""
-    inside = (low - 1e-6 <= truth) & (truth <= high + 1e-6)
-    return np.where(np.isnan(low), np.nan, 100.0 * inside)
-
-
-def _verdict(value: float, se: float, runs: int, printed: float, table: Table) -> str:
-    if np.isnan(value - printed):
-        return ""
-    printed_se = se * np.sqrt(runs / table.runs)
-    if table.share:
-        se, printed_se = _share_se(value, runs), _share_se(printed, table.runs)
-    if abs(value - printed) <= 2.0 * np.hypot(se, printed_se) + table.rounding:
-        return "equal"
-    return "lower" if value < printed else "higher"
-
-
-def _share_se(percent: float, runs: int) -> float:
-    """Standard error of a share, in percent; a share of 0 or 1 is taken to be half a run off."""
-    share = np.clip(percent / 100.0, 0.5 / runs, 1.0 - 0.5 / runs)
-    return float(100.0 * np.sqrt(share * (1.0 - share) / runs))
-
-
-def _smaller(ours: Floats, other: Floats) -> bool:
-    """Whether ours are smaller in the runs in which both have a value."""
+def smaller(ours: Floats, other: Floats) -> bool:
+    """Whether errors are smaller, in the runs in which both methods have an estimate."""
     gap = (ours - other)[~np.isnan(ours - other)]
-    return bool(np.any(gap) and wilcoxon(gap, alternative="less").pvalue < ALPHA)
+    all_known = not np.isnan(ours).any()
+    return bool(all_known and np.any(gap) and wilcoxon(gap, alternative="less").pvalue < ALPHA)
 
 
-def to_csv(cells: Iterable[Cell]) -> str:
-    """Cells as CSV, numbers with four digits."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(Cell._fields)
-    for cell in cells:
-        writer.writerow(f"{v:.4g}".replace("nan", "") if isinstance(v, float) else v for v in cell)
-    return out.getvalue()
+def verdict(cells: pd.DataFrame, table: Table) -> np.ndarray:
+    """Whether cells are lower than, equal to or higher than the printed ones; else empty."""
+    ours, printed = cells.se, cells.se * np.sqrt(cells.runs / table.runs)
+    if table.share:
+        ours, printed = share_se(cells.value, cells.runs), share_se(cells.printed, table.runs)
+    gap = cells.value - cells.printed
+    equal = np.abs(gap) <= 2.0 * np.hypot(ours, printed) + table.rounding
+    return np.select([gap.isna(), equal, gap < 0.0], ["", "equal", "lower"], "higher")
+
+
+def share_se(percent: pd.Series, runs: pd.Series | int) -> pd.Series:
+    """Standard error of a share, in percent; a share of 0 or 1 is taken to be half a run off."""
+    share = (percent / 100.0).clip(0.5 / runs, 1.0 - 0.5 / runs)
+    return 100.0 * np.sqrt(share * (1.0 - share) / runs)

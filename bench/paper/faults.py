@@ -21,7 +21,8 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
-from bench.paper.cells import read_printed  # noqa: E402
+
+from bench.paper.cells import TABLES, comparisons  # noqa: E402
 from bench.paper.experiment import Configuration, delta, fit, shown_rows, truth  # noqa: E402
 from bench.paper.scores import MODELS, cases, rows  # noqa: E402
 from lightfair.core.data.table import score_table  # noqa: E402
@@ -39,10 +40,10 @@ def main() -> int:
     arguments = parser.parse_args()
     os.environ["LIGHTFAIR_JIT"] = "1"
     printed = {
-        (name, *row[:4]): row.value
+        (name, *cell.case[:2], cell.n_labeled, cell.model): value
         for name in ("tpr", "fpr")
-        for row in read_printed(arguments.data, name)
-        if row.method == "bc"
+        for cell, value, _ in comparisons(arguments.data, TABLES[name])
+        if cell.method == "calibration"
     }
     gaps: dict[str, list[tuple[float, float]]] = {"tpr": [], "fpr": []}
     print("mean absolute error in percent: as fitted, with the slip, printed")

@@ -25,18 +25,19 @@ beta(1/2), is equal, so that the released scores may be those of the paper.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from ..evidence import Page, each, table
-from .cells import TABLES, Cell, compare, comparisons, to_csv
+from .cells import KEY, TABLES, compare, comparisons
 from .experiment import BATCH, METRICS, Configuration, run
+from .methods import LABELS_ONLY
 
 SMALLEST = {"runs": 2, "tables": ("accuracy", "tpr", "fpr")}
 
-HERE = Path(__file__).resolve().parent
+NOTES = Path(__file__).resolve().parent / "notes"
 TITLES = {
     "frequency": "frequency",
     "beta_binomial_half": "beta(1/2)",
@@ -49,8 +50,7 @@ TITLES = {
     "nhbc": "NHBC",
     "llo": "LLO",
 }
-CURVES = ("calibration", "trust", "nhbc_zero", "nhbc", "llo")
-PAIRED = {
+BY_PAIR = {  # methods of a table
     "accuracy": ("frequency", "calibration"),
     "tpr": ("beta_binomial_half", "calibration"),
     "fpr": ("beta_binomial_half", "calibration"),
@@ -58,7 +58,6 @@ PAIRED = {
     "llo": ("llo",),
     "replica": ("frequency", "calibration"),
 }
-BESIDE = ("beta_binomial_half", "beta_binomial_1", "calibration")
 Task = tuple[Configuration, int, int]
 
 
@@ -72,141 +71,102 @@ def answer(task: Task) -> list:
 def measure(
     data: Path, tables: tuple[str, ...] = tuple(TABLES), runs: int = 100, keep: Path | None = None
 ) -> Page:
-    numbers = {name: runs * TABLES[name].runs // 100 for name in tables}
-    beside = {name: comparisons(data, name) for name in tables}
-    tasks = [
-        (cell, *block)
+    beside = {name: comparisons(data, TABLES[name]) for name in tables}
+    tasks = {
+        name: {cell: blocks(cell, runs * TABLES[name].runs // 100) for cell, *_ in beside[name]}
         for name in tables
-        for _, cell in beside[name]
-        for block in blocks(numbers[name])
-    ]
-    tasks = list(dict.fromkeys(tasks))
-    found = dict(zip(tasks, map(np.array, each(answer, tasks, keep)), strict=True))
+    }
+    every = [task for name in tables for of_cell in tasks[name].values() for task in of_cell]
+    every = list(dict.fromkeys(every))
+    found = dict(zip(every, map(np.array, each(answer, every, keep)), strict=True))
     cells = {}
     for name in tables:
         answers = {
-            cell: np.concatenate([found[(cell, *block)] for block in blocks(numbers[name])], axis=2)
-            for _, cell in beside[name]
+            cell: np.concatenate([found[task] for task in of_cell], axis=2)
+            for cell, of_cell in tasks[name].items()
         }
         cells[name] = compare(TABLES[name], beside[name], answers)
-    sections = [section(name, cells[name], numbers[name]) for name in tables]
-    files = {f"summary/{name}.csv": to_csv(cells[name]) for name in tables}
-    return Page(result(cells), "\n".join([*sections, by_pair(cells)]), files)
+    files = {
+        f"summary/{name}.csv": of_table.to_csv(index=False, float_format="%.4g")
+        for name, of_table in cells.items()
+    }
+    body = "\n".join([*(section(*item) for item in cells.items()), by_pair(cells)])
+    return Page(result(cells), body, files)
 
 
-def blocks(runs: int) -> list[tuple[int, int]]:
-    """The runs of a task: first, and one more than the last."""
-    return [(first, min(first + BATCH, runs)) for first in range(0, runs, BATCH)]
+def blocks(cell: Configuration, runs: int) -> list[Task]:
+    """Tasks of a configuration: runs from the first to one less than the last."""
+    return [(cell, first, min(first + BATCH, runs)) for first in range(0, runs, BATCH)]
 
 
-def result(cells: dict[str, list[Cell]]) -> str:
-    """What was found in the tables of accuracy, tpr and fpr."""
+def result(cells: dict[str, pd.DataFrame]) -> str:
+    """Summarize the tables of accuracy, tpr and fpr."""
     parts = []
-    for name, of_table in cells.items():
-        if not TABLES[name].trust:
-            continue
-        known = agreeing(of_table)
-        selected = [one for one in of_table if one.method == "calibration" and one[:4] in known]
-        share = np.mean([within(one) for one in selected])
-        lower, number = wins(of_table, "calibration", "beta_binomial_half")
-        errors, scores = (
-            [
-                np.mean([one[at] for one in of_table if one.method == method])
-                for method in CURVES[:2]
-            ]
-            for at in (Cell._fields.index("value"), Cell._fields.index("score_sample"))
+    for name in (name for name in cells if TABLES[name].trust):
+        methods = dict(by_method(cells[name]))
+        calibration, trust = methods["calibration"], methods["trust"]
+        near = within(calibration[calibration.labels == "equal"])
+        error, score = (
+            f"{calibration[of].mean():.2f} % (trust: {trust[of].mean():.2f} %)"
+            for of in ("value", "score_sample")
         )
         parts.append(
-            f"{name}: {share:.0%} of {len(selected)} cells, below the beta-binomial in {lower} of "
-            f"{number}; mean error {errors[0]:.2f} %, with trust {errors[1]:.2f} %, interval "
-            f"score {scores[0]:.1f} and {scores[1]:.1f}"
+            f"{name} in {near.mean():.0%} of {len(near)} cells, below the beta-binomial in "
+            f"{below(cells[name], 'calibration', 'beta_binomial_half')}; mean error {error}, "
+            f"interval score {score}"
         )
-    head = "Calibration is within 10 % of the printed error or below it where labels agree in "
+    head = "Where labels agree, calibration is within 10 % of the printed error or below it: "
     return head + "; ".join(parts) + "." if parts else "See the tables."
 
 
-def section(name: str, cells: list[Cell], runs: int) -> str:
-    """The part of the page on one table."""
-    parts = [f"## {TABLES[name].title}\n\n{runs} runs; all cells: `summary/{name}.csv`.\n"]
+def section(name: str, cells: pd.DataFrame) -> str:
+    """Return the part of the page on one table."""
+    head = f"{cells.runs.max()} runs; all cells: `summary/{name}.csv`."
+    parts = [f"## {TABLES[name].title}\n\n{head}\n"]
+    parts.append(counts(cells, TABLES[name].rounding, share=TABLES[name].share))
     if TABLES[name].share:
-        parts.append(coverage(cells))
-    else:
-        parts += [counts(cells, TABLES[name].rounding), against(cells)]
+        parts.append(means(cells, "method", "n_labeled"))
+    if name == "sensitivity":
+        parts.append(means(cells[cells.method == "calibration"], "n_labeled", "alpha"))
     if TABLES[name].trust:
         parts.append(trusted(cells))
-    if name == "sensitivity":
-        parts.append(by_alpha(cells))
-    notes = HERE / "notes" / f"{name}.md"
-    return "\n".join([*parts, *[notes.read_text()] * notes.exists()])
+    note = NOTES / f"{name}.md"
+    return "\n".join([*parts, note.read_text() if note.exists() else ""])
 
 
-def counts(cells: list[Cell], rounding: float) -> str:
-    """How often cells are equal to the printed ones, or at most 10 % above."""
-    rows, known = [], agreeing(cells)
-    for method, selected in by_method(cells):
-        near = []
-        for part in (selected, [cell for cell in selected if cell[:4] in known]):
-            with_rounding = sum(within(cell, rounding) for cell in part)
-            near.append(f"{sum(map(within, part))} ({with_rounding}) of {len(part)}")
-        ratio = np.median([cell.value / cell.printed for cell in selected if cell.printed])
-        unmatched = [cell for cell in cells if cell.method == method and not cell.verdict]
-        here = sum(np.isnan(cell.value) and not np.isnan(cell.printed) for cell in unmatched)
-        there = sum(np.isnan(cell.printed) and not np.isnan(cell.value) for cell in unmatched)
-        empty = f"{here}; {there}" if unmatched else ""
-        rows.append([TITLES[method], *verdicts(selected), empty, *near, f"{ratio:.2f}"])
-    titles = "lower | equal | higher | empty only here; only printed"
-    titles += " | at most 1.1 (with rounding) | where labels agree | median of ours / printed"
-    return table(f" | {titles}", rows)
-
-
-def coverage(cells: list[Cell]) -> str:
-    """How often cells are equal to the printed ones, and means by number of labels."""
-    sizes = sorted({cell.n_labeled for cell in cells})
+def counts(cells: pd.DataFrame, rounding: float, *, share: bool) -> str:
+    """How often cells are equal to the printed ones, not much higher, and below others."""
     rows = []
     for method, selected in by_method(cells):
-        means = [
-            [np.mean([one[at] for one in selected if one.n_labeled == size]) for size in sizes]
-            for at in (Cell._fields.index("value"), Cell._fields.index("printed"))
-        ]
-        shown = [f"{ours:.1f} / {printed:.1f}" for ours, printed in zip(*means, strict=True)]
-        rows.append([TITLES[method], *verdicts(selected), *shown])
-    titles = " | ".join(f"{size} labels" for size in sizes)
-    return table(f"ours / printed | lower | equal | higher | {titles}", rows)
-
-
-def against(cells: list[Cell]) -> str:
-    """Cells in which a method has a lower error than others."""
-    rows = []
-    for method, selected in by_method(cells):
-        if method not in CURVES:
-            continue
+        compared = selected[selected.verdict != ""]
         row = [TITLES[method]]
-        for other in BESIDE:
-            lower, number = wins(cells, method, other)
-            printed = wins(cells, method, other, "printed")[0]
-            shown = f"{lower} of {number}" + f"; {printed}" * (method != "trust")
-            row.append(shown if number else "")
-        rows.append([*row, sum(cell.best for cell in selected)])
-    titles = " | ".join(TITLES[other] for other in BESIDE)
-    return "Lower mean error than others, in ours; in the printed table:\n\n" + table(
-        f" | {titles} | every printed column, by Wilcoxon's test", rows
-    )
+        row += [(selected.verdict == verdict).sum() for verdict in ("lower", "equal", "higher", "")]
+        if not share:
+            for part in (compared, compared[compared.labels == "equal"]):
+                near = f"{within(part).sum()} ({within(part, rounding).sum()}) of {len(part)}"
+                row.append(near if len(part) else "")
+            row.append(f"{ratio(compared):.2f}")
+            for other in ("beta_binomial_half", "calibration"):
+                ours, printed = (below(cells, method, other, of) for of in ("value", "printed"))
+                row.append(f"{ours}; {printed}" if ours and method != "trust" else ours)
+            row.append(selected.best.sum())
+        rows.append(row)
+    titles = " | lower | equal | higher | empty"
+    if not share:
+        titles += " | at most 1.1 (with rounding) | where labels agree | median of ours / printed"
+        titles += " | below beta(1/2), ours; printed | below calibration | below every column"
+    return table(titles, rows)
 
 
-def trusted(cells: list[Cell]) -> str:
+def trusted(cells: pd.DataFrame) -> str:
     """Trust against calibration: errors and interval scores by number of labels."""
     rows = []
-    pairs = {cell[:4]: [cell] for cell in cells if cell.method == "calibration"}
-    for cell in cells:
-        if cell.method == "trust":
-            pairs[cell[:4]].append(cell)
-    for size in (*sorted({cell.n_labeled for cell in cells}), "all"):
-        both = [pair for pair in pairs.values() if size in ("all", pair[0].n_labeled)]
+    for size, part in [*cells.groupby("n_labeled"), ("all", cells)]:
         row = [size]
         for what in ("value", "score_expected", "score_sample"):
-            left, right = np.array([[getattr(one, what) for one in pair] for pair in both]).T
-            row += [f"{left.mean():.2f}", f"{right.mean():.2f}"]
-            row.append(f"{np.count_nonzero(right < left)} of {len(both)}")
+            wide = part.pivot_table(index=KEY, columns="method", values=what)
+            row += [f"{wide.calibration.mean():.2f}", f"{wide.trust.mean():.2f}"]
+            row.append(f"{(wide.trust < wide.calibration).sum()} of {len(wide)}")
         rows.append(row)
     titles = (f"{what}: calibration | trust | lower" for what in ("error", "expected", "sample"))
     return (
@@ -216,79 +176,58 @@ def trusted(cells: list[Cell]) -> str:
     )
 
 
-def by_alpha(cells: list[Cell]) -> str:
-    """Mean errors over models by number of labels and alpha."""
-    curves = [cell for cell in cells if cell.method == "calibration"]
-    alphas = sorted({cell.alpha for cell in curves})
-    rows = []
-    for size in sorted({cell.n_labeled for cell in curves}):
-        row = [size]
-        for alpha in alphas:
-            one = [cell for cell in curves if (cell.n_labeled, cell.alpha) == (size, alpha)]
-            ours, printed = (
-                np.mean([getattr(c, what) for c in one]) for what in ("value", "printed")
-            )
-            row.append(f"{ours:.2f} / {printed:.2f}")
-        rows.append(row)
-    return "Ours / printed, mean over models, by alpha:\n\n" + table(
-        f"labels | {' | '.join(f'{alpha:g}' for alpha in alphas)}", rows
+def means(cells: pd.DataFrame, index: str, columns: str) -> str:
+    """Means of ours and of the printed cells."""
+    known = cells[cells.verdict != ""]
+    ours, printed = (
+        known.pivot_table(index=index, columns=columns, values=value)
+        for value in ("value", "printed")
     )
+    rows = [
+        [TITLES.get(name, name), *(f"{a:.2f} / {b:.2f}" for a, b in zip(left, right, strict=True))]
+        for name, left, right in zip(ours.index, ours.values, printed.values, strict=True)
+    ]
+    head = f"Means, ours / printed, by {index} and {columns}:\n\n"
+    return head + table(f" | {' | '.join(f'{one:g}' for one in ours.columns)}", rows)
 
 
-def by_pair(cells: dict[str, list[Cell]]) -> str:
+def by_pair(cells: dict[str, pd.DataFrame]) -> str:
     """Agreement by data set and attribute."""
-    columns = [(name, method) for name in cells for method in PAIRED.get(name, ())]
-    rows = []
-    for pair in dict.fromkeys(cell[:2] for name, _ in columns for cell in cells[name]):
-        row = [" ".join(pair)]
-        for name, method in columns:
-            one = [c for c in dict(by_method(cells[name])).get(method, []) if c[:2] == pair]
-            ratio = [cell.value / cell.printed for cell in one if cell.printed]
-            equal = f"{verdicts(one)[1]} of {len(one)}"
-            row.append(f"{equal}, {np.median(ratio):.2f}" if ratio else "")
-        rows.append(row)
-    titles = (f"{name}: {TITLES[method]}" for name, method in columns)
+    columns, rows = [(name, method) for name in cells for method in BY_PAIR.get(name, ())], {}
+    for name, method in columns:
+        known = cells[name][(cells[name].method == method) & (cells[name].verdict != "")]
+        for pair, part in known.groupby(["dataset", "attribute"]):
+            equal = f"{(part.verdict == 'equal').sum()} of {len(part)}, {ratio(part):.2f}"
+            rows.setdefault(" ".join(pair), {})[name, method] = equal
+    titles = " | ".join(f"{name}: {TITLES[method]}" for name, method in columns)
     return (
         "## By data set and attribute\n\n"
         "Cells that are equal, and the median of ours / printed.\n\n"
-        + table(f" | {' | '.join(titles)}", rows)
+        + table(
+            f" | {titles}",
+            ([pair, *(row.get(column, "") for column in columns)] for pair, row in rows.items()),
+        )
     )
 
 
-def by_method(cells: list[Cell]) -> Iterator[tuple[str, list[Cell]]]:
-    """Methods, and their cells that have a printed one to compare with."""
-    for method in TITLES:
-        selected = [cell for cell in cells if cell.method == method and cell.verdict]
-        if selected:
-            yield method, selected
+def by_method(cells: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Methods and their cells, in the order of the titles."""
+    return [(one, cells[cells.method == one]) for one in TITLES if one in set(cells.method)]
 
 
-def verdicts(cells: list[Cell]) -> list[int]:
-    return [sum(cell.verdict == one for cell in cells) for one in ("lower", "equal", "higher")]
+def within(cells: pd.DataFrame, rounding: float = 0.0) -> pd.Series:
+    """Whether errors are at most 10 % above the printed ones."""
+    return cells.value <= 1.1 * (cells.printed + rounding)
 
 
-def within(cell: Cell, rounding: float = 0.0) -> bool:
-    """Whether the error is at most 10 % above the printed one."""
-    return cell.value <= 1.1 * (cell.printed + rounding)
+def ratio(cells: pd.DataFrame) -> float:
+    """Median of ours / printed."""
+    return float((cells.value / cells.printed)[cells.printed > 0.0].median())
 
 
-def agreeing(cells: list[Cell]) -> set[tuple]:
-    """Data set, attribute, labels and model where a labels-only column is equal."""
-    known = {}
-    for method in ("beta_binomial_half", "frequency"):  # the latter, where it is not empty
-        known.update(
-            {one[:4]: one.verdict for one in cells if one.method == method and one.verdict}
-        )
-    return {key for key, verdict in known.items() if verdict == "equal"}
-
-
-def wins(cells: list[Cell], method: str, other: str, what: str = "value") -> tuple[int, int]:
+def below(cells: pd.DataFrame, method: str, other: str, of: str = "value") -> str:
     """In how many cells a method is lower than another, and of how many."""
-    known = {(*cell[:4], cell.alpha): getattr(cell, what) for cell in cells if cell.method == other}
-    pairs = []
-    for cell in cells:
-        alpha = 1.0 if other.startswith("beta") else cell.alpha
-        right = known.get((*cell[:4], alpha), np.nan)
-        if cell.method == method and method != other and not np.isnan(right):
-            pairs.append(getattr(cell, what) < right)
-    return sum(pairs), len(pairs)
+    theirs = cells[(cells.method == other) & (cells.alpha == 1.0)].set_index(KEY)[of]
+    ours = cells[(cells.method == method) & (method != other) & (method not in LABELS_ONLY)]
+    both = ours.join(theirs.rename("theirs"), on=KEY).dropna(subset="theirs")
+    return f"{(both[of] < both.theirs).sum()} of {len(both)}" if len(both) else ""
