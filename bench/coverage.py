@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,11 +27,8 @@ from scipy.special import stdtrit
 from lightfair.core.data.logit import Floats
 from lightfair.core.data.rows import ScoreData
 from lightfair.core.data.table import ScoreTable
-from lightfair.core.metrics.definitions import theta
 from lightfair.core.metrics.imputation import confusion_counts
 from lightfair.core.metrics.prediction_powered import prediction_powered as powered_estimate
-from lightfair.core.model.curve import default_prior
-from lightfair.core.model.regions import Trust
 
 from .coverage_report import Cell, report, scores
 from .evidence import Page, each
@@ -42,6 +38,7 @@ from .paper.experiment import (
     METRICS,
     TAIL,
     Configuration,
+    central,
     delta,
     fit,
     hidden,
@@ -50,13 +47,11 @@ from .paper.experiment import (
     shown_rows,
     truth,
 )
-from .paper.methods import CURVES, Curves
 from .paper.scores import MODELS, Case, cases, privileged, rows
 
 SMALLEST = {"runs": 2, "labels": (20,)}
 
 Answers = Iterator[tuple[str, float, Floats]]  # target, CPU seconds, (metric, 3, run)
-TRUST = Curves("beta", True, default_prior(True), Trust())
 loaded: set[str] = set()  # methods that this process has run
 
 
@@ -96,16 +91,11 @@ def welch(mean: Floats, se: Floats, df: Floats, weight: Floats) -> tuple[float, 
 
 
 def calibrated(
-    cell: Configuration,
-    data: ScoreData,
-    tables: list[ScoreTable],
-    runs: list[int],
-    *,
-    curves: Curves,
+    cell: Configuration, data: ScoreData, tables: list[ScoreTable], runs: list[int]
 ) -> Answers:
     """Curves fitted to a batch of runs; all targets are imputed from the same draws."""
     began = time.process_time()
-    psi, where = fit(cell, tables, runs, DRAWS, curves)
+    psi, where = fit(cell, tables, runs, DRAWS)
     fitting = time.process_time() - began
     for target in ("sample", "population"):
         began = time.process_time()
@@ -119,21 +109,11 @@ def calibrated(
             yield "expected", seconds, central(np.stack([one.expected for one in counts]), data)
 
 
-def central(counts: Floats, data: ScoreData) -> Floats:
-    """Mean and central interval of delta; counts (run, chain, draw, group, 2, 2)."""
-    found = []
-    for name in METRICS:
-        drawn = delta(theta(name, counts), data, truth(data, name)[1]).reshape(len(counts), -1)
-        ends = np.nanquantile(drawn, [TAIL, 1.0 - TAIL], axis=1)
-        found.append([np.nanmean(drawn, axis=1), *ends])
-    return np.array(found)
-
-
 METHODS: dict[str, Callable[..., Answers]] = {
     "beta_binomial": beta_binomial,
-    "calibration": partial(calibrated, curves=CURVES["calibration"]),
+    "calibration": calibrated,
     "prediction_powered": prediction_powered,
-    "trust": partial(calibrated, curves=TRUST),
+    "trust": calibrated,
 }
 
 

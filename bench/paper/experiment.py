@@ -13,6 +13,7 @@ the number of processes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 from zlib import crc32
@@ -27,9 +28,9 @@ from lightfair.core.metrics.definitions import successes_failures, theta
 from lightfair.core.metrics.imputation import confusion_counts
 from lightfair.core.model.curve import tie
 from lightfair.core.model.likelihood import labeled_data
-from lightfair.core.model.regions import Regions, no_regions, trusted_scales
+from lightfair.core.model.regions import Regions, no_regions, regions, trusted_scales
 
-from .methods import CURVES, LABELS_ONLY, Curves
+from .methods import CURVES, LABELS_ONLY
 from .scores import Case, privileged, rows
 
 METRICS = ("accuracy", "tpr", "fpr")
@@ -75,20 +76,14 @@ class Streams:
     def __init__(self, generators: list[np.random.Generator]) -> None:
         self.generators = generators
 
-    def standard_normal(self, size: tuple[int, ...]) -> Floats:
-        return np.stack([g.standard_normal(size[1:]) for g in self.generators])
+    def __getattr__(self, name: str) -> Callable[..., Floats]:
+        """Draws of all generators by one of their methods; `size` begins with their number."""
 
-    def standard_exponential(self, size: tuple[int, ...]) -> Floats:
-        return np.stack([g.standard_exponential(size[1:]) for g in self.generators])
+        def draw(*given, size: tuple[int, ...] | None = None) -> Floats:
+            *given, size = (*given, size) if size else given
+            return np.stack([getattr(g, name)(*given, size=size[1:]) for g in self.generators])
 
-    def chisquare(self, df: float, size: tuple[int, ...]) -> Floats:
-        return np.stack([g.chisquare(df, size[1:]) for g in self.generators])
-
-    def logistic(self, *, size: tuple[int, ...]) -> Floats:
-        return np.stack([g.logistic(size=size[1:]) for g in self.generators])
-
-    def random(self, size: tuple[int, ...]) -> Floats:
-        return np.stack([g.random(size[1:]) for g in self.generators])
+        return draw
 
 
 def run(configuration: Configuration, runs: list[int]) -> dict[str, Answer]:
@@ -182,19 +177,26 @@ def _calibrated(
             psi, tables, run_streams(configuration, runs, target), strict=True
         )
     ]
-    answers = {}
+    expected = central(np.stack([of_run.expected for of_run in counts]), data)
+    sample = np.full_like(expected, np.nan)
+    if intervals:
+        sample = central(np.stack([of_run.drawn for of_run in counts]), data)
+    else:
+        expected[:, 1:] = np.nan
+    return {
+        name: Answer(truth(data, name)[0], *expected[at], *sample[at, 1:])
+        for at, name in enumerate(METRICS)
+    }
+
+
+def central(counts: Floats, data: ScoreData) -> Floats:
+    """Mean and central interval of delta: (run, chain, draw, group, 2, 2) -> (metric, 3, run)."""
+    found = []
     for name in METRICS:
-        true, defined = truth(data, name)
-        expected, sample = (
-            delta(theta(name, np.stack(one)), data, defined).reshape(len(runs), -1)
-            for one in ([count.expected for count in counts], [count.drawn for count in counts])
-        )
-        ends = [np.full(len(runs), np.nan)] * 4
-        if intervals:
-            tails = [TAIL, 1.0 - TAIL]
-            ends = [end for one in (expected, sample) for end in np.nanquantile(one, tails, axis=1)]
-        answers[name] = Answer(true, np.nanmean(expected, axis=1), *ends)
-    return answers
+        drawn = delta(theta(name, counts), data, truth(data, name)[1]).reshape(len(counts), -1)
+        ends = np.nanquantile(drawn, [TAIL, 1.0 - TAIL], axis=1)
+        found.append([np.nanmean(drawn, axis=1), *ends])
+    return np.array(found)
 
 
 def fit(
@@ -202,14 +204,10 @@ def fit(
     tables: list[ScoreTable],
     runs: list[int],
     draws: int,
-    curves: Curves | None = None,
 ) -> tuple[Floats, Regions]:
-    """Draw curves for a batch of tables: float64 (run, chain, draw, group, 3 + J), and regions.
-
-    `curves`: those of a method that is not in `CURVES`.
-    """
-    family, hierarchical, prior, trust, cut = curves or CURVES[configuration.method]
-    where = no_regions() if trust is None else cut(tables[0])
+    """Draw curves for a batch of tables: float64 (run, chain, draw, group, 3 + J), and regions."""
+    family, hierarchical, prior, trust = CURVES[configuration.method]
+    where = no_regions() if trust is None else regions(tables[0])
     groups = len(tables[0].groups)
     names = ["fit"] if hierarchical else [f"fit {g}" for g in range(groups)]
     by_name = [run_streams(configuration, runs, name) for name in names]

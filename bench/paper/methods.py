@@ -10,12 +10,10 @@ released scales of its prior), and `trust`, the default of the library, which th
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
-from lightfair.core.data.table import ScoreTable
 from lightfair.core.model.curve import Prior, default_prior, llo_prior
-from lightfair.core.model.regions import Regions, Trust, regions
+from lightfair.core.model.regions import Trust
 
 LABELS_ONLY: dict[str, float | None] = {
     "frequency": None,
@@ -26,16 +24,12 @@ LABELS_ONLY: dict[str, float | None] = {
 
 
 class Curves(NamedTuple):
-    """Options of a fit of calibration curves.
-
-    trust is None for the curve alone; cut gives the regions of its deviations.
-    """
+    """Options of a fit of calibration curves; trust is None for the curve alone."""
 
     family: str
     hierarchical: bool
     prior: Prior
     trust: Trust | None = None
-    cut: Callable[[ScoreTable], Regions] = regions
 
 
 CURVES = {
