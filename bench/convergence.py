@@ -25,19 +25,17 @@ import lightfair as lf
 
 from .evidence import Page, each, table
 
-SMALLEST = {"seeds": 1, "labels": (30,), "scores": ("beta",)}
+SMALLEST = {"seeds": 1, "parts": ("plain", "nested"), "labels": (30,), "scores": ("beta",)}
 
 LABELS = (10, 30, 100, 300, 1000, 3000, 10_000, 100_000, 1_000_000)
 ROWS = 20_000
 SOME = (30, 300, 3000, 100_000)  # labels of the parts with many groups
-PARTS: list[tuple[str, int, dict[str, Any]]] = [  # name, groups, options
-    ("two", 2, {}),
-    ("plain", 2, {"trust": False}),
-    ("many", 6, {}),
-    ("many", 20, {}),
-    ("many", 50, {}),
-    ("nested", 6, {"hierarchical": "nested"}),
-]
+PARTS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {  # numbers of groups, and options
+    "two": ((2,), {}),
+    "plain": ((2,), {"trust": False}),
+    "many": ((6, 20, 50), {}),
+    "nested": ((6,), {"hierarchical": "nested"}),
+}
 SCORES = ("calibrated", "beta", "forest", "bayes", "eleven", "narrow")
 COLUMNS = "part | groups | labels | runs | at the default draws | with twice as many"
 COLUMNS += " | parameters, too | largest R-hat"
@@ -79,54 +77,52 @@ def simulated(kind: str, groups: int, labels: int, seed: int) -> dict[str, Any]:
     return {"y_true": label, "y_score": score, "sensitive_features": columns}
 
 
-def run(task: tuple[int, str, int, int]) -> tuple[float, ...]:
+def run(task: tuple[str, int, int, str, int]) -> tuple[float, ...]:
     """Whether the check is met at once, with twice the draws, by parameters, too; R-hat, CPU."""
-    part, kind, labels, seed = task
-    _, groups, options = PARTS[part]
+    part, groups, labels, kind, seed = task
     rows = simulated(kind, groups, labels, seed)
     began = time.process_time()
     data = lf.score_table(lf.score_data(**rows))
     read = time.process_time()
-    result = lf.assess(data, rng=seed, **options)
+    result = lf.assess(data, rng=seed, **PARTS[part][1])
     seconds = read - began, time.process_time() - read
-    drawn = result.posterior.phi.shape[1] / result.settings.draws
-    gate = result.gate
+    gate, drawn = result.gate, result.posterior.phi.shape[1] / result.settings.draws
     at_once = gate.ok and drawn == 1.0
     parameters = at_once and gate.parameters is None
     return at_once, gate.ok and drawn <= 2.0, parameters, gate.rhat_max or 0.0, *seconds
 
 
-def line(part: int, labels: int, runs: np.ndarray) -> list[str]:
+def line(part: str, groups: int, labels: int, runs: np.ndarray) -> list[str]:
     """Number of runs, of those that meet the check in three ways, and the largest R-hat."""
     met = (f"{count:.0f}" for count in runs[:, :3].sum(axis=0))
-    name, groups, _ = PARTS[part]
-    return [name, str(groups), f"{labels:,}", str(len(runs)), *met, f"{runs[:, 3].max():.4f}"]
+    return [part, str(groups), f"{labels:,}", str(len(runs)), *met, f"{runs[:, 3].max():.4f}"]
 
 
 def measure(
-    seeds: int = 8, labels: tuple[int, ...] = LABELS, scores: tuple[str, ...] = SCORES
+    seeds: int = 8,
+    parts: tuple[str, ...] = tuple(PARTS),
+    labels: tuple[int, ...] = LABELS,
+    scores: tuple[str, ...] = SCORES,
 ) -> Page:
     cells = {
-        (part, number): -(-2 * seeds // groups)  # more groups take longer
-        for part, (_, groups, _) in enumerate(PARTS)
+        (part, groups, number): range(-(-2 * seeds // groups))  # more groups take longer
+        for part in parts
+        for groups in PARTS[part][0]
         for number in labels
         if groups == 2 or number in SOME
     }
-    tasks = [
-        (part, kind, number, seed)
-        for (part, number), size in cells.items()
-        for kind in scores
-        for seed in range(size)
-    ]
-    found, every, sums, short = each(run, tasks), [], [], []
-    for (part, number), size in cells.items():
-        runs = np.array([next(found) for _ in range(size * len(scores))], dtype=float)
+    found = each(
+        run, [(*cell, kind, seed) for cell in cells for kind in scores for seed in cells[cell]]
+    )
+    every, sums, short = [], [], []
+    for cell, seeds_of in cells.items():
+        kinds = [np.array([next(found) for _ in seeds_of], dtype=float) for _ in scores]
+        runs = np.concatenate(kinds)
         every.extend(runs)
-        seconds = (f"{value:.2f}" for value in np.median(runs[:, 4:], axis=0))
-        sums.append([*line(part, number, runs), *seconds])
-        for kind, of_kind in zip(scores, np.split(runs, len(scores)), strict=True):
+        sums.append([*line(*cell, runs), *(f"{one:.2f}" for one in np.median(runs[:, 4:], axis=0))])
+        for kind, of_kind in zip(scores, kinds, strict=True):
             if not of_kind[:, 0].all():
-                short.append([kind, *line(part, number, of_kind)])
+                short.append([kind, *line(*cell, of_kind)])
     share = np.mean(every, axis=0)
     return Page(
         f"Of {len(every):,} runs, {share[0]:.1%} meet the check at the default draws, "
