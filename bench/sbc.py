@@ -97,23 +97,6 @@ CASES = [
 ]
 
 
-class Outcome(NamedTuple):
-    """Ranks of each statistic as numbers in (0, 1), (replicate,); ESS (replicate,); seconds."""
-
-    ranks: Statistics
-    ess: Floats
-    seconds: float
-
-
-class Truth(NamedTuple):
-    """A batch: psi (set, group, D), eta (set, P, D), sigma (set, S), label (set, row)."""
-
-    psi: Floats
-    eta: Floats
-    sigma: Floats
-    label: np.ndarray
-
-
 def rows(crossed: bool) -> tuple[ScoreData, np.ndarray]:
     """The rows of all data sets, and which of them have their label shown."""
     first = np.concatenate([np.zeros(MASS), np.linspace(0.03, 0.98, ROWS[0] - MASS)])
@@ -124,28 +107,28 @@ def rows(crossed: bool) -> tuple[ScoreData, np.ndarray]:
     return score_data(row % 2, score, sensitive_features=group), row % 3 == 1
 
 
-def calibrate(task: tuple[int, int, int]) -> Outcome:
-    """Simulate, fit and rank a case in batches; task: seed, place of the case, replicates."""
+def calibrate(task: tuple[int, int, int]) -> tuple[Statistics, Floats, float]:
+    """Ranks of each statistic as numbers in (0, 1), (replicate,); ESS (replicate,); CPU seconds.
+
+    The task is a seed, the place of a case, and how many data sets to simulate and fit.
+    """
     seed, number, replicates = task
     began, rng = time.process_time(), np.random.default_rng([seed, number])
     sizes = [min(BATCH, replicates - first) for first in range(0, replicates, BATCH)]
     ranks, ess = zip(*(batch(CASES[number], size, rng) for size in sizes), strict=True)
     joined = {key: np.concatenate([part[key] for part in ranks]) for key in ranks[0]}
-    return Outcome(joined, np.concatenate(ess), time.process_time() - began)
+    return joined, np.concatenate(ess), time.process_time() - began
 
 
 def simulate(
-    prior: Hierarchy,
-    where: Regions,
-    family: str,
-    data: ScoreData,
-    sets: int,
-    rng: np.random.Generator,
-) -> Truth:
+    prior: Hierarchy, where: Regions, case: Case, sets: int, rng: np.random.Generator
+) -> tuple[np.ndarray, ...]:
     """Draw parameters from the prior, and all labels given them.
 
-    Log odds are written out, not taken from `likelihood`.
+    Returns psi (set, group, D), eta (set, P, D), sigma (set, S) and label (set, row). Log odds are
+    written out, not taken from `likelihood`.
     """
+    data, _ = rows(case.nested)
     scales, groups = prior.scales, len(data.groups)
     sigma = np.abs(rng.standard_normal((sets, len(scales.sd)))) * scales.sd
     eta = rng.standard_normal((sets, *prior.ratio.shape)) * prior.sds(sigma)
@@ -153,7 +136,7 @@ def simulate(
     noise = rng.standard_normal((sets, groups, len(scales.own)))
     apart = (rng.random((sets, groups)) < scales.apart) * 1.0
     psi = prior.middle(eta, apart) + scales.spread(sigma, apart) * noise
-    log_a, log_b, c = np.moveaxis(tie(psi[..., :3], family), -1, 0)
+    log_a, log_b, c = np.moveaxis(tie(psi[..., :3], case.family), -1, 0)
     score = np.clip(data.score, Settings().clip, 1.0 - Settings().clip)
     stratum = (data.group.astype(np.int64) * 2 + data.predicted) * 3
     region = where.of(stratum, np.log(score) - np.log1p(-score))
@@ -162,7 +145,7 @@ def simulate(
     odds = where.on_curve[region] * odds + where.base[region]
     odds = odds + (psi[:, of, 3:] * where.loadings[region]).sum(-1)
     label = rng.random(odds.shape) < 0.5 * (1.0 + np.tanh(0.5 * odds))
-    return Truth(psi, eta, sigma, label.astype(np.int8))
+    return psi, eta, sigma, label.astype(np.int8)
 
 
 def parameters(
@@ -222,10 +205,10 @@ def batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics, 
     source = trusted_scales(settings.prior, Settings(trust=case.deviations).trust, model)
     parts = data.parts if case.nested else None
     prior = plain(source, len(data.groups)) if parts is None else nested(source, parts)
-    truth = simulate(prior, model, case.family, data, sets, rng)
+    psi0, eta0, sigma0, label0 = simulate(prior, model, case, sets, rng)
     tables = [
         score_table(replace(data, label=np.where(known, label, -1)), clip=settings.clip)
-        for label in truth.label.astype(np.int8)
+        for label in label0
     ]
     labels = labeled_data(tables, family=case.family, regions=where)
     chains = start_chains(
@@ -243,10 +226,9 @@ def batch(case: Case, sets: int, rng: np.random.Generator) -> tuple[Statistics, 
         for values in (drawn.psi, drawn.eta, drawn.sigma)
     )
     counts = drawn_counts(psi, tables, case.family, where, rng)
-    of_truth = loglik(truth.psi[:, None, :, : len(names)], labels).sum(-1)[:, 0]
-    mine = truth.sigma[:, : sigma.shape[-1]]
-    true = parameters(*shared, truth.psi, truth.eta, mine)
-    true |= results(complete(data, truth.label), of_truth)
+    fit0 = loglik(psi0[:, None, :, : len(names)], labels).sum(-1)[:, 0]
+    true = parameters(*shared, psi0, eta0, sigma0[:, : sigma.shape[-1]])
+    true |= results(complete(data, label0), fit0)
     ours = parameters(*shared, psi, eta, sigma) | results(counts, loglik(psi, labels).sum(-1))
     return {key: rank(true[key], ours[key], rng) for key in ours}, ess
 
@@ -289,16 +271,16 @@ def bonferroni(values: Sequence[float]) -> float:
 def measure(replicates: int = 1000, seed: int = 0) -> Page:
     order = range(len(CASES))[::-1]  # the longest ones first
     found = list(each(calibrate, [(seed, number, replicates) for number in order]))[::-1]
-    tests = [p_values(outcome.ranks) for outcome in found]
+    tests = [p_values(ranks) for ranks, _, _ in found]
     least = [bonferroni([ks for ks, _ in one.values()]) for one in tests]
     odd = [case.name for case, p in zip(CASES, least, strict=True) if (p >= LEVEL) != case.right]
     cases, classes = [], []
-    for case, outcome, p, corrected in zip(CASES, found, tests, least, strict=True):
+    for case, (_, ess, seconds), p, corrected in zip(CASES, found, tests, least, strict=True):
         key = min(p, key=lambda k: p[k][0])
         verdict = "uniform" if corrected >= LEVEL else "rejected"
         cells = [case.name, len(p), f"{p[key][0]:.2g}", key[1], f"{corrected:.2g}", verdict]
-        cells += [f"{value:.0f}" for value in np.quantile(outcome.ess, [0.5, 0.01])]
-        cases.append([*cells, f"{outcome.seconds:.0f}"])
+        cells += [f"{value:.0f}" for value in np.quantile(ess, [0.5, 0.01])]
+        cases.append([*cells, f"{seconds:.0f}"])
         by_class = [[both for (kind, _), both in p.items() if kind == name] for name in CLASSES]
         cells = [map(bonferroni, zip(*both, strict=True)) for both in by_class]
         classes.append([case.name, *(" / ".join(f"{one:.2g}" for one in two) for two in cells)])
