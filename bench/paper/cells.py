@@ -81,8 +81,9 @@ def compare(
     table: Table,
     beside: list[tuple[Configuration, float, bool]],
     answers: dict[Configuration, Floats],
+    runs: int,
 ) -> pd.DataFrame:
-    """Return our cells, one a row.
+    """Return our cells of the first runs, one a row.
 
     answers: float64 (metric, 6, run): truth, estimate, low and high of the two targets.
 
@@ -95,7 +96,7 @@ def compare(
     """
     values, scores = {}, {}
     for cell, _, _ in beside:
-        truth, estimate, *ends = answers[cell][METRICS.index(table.metric)]
+        truth, estimate, *ends = answers[cell][METRICS.index(table.metric), :, :runs]
         targets = {cell.method: ends[:2], f"{cell.method} sample": ends[2:]}
         scores[cell] = [interval_score(*pair, truth).mean() for pair in targets.values()]
         values[cell] = {cell.method: 100.0 * np.abs(estimate - truth)}

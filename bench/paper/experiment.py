@@ -86,13 +86,12 @@ class Streams:
         return draw
 
 
-def run(configuration: Configuration, runs: list[int]) -> dict[str, Answer]:
+def run(cell: Configuration, runs: list[int]) -> dict[str, Answer]:
     """Answer for each metric, in the runs of the given numbers."""
-    data = rows(configuration.case, configuration.model, configuration.turn)
-    method = _labels_only if configuration.method in LABELS_ONLY else _calibrated
+    data = rows(cell.case, cell.model, cell.turn)
+    method = _labels_only if cell.method in LABELS_ONLY else _calibrated
     parts = [
-        method(configuration, data, runs[first : first + BATCH])
-        for first in range(0, len(runs), BATCH)
+        method(cell, data, runs[first : first + BATCH]) for first in range(0, len(runs), BATCH)
     ]
     return {
         name: Answer(
@@ -103,14 +102,12 @@ def run(configuration: Configuration, runs: list[int]) -> dict[str, Answer]:
     }
 
 
-def shown_rows(configuration: Configuration, data: ScoreData, number: int) -> np.ndarray:
+def shown_rows(cell: Configuration, data: ScoreData, number: int) -> np.ndarray:
     """Return the rows whose labels are shown in a run: int64 (n_labeled,)."""
-    case = configuration.case
-    order = _rng(configuration.seed, f"{case.dataset} {case.attribute}", number).permutation(
-        len(data.label)
-    )
+    rng = _rng(cell.seed, " ".join(cell.case[:2]), number)
+    order = rng.permutation(len(data.label))
     _, first = np.unique(data.group[order], return_index=True)
-    return np.concatenate([order[first], np.delete(order, first)])[: configuration.n_labeled]
+    return np.concatenate([order[first], np.delete(order, first)])[: cell.n_labeled]
 
 
 def hidden(data: ScoreData, shown: np.ndarray) -> ScoreTable:
@@ -140,11 +137,9 @@ def truth(data: ScoreData, name: str) -> tuple[float, np.ndarray]:
     return float(delta(by_group, data, defined)), defined
 
 
-def _labels_only(
-    configuration: Configuration, data: ScoreData, runs: list[int]
-) -> dict[str, Answer]:
-    prior = LABELS_ONLY[configuration.method]
-    counts = _confusion(data, np.stack([shown_rows(configuration, data, one) for one in runs]))
+def _labels_only(cell: Configuration, data: ScoreData, runs: list[int]) -> dict[str, Answer]:
+    prior = LABELS_ONLY[cell.method]
+    counts = _confusion(data, np.stack([shown_rows(cell, data, one) for one in runs]))
     nothing, answers = np.full(len(runs), np.nan), {}
     for name in METRICS:
         true, defined = truth(data, name)
@@ -154,7 +149,7 @@ def _labels_only(
                 mean, ends = hits / (hits + misses), (nothing, nothing)
         else:
             mean = (hits + prior) / (hits + misses + 2.0 * prior)
-            streams = run_streams(configuration, runs, name)
+            streams = run_streams(cell, runs, name)
             drawn = [
                 rng.beta(prior + h, prior + m, size=(BETA_DRAWS, *np.shape(h)))
                 for h, m, rng in zip(hits, misses, streams, strict=True)
@@ -164,18 +159,14 @@ def _labels_only(
     return answers
 
 
-def _calibrated(
-    configuration: Configuration, data: ScoreData, runs: list[int]
-) -> dict[str, Answer]:
-    tables = [hidden(data, shown_rows(configuration, data, one)) for one in runs]
-    intervals = configuration.method in WITH_INTERVALS and configuration.alpha == 1.0
-    psi, where = fit(configuration, tables, runs, DRAWS if intervals else DRAWS_FOR_MEANS)
+def _calibrated(cell: Configuration, data: ScoreData, runs: list[int]) -> dict[str, Answer]:
+    tables = [hidden(data, shown_rows(cell, data, one)) for one in runs]
+    intervals = cell.method in WITH_INTERVALS and cell.alpha == 1.0
+    psi, where = fit(cell, tables, runs, DRAWS if intervals else DRAWS_FOR_MEANS)
     target = "sample" if intervals else "expected"
     counts = [
         confusion_counts(curves, table, target=target, rng=rng, regions=where, jit=True)
-        for curves, table, rng in zip(
-            psi, tables, run_streams(configuration, runs, target), strict=True
-        )
+        for curves, table, rng in zip(psi, tables, run_streams(cell, runs, target), strict=True)
     ]
     expected = central(np.stack([of_run.expected for of_run in counts]), data)
     sample = np.full_like(expected, np.nan)
@@ -200,21 +191,18 @@ def central(counts: Floats, data: ScoreData) -> Floats:
 
 
 def fit(
-    configuration: Configuration,
-    tables: list[ScoreTable],
-    runs: list[int],
-    draws: int,
+    cell: Configuration, tables: list[ScoreTable], runs: list[int], draws: int
 ) -> tuple[Floats, Regions]:
     """Draw curves for a batch of tables: float64 (run, chain, draw, group, 3 + J), and regions."""
-    family, hierarchical, prior, trust = CURVES[configuration.method]
+    family, hierarchical, prior, trust = CURVES[cell.method]
     where = no_regions() if trust is None else regions(tables[0])
     groups = len(tables[0].groups)
     names = ["fit"] if hierarchical else [f"fit {g}" for g in range(groups)]
-    by_name = [run_streams(configuration, runs, name) for name in names]
+    by_name = [run_streams(cell, runs, name) for name in names]
     streams = [stream for of_run in zip(*by_name, strict=True) for stream in of_run]
     chains = start_chains(
         labeled_data(tables, family=family, hierarchical=hierarchical, regions=where),
-        trusted_scales(prior.scaled(configuration.alpha), trust, where),
+        trusted_scales(prior.scaled(cell.alpha), trust, where),
         chains=CHAINS,
         warmup=WARMUP,
         rng=Streams(streams),
@@ -232,18 +220,16 @@ def fit(
 def _confusion(data: ScoreData, shown: np.ndarray) -> Floats:
     """Count rows: (run, row) -> float64 (run, group, predicted, label)."""
     groups = len(data.groups)
-    cell = (data.group.astype(np.int64) * 2 + data.predicted) * 2 + data.label
-    where = cell[shown] + 4 * groups * np.arange(len(shown))[:, None]
+    kind = (data.group.astype(np.int64) * 2 + data.predicted) * 2 + data.label
+    where = kind[shown] + 4 * groups * np.arange(len(shown))[:, None]
     counts = np.bincount(where.ravel(), minlength=4 * groups * len(shown))
     return counts.reshape(len(shown), groups, 2, 2).astype(np.float64)
 
 
-def run_streams(
-    configuration: Configuration, runs: list[int], purpose: str
-) -> list[np.random.Generator]:
-    case, model, n_labeled, method, alpha, *_ = configuration
+def run_streams(cell: Configuration, runs: list[int], purpose: str) -> list[np.random.Generator]:
+    case, model, n_labeled, method, alpha, *_ = cell
     name = f"{case.dataset} {case.attribute} {model} {n_labeled} {method} {alpha:g} {purpose}"
-    return [_rng(configuration.seed, name, number) for number in runs]
+    return [_rng(cell.seed, name, number) for number in runs]
 
 
 def _rng(seed: int, name: str, number: int) -> np.random.Generator:

@@ -45,32 +45,23 @@ class Case(NamedTuple):
 
 def cases(folder: Path, *, replica: bool) -> list[Case]:
     """List the pairs of data set and attribute in a folder; raise FileNotFoundError if none."""
-    case_list = []
+    found = []
     for path in sorted(folder.glob("*.csv.gz")):
-        stem, _, last = path.name.removesuffix(".csv.gz").rpartition("_")
-        if not replica:
-            if last not in MODELS:
-                case_list.append(_case(folder, stem, last, f"{stem}_{last}", replica))
-        elif last == MODELS[0]:
+        dataset, _, last = path.name.removesuffix(".csv.gz").rpartition("_")
+        if not replica and last not in MODELS:
+            found.append((dataset, last, f"{dataset}_{last}"))
+        elif replica and last == MODELS[0]:
             with gzip.open(path, "rt", newline="") as lines:
                 header = next(csv.reader(lines))
             columns = [name for name in header if name not in ("score", "label")]
-            case_list += [_case(folder, stem, column, stem, replica) for column in columns]
-    if not case_list:
+            found += [(dataset, name, dataset) for name in columns]
+    if not found:
         kind = "DATASET_MODEL" if replica else "DATASET_ATTRIBUTE"
         raise FileNotFoundError(f"no files {kind}.csv.gz in {folder}; pass another --data")
-    return case_list
-
-
-def _case(folder: Path, dataset: str, column: str, stem: str, replica: bool) -> Case:
-    return Case(
-        DATASETS.get(dataset, dataset),
-        ATTRIBUTES.get(column, column),
-        str(folder),
-        stem,
-        column,
-        replica,
-    )
+    return [
+        Case(DATASETS.get(data, data), ATTRIBUTES.get(name, name), str(folder), stem, name, replica)
+        for data, name, stem in found
+    ]
 
 
 @lru_cache(maxsize=64)

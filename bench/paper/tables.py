@@ -62,7 +62,7 @@ Task = tuple[Configuration, int, int]
 
 
 def answer(task: Task) -> list:
-    """Answers of some runs of a configuration: (metric, 6, run)."""
+    """Answers of a configuration, from the first run to one before the last: (metric, 6, run)."""
     configuration, first, last = task
     answers = run(configuration, list(range(first, last)))
     return np.array([np.broadcast_arrays(*answers[name]) for name in METRICS]).tolist()
@@ -72,31 +72,27 @@ def measure(
     data: Path, tables: tuple[str, ...] = tuple(TABLES), runs: int = 100, keep: Path | None = None
 ) -> Page:
     beside = {name: comparisons(data, TABLES[name]) for name in tables}
-    tasks = {
-        name: {cell: blocks(cell, runs * TABLES[name].runs // 100) for cell, *_ in beside[name]}
-        for name in tables
-    }
-    every = [task for name in tables for of_cell in tasks[name].values() for task in of_cell]
-    every = list(dict.fromkeys(every))
-    found = dict(zip(every, map(np.array, each(answer, every, keep)), strict=True))
-    cells = {}
+    number = {name: runs * TABLES[name].runs // 100 for name in tables}
+    most = {}
     for name in tables:
-        answers = {
-            cell: np.concatenate([found[task] for task in of_cell], axis=2)
-            for cell, of_cell in tasks[name].items()
-        }
-        cells[name] = compare(TABLES[name], beside[name], answers)
+        for cell, *_ in beside[name]:
+            most[cell] = max(most.get(cell, 0), number[name])
+    tasks = [
+        (cell, first, min(first + BATCH, last))
+        for cell, last in most.items()
+        for first in range(0, last, BATCH)
+    ]
+    parts = {cell: [] for cell in most}
+    for (cell, *_), values in zip(tasks, each(answer, tasks, keep), strict=True):
+        parts[cell].append(np.array(values))
+    answers = {cell: np.concatenate(of_cell, axis=2) for cell, of_cell in parts.items()}
+    cells = {name: compare(TABLES[name], beside[name], answers, number[name]) for name in tables}
     files = {
         f"summary/{name}.csv": of_table.to_csv(index=False, float_format="%.4g")
         for name, of_table in cells.items()
     }
     body = "\n".join([*(section(*item) for item in cells.items()), by_pair(cells)])
     return Page(result(cells), body, files)
-
-
-def blocks(cell: Configuration, runs: int) -> list[Task]:
-    """Tasks of a configuration: runs from the first to one less than the last."""
-    return [(cell, first, min(first + BATCH, runs)) for first in range(0, runs, BATCH)]
 
 
 def result(cells: dict[str, pd.DataFrame]) -> str:
