@@ -14,18 +14,16 @@ from lightfair.core.metrics.definitions import theta
 from lightfair.core.metrics.imputation import confusion_counts
 from lightfair.core.model.likelihood import labeled_data, loglik
 
-FOLDER = Path(__file__).parents[1] / "bench" / "peers"
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture(scope="module")
 def peers():
-    """The modules that need no other program; forgotten again, for their names are short."""
-    names = ("common", "density", "programs", "simulated", "results")
-    sys.path.insert(0, str(FOLDER))
-    yield {name: importlib.import_module(name) for name in names}
-    sys.path.remove(str(FOLDER))
-    for name in names:
-        del sys.modules[name]
+    """The modules that need no other program."""
+    names = ("common", "density", "programs", "simulated", "comparison")
+    sys.path.append(str(ROOT))
+    yield {name: importlib.import_module(f"bench.peers.{name}") for name in names}
+    sys.path.remove(str(ROOT))
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["rows", "nodes"])

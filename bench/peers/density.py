@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from common import LOCATION_SD, SPREAD_SD
+from .common import LOCATION_SD, SPREAD_SD
 
 
 class Position(NamedTuple):

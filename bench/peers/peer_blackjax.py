@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from common import Case, Draws, Fit, Settings, main
-from density import Position, constrain, log_density
-from jax_metrics import counter
+
+from .common import Case, Draws, Fit, Settings
+from .density import Position, constrain, log_density
+from .jax_metrics import counter
 
 
 def prepare(case: Case, settings: Settings) -> Fit:
@@ -50,7 +51,3 @@ def prepare(case: Case, settings: Settings) -> Fit:
         return Draws(*kept, divergences=int(divergent.sum()), count=count)
 
     return fit
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(prepare))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import sys
-from pathlib import Path
 
 import numpy as np
-from common import METRICS, Case, Draws, Fit, Settings, main
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from .common import METRICS, Case, Draws, Fit, Settings
 
 
 def prepare(case: Case, settings: Settings) -> Fit:
@@ -23,19 +20,15 @@ def _assess(case: Case) -> Fit:
     """From rows to a report: labels-only estimates, predictive checks and warnings, too."""
     import lightfair as lf
 
+    given = {"sensitive_features": case.names, "metrics": METRICS}
+
     def fit(seed: int) -> Draws:
         result = lf.assess(
-            case.y_true,
-            case.y_score,
-            sensitive_features=case.names,
-            metrics=METRICS,
-            target="expected",
-            trust=False,
-            rng=seed,
+            case.y_true, case.y_score, target="expected", trust=False, rng=seed, **given
         )
         theta = np.stack([result.draws(name) for name in METRICS], axis=-1)
         drawn = result.posterior
-        return Draws(drawn.phi, drawn.mu, drawn.sigma, theta=theta)
+        return Draws(drawn.phi, drawn.mu, drawn.sigma, theta)
 
     return fit
 
@@ -53,23 +46,13 @@ def _sampler(case: Case, settings: Settings) -> Fit:
     table = lf.score_table(data)
 
     def fit(seed: int) -> Draws:
-        chains = start_chains(
-            labeled_data([table], family="beta"),
-            curve_scales(lf.Prior()),
-            chains=settings.chains,
-            warmup=settings.warmup,
-            rng=np.random.default_rng(seed),
-        )
+        labels, scales = labeled_data([table], family="beta"), curve_scales(lf.Prior())
+        size = {"chains": settings.chains, "warmup": settings.warmup}
+        chains = start_chains(labels, scales, rng=np.random.default_rng(seed), **size)
         chains, drawn = take_draws(chains, settings.draws)
-        psi = drawn.psi[0]
-        counts = confusion_counts(
-            psi, table, target="expected", rng=np.random.default_rng(seed), jit=chains.jit
-        )
+        psi, rng = drawn.psi[0], np.random.default_rng(seed)
+        counts = confusion_counts(psi, table, target="expected", rng=rng, jit=chains.jit)
         each = [theta(name, counts.expected) for name in METRICS]
-        return Draws(psi, drawn.mu[0], drawn.sigma[0], theta=np.stack(each, axis=-1))
+        return Draws(psi, drawn.mu[0], drawn.sigma[0], np.stack(each, axis=-1))
 
     return fit
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(prepare))

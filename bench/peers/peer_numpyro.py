@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings, main
-from jax_metrics import counter
+
+from .common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings
+from .jax_metrics import counter
 
 
 def prepare(case: Case, settings: Settings) -> Fit:
@@ -54,7 +55,3 @@ def prepare(case: Case, settings: Settings) -> Fit:
         )
 
     return fit
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(prepare))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings, main
+
+from .common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings
 
 
 def prepare(case: Case, settings: Settings) -> Fit:
@@ -48,7 +49,3 @@ def prepare(case: Case, settings: Settings) -> Fit:
         )
 
     return fit
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(prepare))

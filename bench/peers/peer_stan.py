@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
 
 import numpy as np
-from common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings, main
+
+from .common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings
 
 PROGRAM = """
 data {
@@ -71,17 +70,15 @@ def prepare(case: Case, settings: Settings) -> Fit:
         data.update(positive=case.positive, total=case.total)
     else:
         data["y"] = case.positive.astype(int)
-    with _quiet():
-        posterior = stan.build(code, data=data, random_seed=0)
+    posterior = stan.build(code, data=data, random_seed=0)
 
     def fit(seed: int) -> Draws:
-        with _quiet():
-            trace = dataclasses.replace(posterior, random_seed=seed).sample(
-                num_chains=settings.chains,
-                num_warmup=settings.warmup,
-                num_samples=settings.draws,
-                delta=settings.target_accept,
-            )
+        trace = dataclasses.replace(posterior, random_seed=seed).sample(
+            num_chains=settings.chains,
+            num_warmup=settings.warmup,
+            num_samples=settings.draws,
+            delta=settings.target_accept,
+        )
 
         def chains(name):  # (..., draw * chain), chains fastest
             values = np.moveaxis(trace[name], -1, 0)
@@ -92,20 +89,3 @@ def prepare(case: Case, settings: Settings) -> Fit:
         return Draws(phi, chains("mu"), chains("sigma"), divergences=divergences)
 
     return fit
-
-
-@contextlib.contextmanager
-def _quiet():
-    """Discard what the program prints: standard output is for the result."""
-    kept = os.dup(1)
-    with open(os.devnull, "w") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-        try:
-            yield
-        finally:
-            os.dup2(kept, 1)
-            os.close(kept)
-
-
-if __name__ == "__main__":
-    raise SystemExit(main(prepare))

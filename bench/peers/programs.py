@@ -1,40 +1,18 @@
-"""The programs of the comparison: files, environments, packages and settings, in one place."""
+"""The programs of the comparison: packages and settings, in one place."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-SHORT = {"warmup": 500, "draws": 200, "target_accept": 0.9}
-LONG = {"warmup": 500, "draws": 1000, "target_accept": 0.9}
+SHORT = {"warmup": 500, "draws": 200}
+LONG = {"warmup": 500, "draws": 1000}
 PAPER = {"warmup": 1500, "draws": 200}
+MONITORED = {**PAPER, "nodes": True}
 STEADY = {"warmup": 1500, "draws": 5000}
 COMPILED = {"compiled": True}
 ALONE = {"compiled": True, "alone": True, "warmup": 200, "draws": 1000}
 
-
-class Program(NamedTuple):
-    """A program and how it is run.
-
-    file: it is peer_{file}.py; environment: whose Python runs it; imports: the statement whose
-    seconds are the import time; short: settings of the fit whose seconds are counted; long: of the
-    fit whose effective draws are counted; form: what that is, in words; compiles: whether the first
-    fit of a process is unlike the others; slow: one fit a case is enough; nodes: takes weighted
-    nodes instead of rows; variant: of another program, so that one case is enough.
-    """
-
-    file: str
-    environment: str
-    imports: str
-    short: dict[str, Any]
-    long: dict[str, Any]
-    form: str
-    compiles: bool = True
-    slow: bool = False
-    nodes: bool = False
-    variant: bool = False
-
-
-ENVIRONMENTS: dict[str, tuple[str, ...]] = {
+PACKAGES: dict[str, tuple[str, ...]] = {  # by environment
     "empty": (),
     "lightfair": ("numpy", "scipy", "numba"),
     "blackjax": ("blackjax",),
@@ -42,99 +20,50 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "stan": ("pystan",),
     "numpyro": ("numpyro",),
     "pyjags": ("pyjags",),
-    "jags": ("numpy",),
 }
+IMPORTS = {name: f"import {name}" for name in PACKAGES}  # whose seconds are the import time
+IMPORTS |= {"lightfair": "from lightfair import assess", "nutpie": "import nutpie, pymc"}
+
+
+class Program(NamedTuple):
+    """A program and how it is run.
+
+    environment: whose Python runs peer_{environment}.py; short: settings of the fit whose seconds
+    are counted; long: of the fit whose effective draws are counted; form: what that is, in words.
+    """
+
+    environment: str
+    short: dict[str, Any]
+    long: dict[str, Any]
+    form: str
+
+    @property
+    def gradients(self) -> bool:
+        """Whether it samples by gradients, and takes weighted nodes instead of rows."""
+        return self.environment not in ("lightfair", "pyjags")
+
+    @property
+    def slow(self) -> bool:
+        """Whether one fit is enough; JAGS, which compiles nothing."""
+        return self.environment == "pyjags"
+
 
 PROGRAMS: dict[str, Program] = {
-    "lightfair": Program(
-        "lightfair",
-        "lightfair",
-        "from lightfair import assess",
-        {},
-        {},
-        "`assess` at its defaults: 3,200 draws, more until convergence; small fits in NumPy",
-    ),
-    "lightfair, compiled": Program(
-        "lightfair",
-        "lightfair",
-        "from lightfair import assess",
-        COMPILED,
-        COMPILED,
-        "the same, always compiled",
-    ),
+    "lightfair": Program("lightfair", {}, {}, "`assess` at its defaults; small fits in NumPy"),
+    "lightfair, compiled": Program("lightfair", COMPILED, COMPILED, "the same, always compiled"),
     "lightfair, sampler": Program(
-        "lightfair",
-        "lightfair",
-        "from lightfair import assess",
-        ALONE,
-        ALONE,
-        "its sampler and metrics step alone, compiled: 4 x (200 + 1000)",
+        "lightfair", ALONE, ALONE, "its sampler and metrics step alone, compiled"
     ),
     "BlackJAX": Program(
-        "blackjax",
-        "blackjax",
-        "import blackjax",
-        SHORT,
-        LONG,
-        "window adaptation and NUTS, 4 chains by vmap, one jitted function, float64",
-        nodes=True,
+        "blackjax", SHORT, LONG, "window adaptation and NUTS, 4 chains by vmap, one jitted function"
     ),
-    "nutpie": Program(
-        "nutpie",
-        "nutpie",
-        "import nutpie, pymc",
-        SHORT,
-        LONG,
-        "NUTS on a PyMC model, compiled by numba",
-        nodes=True,
-    ),
-    "Stan": Program(
-        "stan",
-        "stan",
-        "import stan",
-        SHORT,
-        LONG,
-        "NUTS, PyStan",
-        nodes=True,
-    ),
-    "NumPyro": Program(
-        "numpyro",
-        "numpyro",
-        "import numpyro",
-        SHORT,
-        LONG,
-        'NUTS, `chain_method="vectorized"`, float64',
-        nodes=True,
-    ),
+    "nutpie": Program("nutpie", SHORT, LONG, "NUTS on a PyMC model, compiled by numba"),
+    "Stan": Program("stan", SHORT, LONG, "NUTS, PyStan"),
+    "NumPyro": Program("numpyro", SHORT, LONG, "NUTS, vectorized chains"),
     "JAGS, z monitored": Program(
-        "pyjags",
-        "pyjags",
-        "import pyjags",
-        {**PAPER, "nodes": True},
-        {**PAPER, "nodes": True},
-        "PyJAGS at the paper's settings: 4 x (1500 + 200), each row's z a monitored node",
-        compiles=False,
-        slow=True,
+        "pyjags", MONITORED, MONITORED, "PyJAGS as in the paper: each row's z a monitored node"
     ),
     "JAGS, post hoc": Program(
-        "pyjags",
-        "pyjags",
-        "import pyjags",
-        PAPER,
-        STEADY,
-        "PyJAGS, unlabeled rows left to the metrics step",
-        compiles=False,
-        slow=True,
-    ),
-    "JAGS, post hoc, Debian": Program(
-        "jags",
-        "jags",
-        "import numpy",
-        PAPER,
-        STEADY,
-        "the same by Debian's program, through CODA files",
-        compiles=False,
-        slow=True,
-        variant=True,
+        "pyjags", PAPER, STEADY, "PyJAGS, unlabeled rows left to the metrics step"
     ),
 }

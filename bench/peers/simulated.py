@@ -1,21 +1,21 @@
-"""The data that every peer reads: simulated once, saved as npz.
-
-Needs lightfair on the path: the nodes are its own.
-"""
+"""The data that every peer reads: simulated once, saved as npz."""
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import Case, cpu_seconds
 
 from lightfair import score_data, score_table, simulate
 from lightfair.core.data.logit import logit_of
+from lightfair.core.data.rows import ScoreData
 from lightfair.core.metrics.imputation import unlabeled
 from lightfair.core.model.curve import features
 from lightfair.core.model.likelihood import labeled_data
+
+from .common import Case
 
 CLIP = 0.01
 
@@ -43,30 +43,32 @@ def build(size: Size) -> Case:
     """Simulate a case."""
     sample = simulate(size.free + size.labels, size.labels, rng=1)
     names = sample.group
-    if size.groups > 2:  # assigned at random, as in bench/speed.py
+    if size.groups > 2:
         assigned = np.random.default_rng(2).integers(size.groups, size=len(names))
         names = np.array([f"{code:02d}" for code in assigned])
     data = score_data(sample.y_true, sample.y_score, sensitive_features=names)
     table = score_table(data, clip=CLIP)
-    known = table.sums("weight")[..., :2]
     if size.nodes:
         seen, free = labeled_data([table], family="beta"), unlabeled(table)
         columns = (*seen.design[:2], seen.positive, seen.total, seen.segment, size.groups, True)
-        rest = (*free.design[:2], free.weight, free.start)
+        columns += (*free.design[:2], free.weight, free.start)
     else:
-        group, label = data.group.astype(np.int64), data.label
-        up, down, _ = features(logit_of(data.score, CLIP), "beta")
-        rows = np.flatnonzero(label >= 0)
-        rows = rows[np.argsort(group[rows], kind="stable")]
-        hits = label[rows].astype(float)
-        ones = np.ones(len(rows))
-        columns = (up[rows], down[rows], hits, ones, group[rows], size.groups, False)
-        stratum = group * 2 + data.predicted
-        rows = np.flatnonzero(label < 0)
-        rows = rows[np.argsort(stratum[rows], kind="stable")]
-        start = np.searchsorted(stratum[rows], np.arange(2 * size.groups + 1))
-        rest = (up[rows], down[rows], np.ones(len(rows)), start)
-    return Case(*columns, *rest, known, sample.y_true, sample.y_score, names)
+        columns = rows(data, size.groups)
+    known = table.sums("weight")[..., :2]
+    return Case(*columns, known, sample.y_true, sample.y_score, names)
+
+
+def rows(data: ScoreData, groups: int) -> tuple:
+    """The columns of a case whose nodes are rows."""
+    group, label = data.group.astype(np.int64), data.label
+    stratum = group * 2 + data.predicted
+    up, down, _ = features(logit_of(data.score, CLIP), "beta")
+    seen, free = np.flatnonzero(label >= 0), np.flatnonzero(label < 0)
+    seen = seen[np.argsort(group[seen], kind="stable")]
+    free = free[np.argsort(stratum[free], kind="stable")]
+    start = np.searchsorted(stratum[free], np.arange(2 * groups + 1))
+    labels = (label[seen].astype(float), np.ones(len(seen)), group[seen], groups, False)
+    return up[seen], down[seen], *labels, up[free], down[free], np.ones(len(free)), start
 
 
 def save(name: str, folder: Path) -> Path:
@@ -77,13 +79,11 @@ def save(name: str, folder: Path) -> Path:
     return path
 
 
-def table_seconds(name: str) -> float:
+def table_seconds(case: Case) -> float:
     """CPU seconds from checked rows to their nodes: the cost of lightfair's table when warm."""
-    size = SIZES[name]
-    sample = simulate(size.free + size.labels, size.labels, rng=1)
-    data = score_data(sample.y_true, sample.y_score, sensitive_features=sample.group)
+    data = score_data(case.y_true, case.y_score, sensitive_features=case.names)
     for _ in range(2):
-        began = cpu_seconds()
+        began = time.process_time()
         unlabeled(score_table(data, clip=CLIP))
-        seconds = cpu_seconds() - began
+        seconds = time.process_time() - began
     return seconds
