@@ -40,8 +40,8 @@ def main(words: list[str]) -> int:
     given = vars(parser.parse_args(rest))
     evidence.processes, out = given.pop("processes"), given.pop("out")
     said = re.sub(r" --(processes|out)[ =]\S+", "", shlex.join(["python", "-m", "bench", *words]))
-    if "data" in given:
-        said = said.replace(str(given["data"]), "FOLDER")
+    for folder in (value for value in given.values() if isinstance(value, Path)):
+        said = said.replace(str(folder), "FOLDER")
     print(evidence.run(name, given, out, said))
     return 0
 
