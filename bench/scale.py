@@ -1,24 +1,20 @@
-"""Time and memory against the numbers of rows, groups and labels.
+"""How time and memory grow
 
-    python bench/scale.py [--rows 1e4 1e5 ...] [--groups 2 5 ...] [--labels 10 100 ...] [--quick]
-
-The pass takes rows to a table: chunks of arrays, made while it runs and never all in memory, or a
-Parquet file. The posterior takes the table to an assessment with default options. Every measurement
-is its own process: wall-clock and CPU seconds, without the time to make rows; peak memory of the
-whole process, interpreter and libraries included. Compiled functions are cached by a run before the
-first. Writes SCALE.md and scale.png beside this file.
+Each figure is one process, with compiled functions cached on disk; memory is the peak of the whole
+process, interpreter and libraries included. "Arrays" and "Parquet" take rows to a table: chunks of
+a million rows, made while the pass runs, or a file. The time to make rows is not in the figures,
+that to load libraries is. Labeled rows are the same for any number of rows. "Posterior" is
+`assess(table)` with default options; `draws` counts those of all chains, `nodes` are the points to
+which the table reduces the scores.
 """
 
 from __future__ import annotations
 
-import argparse
+import io
 import json
-import math
 import os
 import pickle
-import platform
 import resource
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -29,42 +25,114 @@ from typing import Any
 
 import numpy as np
 
-# without this folder: numba imports any module named coverage, and would find coverage.py
-HERE = Path(__file__).resolve().parent
-sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != HERE]
+import lightfair as lf
 
-import lightfair as lf  # noqa: E402
+from .evidence import HERE, Page, table
+
+SMALLEST = {"rows": (1e4,), "groups": (2,), "labels": (50.0,)}
 
 CHUNK = 1_000_000  # rows
-ROWS = (1e4, 1e5, 1e6, 1e7, 1e8)
-GROUPS = (2, 5, 10, 20, 50, 100, 200)
-LABELS = (10, 100, 1e3, 1e4, 1e5, 1e6)
 USUAL = {"rows": 10**6, "groups": 2, "labels": 1000}
-WARM = {"rows": 10**5, "groups": 2, "labels": 1000}
-QUICK = {"rows": (1e4, 1e5, 1e6), "groups": (2, 20), "labels": (10, 1e3, 1e5)}
 COLUMNS = {"y_true": "y_true", "y_score": "y_score", "sensitive_features": "group"}
-GOAL = 300  # MiB, of the pass
-JOBS = {"arrays": "pass, arrays", "parquet": "pass, Parquet", "posterior": "posterior"}
+JOBS = ("arrays", "parquet", "posterior")
 SEED = 20201206
+Columns = dict[str, np.ndarray]
+Line = dict[str, Any]  # the size, and what each job took
 
 
-class Clock:
-    """Wall-clock and CPU seconds, less those in which rows were made."""
+def measure(
+    rows: tuple[float, ...] = (1e5, 1e6, 1e7, 1e8),
+    groups: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100, 200),
+    labels: tuple[float, ...] = (10.0, 100.0, 1e3, 1e4, 1e5, 1e6),
+) -> Page:
+    results: dict[str, list[Line]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        once = {**USUAL, "rows": 10**5, "path": f"{folder}/table.pickle"}
+        for job in ("arrays", "posterior"):  # compile
+            child({"job": job, **once}, LIGHTFAIR_JIT="1")
+        for name, values in (("rows", rows), ("groups", groups), ("labels", labels)):
+            sizes = [{**USUAL, name: int(value)} for value in sorted(values)]
+            sizes = [size for size in sizes if size["labels"] <= size["rows"]]
+            known = {str(line["size"]): line for lines in results.values() for line in lines}
+            results[name] = [known.get(str(size)) or one_size(size, folder) for size in sizes]
+    last, cpu = results["rows"][-1], [line["posterior"]["cpu"] for line in results["rows"]]
+    size = last["size"]["rows"]
+    speed, peak = ([last[job][what] for job in JOBS[:2]] for what in ("wall", "peak"))
+    failed = [
+        f"{line['size'][name]:,d} {name}"
+        for name, lines in results.items()
+        for line in lines
+        if not line["posterior"]["ok"]
+    ]
+    parts = [f"Posteriors that failed the convergence check: {', '.join(failed) or 'none'}.\n"]
+    for name, lines in results.items():
+        usual = ", ".join(f"{USUAL[k]:,d} {k}" for k in USUAL if k != name)
+        parts.append(f"## {name.capitalize()} ({usual})\n\n{table_of(name, lines)}")
+    parts.append("![Time and memory against rows, groups and labels](scale.png)")
+    return Page(
+        "Of {:,d} rows, {:.2g} million a second from arrays and {:.2g} from Parquet, in at most "
+        "{:.0f} and {:.0f} MiB; the posterior takes {:.1f} to {:.1f} s of CPU for any number of "
+        "rows.".format(size, *(size / 1e6 / s for s in speed), *peak, min(cpu), max(cpu)),
+        "\n".join(parts),
+        {"scale.png": picture(results)},
+    )
 
-    def __init__(self) -> None:
-        self.made = np.zeros(2)
-        self.began = self.now()
 
-    @staticmethod
-    def now() -> np.ndarray:
-        return np.array([time.perf_counter(), time.process_time()])
+def one_size(size: dict[str, int], folder: str) -> Line:
+    """Run all jobs of a size, each in its own process."""
+    line: Line = {"size": size}
+    for job in JOBS:
+        path = f"{folder}/{'rows.parquet' if job == 'parquet' else 'table.pickle'}"
+        if job == "parquet":
+            child({"job": "write", "path": path, **size})
+        line[job] = child({"job": job, "path": path, **size})
+        if sys.stderr.isatty():
+            print(size, job, line[job], file=sys.stderr)
+    Path(folder, "rows.parquet").unlink()
+    return line
 
-    def spent(self) -> dict[str, float]:
-        wall, cpu = self.now() - self.began - self.made
-        return {"wall": float(wall), "cpu": float(cpu)}
+
+def child(task: dict[str, Any], **env: str) -> dict[str, Any]:
+    """Run one job in a fresh process and return what it took."""
+    command = [sys.executable, "-W", "ignore", "-m", "bench.scale", json.dumps(task)]
+    done = subprocess.run(
+        command, check=True, stdout=subprocess.PIPE, cwd=HERE.parent, env={**os.environ, **env}
+    )
+    return json.loads(done.stdout)
 
 
-def draw(count: int, groups: int, *key: int) -> dict[str, np.ndarray]:
+def run(job: str, path: Path, rows: int, groups: int, labels: int) -> dict[str, Any]:
+    """Do one job; `path` is that of the table, or of the Parquet file."""
+    made, began, more = np.zeros(2), now(), {}
+    if job == "write":
+        write_parquet(path, chunks(rows, groups, labels, made), groups)
+        return {}
+    if job == "posterior":
+        result = lf.assess(pickle.loads(path.read_bytes()), rng=1)
+        wall, cpu = now() - began
+        found = result.table
+        more["draws"] = int(np.prod(result.posterior.phi.shape[:2]))
+        more["ok"] = bool(result.gate.ok)
+    else:
+        source = chunks(rows, groups, labels, made) if job == "arrays" else path
+        found = lf.summarize(source, **COLUMNS)
+        wall, cpu = now() - began - made
+        if (found.rows, found.labeled, len(found.groups)) != (rows, labels, groups):
+            raise ValueError("the table does not hold the rows that were made")
+        if job == "arrays":
+            path.write_bytes(pickle.dumps(found))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = peak / 2**20 if sys.platform == "darwin" else peak / 2**10
+    nodes = len(found.nodes().logit)
+    return {"wall": wall, "cpu": cpu, "peak": peak, "nodes": nodes, **more}
+
+
+def now() -> np.ndarray:
+    """Wall-clock and CPU seconds."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
+def draw(count: int, groups: int, *key: int) -> Columns:
     """Unlabeled rows: y_true int8, -1; y_score float64; group int64."""
     rng = np.random.default_rng([SEED, *key])
     score = rng.standard_normal(count)
@@ -74,279 +142,83 @@ def draw(count: int, groups: int, *key: int) -> dict[str, np.ndarray]:
     return {"y_true": label, "y_score": score, "group": rng.integers(groups, size=count)}
 
 
-def chunks(rows: int, groups: int, labels: int, clock: Clock) -> Iterator[dict[str, np.ndarray]]:
-    """Rows in chunks; the labeled ones are the same for any number of rows, spread evenly."""
-    before = clock.now()
+def chunks(rows: int, groups: int, labels: int, made: np.ndarray) -> Iterator[Columns]:
+    """Rows in chunks, the labeled ones spread evenly; add the time that they take to `made`."""
+    before = now()
     known = draw(labels, groups, 0)
     flips = np.random.default_rng(SEED).random(labels)
     known["y_true"] = (flips < known["y_score"]).astype(np.int8)
     for at in range(0, rows, CHUNK):
         size = min(CHUNK, rows - at)
-        made = draw(size, groups, 1, at)
+        chunk = draw(size, groups, 1, at)
         first, last = labels * at // rows, labels * (at + size) // rows
         place = np.random.default_rng([SEED, 2, at]).choice(size, last - first, replace=False)
-        for name, column in made.items():
+        for name, column in chunk.items():
             column[place] = known[name][first:last]
-        clock.made += clock.now() - before
-        yield made
-        before = clock.now()
+        made += now() - before
+        yield chunk
+        before = now()
 
 
-def pass_of_arrays(rows: int, groups: int, labels: int, clock: Clock) -> lf.ScoreTable:
-    return lf.summarize(chunks(rows, groups, labels, clock), **COLUMNS)
+def write_parquet(path: Path, parts: Iterator[Columns], groups: int) -> None:
+    """Write rows with names of groups, and NULL where there is no label."""
+    import pyarrow
+    from pyarrow.parquet import ParquetWriter
+
+    names = pyarrow.array([f"group {j:03d}" for j in range(groups)])
+    kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+    fields = {"y_true": pyarrow.int8(), "y_score": pyarrow.float64(), "group": kind}
+    schema = pyarrow.schema(fields)
+    with ParquetWriter(path, schema) as writer:
+        for part in parts:
+            label = pyarrow.array(part["y_true"], mask=part["y_true"] < 0)
+            coded = pyarrow.array(part["group"].astype(np.int32))
+            coded = pyarrow.DictionaryArray.from_arrays(coded, names)
+            writer.write_table(pyarrow.table([label, part["y_score"], coded], schema=schema))
 
 
-def write_parquet(path: Path, rows: int, groups: int, labels: int) -> None:
-    import pyarrow as arrow
-    import pyarrow.parquet as parquet
-
-    names = arrow.array([f"group {j:03d}" for j in range(groups)])
-    writer = None
-    for made in chunks(rows, groups, labels, Clock()):
-        coded = arrow.array(made["group"].astype(np.int32))
-        table = arrow.table(
-            {
-                "y_true": arrow.array(made["y_true"], mask=made["y_true"] < 0),
-                "y_score": made["y_score"],
-                "group": arrow.DictionaryArray.from_arrays(coded, names),
-            }
-        )
-        writer = writer or parquet.ParquetWriter(path, table.schema)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
-
-
-def pass_of_parquet(path: Path) -> lf.ScoreTable:
-    return lf.summarize(path, **COLUMNS)
-
-
-def child(job: str, path: Path, rows: int, groups: int, labels: int) -> dict[str, Any]:
-    """One measurement; `path` is the table's, or that of the Parquet file."""
-    if job == "write":
-        write_parquet(path, rows, groups, labels)
-        return {}
-    clock = Clock()
-    if job == "posterior":
-        result = lf.assess(pickle.loads(path.read_bytes()), rng=1)
-        figures = clock.spent()
-        draws = result.posterior.phi.shape[:2]
-        extra = {"draws": int(np.prod(draws)), "ok": bool(result.gate.ok)}
-        nodes = len(result.table.nodes().logit)
-    else:
-        if job == "arrays":
-            table = pass_of_arrays(rows, groups, labels, clock)
-        else:
-            table = pass_of_parquet(path)
-        figures = clock.spent()
-        if (table.rows, table.labeled, len(table.groups)) != (rows, labels, groups):
-            raise ValueError("the table does not hold the rows that were made")
-        if job == "arrays":
-            path.write_bytes(pickle.dumps(table))
-        extra, nodes = {}, len(table.nodes().logit)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        **figures,
-        "peak": peak * (1 if sys.platform == "darwin" else 1024),
-        **extra,
-        "nodes": nodes,
-    }
-
-
-def measured(
-    job: str, path: Path, size: dict[str, int], env: dict[str, str] | None = None
-) -> dict[str, Any]:
-    """Return the measurements of a child process."""
-    command = [sys.executable, __file__, "--child", job, str(path), json.dumps(size)]
-    env = {**os.environ, **({} if env is None else env)}
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=env)
-    figures: dict[str, Any] = json.loads(done.stdout)
-    if figures and size is not WARM:
-        print(
-            f"{job:10s} rows {size['rows']:>11,d}  groups {size['groups']:>4d}  labels "
-            f"{size['labels']:>9,d}  {figures['wall']:8.2f} s  {figures['cpu']:8.2f} s of CPU  "
-            f"{figures['peak'] / 2**20:6.0f} MiB",
-            flush=True,
-        )
-    return figures
-
-
-def series(
-    name: str, values: list[int], folder: Path, jobs: list[str], done: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """Measure every job over values of rows, groups or labels, the others as usual.
-
-    done: lines of other series; a size is measured once.
-    """
-    measured_lines = []
-    for value in values:
-        size = {**USUAL, name: value}
-        if size["labels"] > size["rows"]:
-            continue
-        again = [line for line in done if line["size"] == size]
-        if again:
-            measured_lines.append(again[0])
-            continue
-        table, file = folder / "table.pickle", folder / "rows.parquet"
-        line: dict[str, Any] = {"size": size}
-        for job in jobs:
-            if job == "parquet":
-                measured("write", file, size)
-            line[job] = measured(job, file if job == "parquet" else table, size)
-            file.unlink(missing_ok=True)
-        measured_lines.append(line)
-    return measured_lines
-
-
-def slope(lines: list[dict[str, Any]], name: str, job: str, what: str) -> float:
-    """Exponent of growth between the last two sizes."""
-    (n, a), (m, b) = ((line["size"][name], line[job][what]) for line in lines[-2:])
-    return math.log(b / a) / math.log(m / n)
-
-
-def table_of(name: str, lines: list[dict[str, Any]], jobs: list[str]) -> list[str]:
-    head = [name]
-    for job in jobs:
-        head += [f"{JOBS[job]}: s", "CPU s", "MiB"]
-    text = ["| " + " | ".join([*head, "nodes", "draws"]) + " |", "|" + "---:|" * (len(head) + 2)]
+def table_of(name: str, lines: list[Line]) -> str:
+    """Return the table of a series."""
+    titles = " | ".join(f"{job}: s | CPU s | MiB" for job in JOBS)
+    rows = []
     for line in lines:
-        cells = [f"{line['size'][name]:,d}"]
-        for job in jobs:
-            one = line[job]
-            cells += [f"{one['wall']:.2f}", f"{one['cpu']:.2f}", f"{one['peak'] / 2**20:.0f}"]
-        cells += [f"{line['arrays']['nodes']:,d}", f"{line['posterior']['draws']:,d}"]
-        text.append("| " + " | ".join(cells) + " |")
-    if len(lines) > 1:
-        cells = ["growth"]
-        for job in jobs:
-            cells += [f"{slope(lines, name, job, what):.2f}" for what in ("wall", "cpu", "peak")]
-        text.append("| " + " | ".join([*cells, "", ""]) + " |")
-    return text
+        row = [f"{line['size'][name]:,d}"]
+        for job in JOBS:
+            row += ["{wall:.2f}".format(**line[job]), "{cpu:.2f}".format(**line[job])]
+            row.append("{peak:.0f}".format(**line[job]))
+        rows.append([*row, f"{line['arrays']['nodes']:,d}", f"{line['posterior']['draws']:,d}"])
+    return table(f"{name} | {titles} | nodes | draws", rows)
 
 
-def report(results: dict[str, list[dict[str, Any]]], jobs: list[str]) -> str:
-    rows = results["rows"]
-    last = rows[-1]
-    text = [
-        "# How time and memory grow",
-        "",
-        f"    python bench/scale.py {shlex.join(sys.argv[1:])}".rstrip(),
-        "",
-        f"{os.cpu_count()} processors ({platform.machine()}), Python {platform.python_version()}, "
-        f"NumPy {np.__version__}.",
-        "Each figure is one process, with compiled functions cached on disk. Memory is the peak of",
-        f"the whole process, interpreter and libraries included. Rows are in chunks of {CHUNK:,d},",
-        "made while the pass runs; the time to make them is not in the figures, that to load",
-        "libraries is. Labeled rows are the same for any number of rows. The posterior is",
-        "`assess(table)` with default options; `draws` counts those of all chains. The",
-        "last line of a table is the exponent of growth between its last two sizes: 1 is",
-        "proportional, 0 is constant.",
-        "",
-    ]
-    for job in jobs:
-        if job != "posterior":
-            speed = last["size"]["rows"] / last[job]["wall"]
-            text.append(
-                f"- {JOBS[job].capitalize().replace('parquet', 'Parquet')}: "
-                f"{speed / 1e6:.1f} million rows a second at {last['size']['rows']:,d} rows, "
-                f"peak memory {last[job]['peak'] / 2**20:.0f} MiB."
-            )
-    long = [line for line in rows if line["size"]["rows"] >= 1e5]
-    if len(long) > 1:
-        cpu = [line["posterior"]["cpu"] for line in long]
-        text.append(
-            f"- Posterior from {long[0]['size']['rows']:,d} to {long[-1]['size']['rows']:,d} rows: "
-            f"{min(cpu):.2f} to {max(cpu):.2f} s of CPU."
-        )
-    missed = [
-        f"{line['size'][name]:,d} {name}"
-        for name, lines in results.items()
-        for line in lines
-        if not line["posterior"]["ok"]
-    ]
-    text.append(f"- Runs that failed the convergence check: {', '.join(missed) or 'none'}.")
-    for name, lines in results.items():
-        usual = ", ".join(f"{USUAL[k]:,d} {k}" for k in USUAL if k != name)
-        text += ["", f"## {name.capitalize()} ({usual})", "", *table_of(name, lines, jobs)]
-    return "\n".join(
-        [*text, "", "![Time and memory against rows, groups and labels](scale.png)", ""]
-    )
+def picture(results: dict[str, list[Line]]) -> bytes:
+    """Draw time and memory against rows, groups and labels; return the PNG."""
+    from matplotlib import ticker
+    from matplotlib.figure import Figure
 
-
-LOOKS = {
-    "arrays": {"color": "black", "marker": "o", "linestyle": "-"},
-    "parquet": {"color": "0.45", "marker": "s", "linestyle": "--"},
-    "posterior": {"color": "0.25", "marker": "^", "linestyle": ":"},
-}
-
-
-def plot(results: dict[str, list[dict[str, Any]]], jobs: list[str], path: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot, ticker
-
-    figure, axes = pyplot.subplots(
-        2, 3, figsize=(10, 5.6), sharex="col", sharey="row", layout="constrained"
-    )
-    for column, (name, lines) in enumerate(results.items()):
-        for job in jobs:
-            x = [line["size"][name] for line in lines]
-            for row, (what, unit) in enumerate((("wall", 1.0), ("peak", 2**20))):
-                y = [line[job][what] / unit for line in lines]
-                axes[row, column].loglog(x, y, label=JOBS[job], markersize=5, **LOOKS[job])
-        axes[1, column].set_xlabel(name)
+    figure = Figure(figsize=(10, 5.6), layout="constrained")
+    axes = figure.subplots(2, 3, sharex="col", sharey="row")
+    looks = (("black", "o", "-"), ("0.45", "s", "--"), ("0.25", "^", ":"))
+    for column, (name, lines) in zip(axes.T, results.items(), strict=True):
+        sizes = [line["size"][name] for line in lines]
+        for job, (color, marker, style) in zip(JOBS, looks, strict=True):
+            for axis, what in zip(column, ("wall", "peak"), strict=True):
+                y = [line[job][what] for line in lines]
+                axis.loglog(sizes, y, style, marker=marker, color=color, ms=5, label=job)
+                axis.xaxis.set_minor_formatter(ticker.NullFormatter())
+                axis.yaxis.set_minor_formatter(ticker.NullFormatter())
+                axis.grid(True, which="major", color="0.9")
+                axis.spines[["top", "right"]].set_visible(False)
+        column[1].set_xlabel(name)
         if name == "groups":
-            sizes = [line["size"][name] for line in lines]
-            axes[1, column].set_xticks(sizes, map(str, sizes))
+            column[1].set_xticks(sizes, map(str, sizes))
     axes[0, 0].set_ylabel("seconds")
     axes[1, 0].set_ylabel("peak memory, MiB")
-    for axis in axes.flat:
-        axis.xaxis.set_minor_formatter(ticker.NullFormatter())
-        axis.yaxis.set_minor_formatter(ticker.NullFormatter())
-        axis.grid(True, which="major", color="0.9")
-        axis.spines[["top", "right"]].set_visible(False)
-    axes[1, 0].axhline(GOAL, color="0.6", linewidth=0.8)
-    axes[1, 0].annotate(
-        f"{GOAL} MiB", (1, GOAL), xycoords=("axes fraction", "data"), ha="right", va="bottom"
-    )
     axes[0, 0].legend(frameon=False)
-    figure.savefig(path, dpi=150)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for name, values in (("rows", ROWS), ("groups", GROUPS), ("labels", LABELS)):
-        parser.add_argument(f"--{name}", type=float, nargs="*", default=list(values))
-    parser.add_argument("--quick", action="store_true", help="few sizes, at most a million rows")
-    parser.add_argument("--output", type=Path, default=HERE, help="folder of SCALE.md, scale.png")
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.child:
-        job, path, size = arguments.child
-        print(json.dumps(child(job, Path(path), **json.loads(size))))
-        return 0
-    jobs = ["arrays", "parquet", "posterior"]
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        jobs.remove("parquet")
-        print("pyarrow is not installed: Parquet is left out", file=sys.stderr)
-    values = QUICK if arguments.quick else {name: getattr(arguments, name) for name in USUAL}
-    results: dict[str, list[dict[str, Any]]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for job in ("arrays", "posterior"):  # compile
-            measured(job, Path(folder) / "table.pickle", WARM, {"LIGHTFAIR_JIT": "1"})
-        for name, sizes in values.items():
-            known = [line for lines in results.values() for line in lines]
-            results[name] = series(name, sorted(map(int, sizes)), Path(folder), jobs, known)
-    results = {name: lines for name, lines in results.items() if lines}
-    text = report(results, jobs)
-    print(text)
-    (arguments.output / "SCALE.md").write_text(text)
-    plot(results, jobs, arguments.output / "scale.png")
-    return 0
+    file = io.BytesIO()
+    figure.savefig(file, dpi=150)
+    return file.getvalue()
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    given = json.loads(sys.argv[1])
+    print(json.dumps(run(given.pop("job"), Path(given.pop("path")), **given)))
