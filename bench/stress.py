@@ -61,6 +61,7 @@ Three numbers are of lightfair, labels only, and prediction-powered estimates; o
 {{cells}}"""
 
 Rate = Callable[[Floats], Floats]
+Figures = dict[str, dict[str, Floats]]  # by quantity and name, of each method
 
 
 class Stress(NamedTuple):
@@ -244,50 +245,25 @@ def widened(values: Floats) -> tuple[float, float]:
     return float(np.median(ratio)), float(inside.mean())
 
 
-class Cell(NamedTuple):
-    """All runs of a set and a number of labels: figures by quantity, and what is of lightfair."""
-
-    name: str
-    labels: int
-    in_b: float
-    figures: dict[str, dict[str, Floats]]
-    least: float
-    warned: float
-    apart: float
-    wide: tuple[float, float] | None
-
-
-def summary(name: str, labels: int, runs: list[Run]) -> Cell:
-    """Summarize the runs of a cell."""
+def summary(name: str, labels: int, runs: list[Run]) -> tuple[Figures, list[str]]:
+    """Figures of each quantity in all runs of a cell, and its line of the page."""
     values, places = np.stack([one.values for one in runs]), quantities(name)
-    of_each_metric = [
-        figures(values[:, :, [at], place])["coverage"][0]
-        for what, place in places.items()
+    found = {what: figures(values[..., place, :]) for what, place in places.items()}
+    b, a, delta = (found[what] for what in ("B", "A", "B - A"))
+    least = min(
+        figures(values[:, :, [at], places[what]])["coverage"][0]
+        for what in ("B", "A", "B - A")
         for at in range(len(METRICS))
-        if what != "sd"
-    ]
-    in_b = np.array([one.labels[places["B"]] for one in runs])
-    return Cell(
-        name,
-        labels,
-        float(in_b.mean()),
-        {what: figures(values[..., place, :]) for what, place in places.items()},
-        min(of_each_metric),
-        float(np.mean([not one.warned.isdisjoint(CHECKS) for one in runs])),
-        float(np.mean([one.apart >= MAYBE_APART for one in runs])),
-        widened(values[..., places["B"], :]) if in_b.max() < ALONE else None,
     )
-
-
-def line(cell: Cell) -> list[str]:
-    """A line of the page."""
-    b, a, delta = (cell.figures[what] for what in ("B", "A", "B - A"))
-    cells = [cell.name, f"{cell.labels:,}", f"{cell.in_b:.0f}"]
-    cells += [numbers(100.0 * one["coverage"], 0) for one in (b, a, delta)]
-    cells += [f"{100.0 * cell.least:.0f}", numbers(delta["width"], 2), f"{b['error / sd'][0]:.2f}"]
-    cells += [f"{delta['claims'][0]:.0%}", numbers(100.0 * delta["wrong"][:1], 0)]
-    cells += [f"{cell.warned:.0%}", f"{cell.apart:.0%}"]
-    return [*cells, *("{:.1f} {:.0%}".format(*cell.wide).split() if cell.wide else ("", ""))]
+    in_b = np.array([one.labels[places["B"]] for one in runs])
+    wide = widened(values[..., places["B"], :]) if in_b.max() < ALONE else None
+    line = [name, f"{labels:,}", f"{in_b.mean():.0f}"]
+    line += [numbers(100.0 * one["coverage"], 0) for one in (b, a, delta)]
+    line += [f"{100.0 * least:.0f}", numbers(delta["width"], 2), f"{b['error / sd'][0]:.2f}"]
+    line += [f"{delta['claims'][0]:.0%}", numbers(100.0 * delta["wrong"][:1], 0)]
+    line.append(f"{np.mean([not one.warned.isdisjoint(CHECKS) for one in runs]):.0%}")
+    line.append(f"{np.mean([one.apart >= MAYBE_APART for one in runs]):.0%}")
+    return found, line + ([f"{wide[0]:.1f}", f"{wide[1]:.0%}"] if wide else ["", ""])
 
 
 def numbers(values: Floats, digits: int) -> str:
@@ -295,41 +271,41 @@ def numbers(values: Floats, digits: int) -> str:
     return ", ".join("-" if np.isnan(value) else f"{value:.{digits}f}" for value in values)
 
 
-def result(cells: list[Cell]) -> str:
+def result(cells: dict[tuple[str, int], Figures]) -> str:
     """Coverage of differences in sets that fit the model, and in the others."""
     parts = []
     for fits, where in ((True, "in sets that fit the model"), (False, "in the others")):
         covers = {
-            (cell.name, cell.labels): cell.figures["B - A"]["coverage"]
-            for cell in cells
-            if SETS[cell.name].fits == fits and cell.in_b >= ALONE
+            (name, labels): of["B - A"]["coverage"]
+            for (name, labels), of in cells.items()
+            if SETS[name].fits == fits and labels * SETS[name].share[-1] >= ALONE
         }
         if covers:
             ours, only, _ = np.mean(list(covers.values()), axis=0)
-            worst = min(covers, key=lambda pair: covers[pair][0])
+            worst = min(covers, key=lambda cell: covers[cell][0])
             least = "{:.0%}, {} with {:,}".format(covers[worst][0], *worst)
             parts.append(f"in {ours:.0%} of runs {where} (least: {least}; labels only {only:.0%})")
-    intervals = f"With {ALONE} labels or more in B, 95 % intervals of B - A cover"
+    intervals = f"With {ALONE} labels or more expected in B, 95 % intervals of B - A cover"
     return f"{intervals} {' and '.join(parts)}."
 
 
-def long_table(cells: list[Cell]) -> str:
+def long_table(cells: dict[tuple[str, int], Figures]) -> str:
     """All figures of all quantities, as CSV."""
-    names = [f"{key} {method}" for key in cells[0].figures["B"] for method in METHODS]
-    lines = [",".join(["set", "labels", "in B", "of", *names])]
-    for cell in cells:
-        for what, of in cell.figures.items():
-            values = [f"{value:.4g}" for key in of for value in of[key]]
-            lines.append(",".join([cell.name, str(cell.labels), f"{cell.in_b:.1f}", what, *values]))
-    return "\n".join(lines) + "\n"
+    keys = next(iter(cells.values()))["B"]
+    lines = [["set", "labels", "of", *(f"{key} {method}" for key in keys for method in METHODS)]]
+    for (name, labels), found in cells.items():
+        for what, of in found.items():
+            values = [f"{value:.4g}" for key in keys for value in of[key]]
+            lines.append([name, str(labels), what, *values])
+    return "".join(f"{','.join(line)}\n" for line in lines)
 
 
 def measure(runs: int = 50, sets: tuple[str, ...] = tuple(SETS)) -> Page:
     pairs = [(name, labels) for name in sets for labels in SETS[name].labels]
     found = each(run, [(*pair, number) for pair in pairs for number in range(runs)])
-    cells = [summary(*pair, [next(found) for _ in range(runs)]) for pair in pairs]
-    return Page(
-        result(cells),
-        BODY.format(runs=runs, cells=table(COLUMNS, map(line, cells))),
-        {"stress.csv": long_table(cells)},
-    )
+    cells, lines = {}, []
+    for pair in pairs:
+        cells[pair], line = summary(*pair, [next(found) for _ in range(runs)])
+        lines.append(line)
+    body = BODY.format(runs=runs, cells=table(COLUMNS, lines))
+    return Page(result(cells), body, {"stress.csv": long_table(cells)})
