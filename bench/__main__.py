@@ -39,7 +39,8 @@ def main(words: list[str]) -> int:
     parser.add_argument("--out", type=Path, help="folder of the page; default: its place here")
     given = vars(parser.parse_args(rest))
     evidence.processes, out = given.pop("processes"), given.pop("out")
-    said = re.sub(r" --(processes|out)[ =]\S+", "", shlex.join(["python", "-m", "bench", *words]))
+    said = shlex.join(["python", "-m", "bench", *words])
+    said = re.sub(r" --(processes|out|keep)[ =]\S+", "", said)
     for folder in (value for value in given.values() if isinstance(value, Path)):
         said = said.replace(str(folder), "FOLDER")
     print(evidence.run(name, given, out, said))
