@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 @pytest.fixture(scope="module")
 def peers():
     """The modules that need no other program."""
-    names = ("common", "density", "programs", "simulated", "comparison")
+    names = ("common", "peer_blackjax", "programs", "simulated", "comparison")
     sys.path.append(str(ROOT))
     yield {name: importlib.import_module(f"bench.peers.{name}") for name in names}
     sys.path.remove(str(ROOT))
@@ -46,12 +46,12 @@ def test_log_likelihood_is_that_of_lightfair(peers, case):
     data = (case.up, case.down, case.positive, case.total, case.group)
     for phi in curves(rng)[0]:
         ours = loglik(phi[None, None], seen).sum()
-        assert peers["density"].log_likelihood(phi, data, np) == pytest.approx(ours, rel=1e-6)
+        assert peers["peer_blackjax"].log_likelihood(phi, data, np) == pytest.approx(ours, rel=1e-6)
 
 
 def test_log_density_adds_the_priors(peers, case):
     """In mu, sigma, phi the density is normal, half-normal, normal; the rest is the Jacobian."""
-    density, common = peers["density"], peers["common"]
+    density, common = peers["peer_blackjax"], peers["common"]
     rng = np.random.default_rng(2)
     data = (case.up, case.down, case.positive, case.total, case.group)
 

@@ -17,11 +17,15 @@ from lightfair.core.mcmc.convergence import diagnose, mcse_mean
 
 
 class Summary(NamedTuple):
-    """Fits of one program: their draws, and float64 (fit, quantity) of the rest."""
+    """Fits of one program.
+
+    draws: of each fit; ess_bulk: fewest effective draws of any quantity, rhat: the largest one,
+    medians over fits; mean, mcse: float64 (fit, quantity).
+    """
 
     draws: int
-    ess_bulk: np.ndarray
-    rhat: np.ndarray
+    ess_bulk: float
+    rhat: float
     mean: np.ndarray
     mcse: np.ndarray
 
@@ -36,18 +40,10 @@ def summary(paths: Iterable[Path]) -> Summary:
         shape = parts[0].shape[:2]
         values = np.concatenate([part.reshape(*shape, -1) for part in parts], axis=-1)
         found = diagnose(values)
-        rows.append((found.ess_bulk, found.rhat, values.mean(axis=(0, 1)), mcse_mean(values)))
-    return Summary(shape[0] * shape[1], *map(np.array, zip(*rows, strict=True)))
-
-
-def worst(fits: Summary) -> dict[str, float]:
-    """Return the fewest effective draws and the largest R-hat; medians over fits."""
-    ess, rhat = fits.ess_bulk.min(axis=1), fits.rhat.max(axis=1)
-    return {
-        "draws": fits.draws,
-        "ess_bulk": float(np.median(ess)),
-        "rhat": float(np.median(rhat)),
-    }
+        worst = (found.ess_bulk.min(), found.rhat.max())
+        rows.append((*worst, values.mean(axis=(0, 1)), mcse_mean(values)))
+    ess, rhat, mean, mcse = map(np.array, zip(*rows, strict=True))
+    return Summary(shape[0] * shape[1], float(np.median(ess)), float(np.median(rhat)), mean, mcse)
 
 
 def largest_z(own: Summary, others: list[Summary]) -> float:

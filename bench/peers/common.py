@@ -2,7 +2,7 @@
 
 A peer is a module `peer_NAME.py` with a function `prepare(case, settings)`, which imports, builds
 and compiles, and returns `fit(seed) -> Draws`. Only numpy and the standard library are imported
-here.
+here, and JAX where a peer has it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ import numpy as np
 LOCATION_SD = np.array([0.4, 0.4, 2.0])  # of mu: log a, log b, c
 SPREAD_SD = np.array([0.15, 0.15, 0.75])  # of sigma, half-normal
 METRICS = ("accuracy", "tpr", "fpr")
+MANY = 100_000  # unlabeled rows from which compiling the metrics step pays
 BLOCK = 1 << 16  # numbers in a temporary array: they stay in the cache of a core
 
 
 class Case(NamedTuple):
     """Data of a fit; log odds of a row are c + a * up + b * down.
+
+    The first five are those of `peer_blackjax.log_likelihood`.
 
     up, down, positive, total: float64 (node,), labeled rows, or nodes that stand for several of
     them: `positive` of `total` rows are positive; group: int64 (node,), sorted; groups: number of
@@ -119,3 +122,29 @@ def expected_positives(phi: np.ndarray, case: Case) -> np.ndarray:
                 np.reciprocal(odds, out=odds)
                 sums[rows, stratum] += odds @ case.free_weight[part]
     return sums.reshape(*phi.shape[:2], 2 * case.groups)
+
+
+def jax_counter(case: Case) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Return `expected_positives` in JAX, which takes half the seconds; None for few rows."""
+    if len(case.free_up) < MANY:
+        return None
+    import jax
+    import jax.numpy as jnp
+
+    @jax.jit
+    def stratum(curves, up, down, weight):
+        def one(phi):
+            odds = phi[2] + jnp.exp(phi[0]) * up + jnp.exp(phi[1]) * down
+            return jnp.sum(weight / (1.0 + jnp.exp(-odds)))
+
+        return jax.lax.map(one, curves)
+
+    def count(phi: np.ndarray) -> np.ndarray:
+        flat = phi.reshape(-1, case.groups, 3)
+        sums = []
+        for s, (i, j) in enumerate(pairwise(case.free_start)):
+            columns = (case.free_up[i:j], case.free_down[i:j], case.free_weight[i:j])
+            sums.append(stratum(flat[:, s // 2], *columns))
+        return np.stack(sums, axis=-1).reshape(*phi.shape[:2], -1)
+
+    return count

@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from ..evidence import Page, table
-from .agreement import Summary, largest_z, summary, worst
+from .agreement import Summary, largest_z, summary
 from .programs import PROGRAMS
 from .running import Bench
 from .simulated import SIZES, build, table_seconds
@@ -89,7 +89,8 @@ def run(name: str, bench: Bench, cases: Iterable[str], figures: Found, drawn: Fo
         if not case.startswith(ROWS):
             timed, files = bench.warm(program, case, program.long, fits)
             own = drawn.setdefault(case, {})[name] = summary(files)
-            figures["effective"].setdefault(case, {})[name] = timed | worst(own)
+            timed |= {"draws": own.draws, "ess_bulk": own.ess_bulk, "rhat": own.rhat}
+            figures["effective"].setdefault(case, {})[name] = timed
         elif program.gradients or (program.environment == "lightfair" and case == ROWS):
             timed, _ = bench.warm(program, case, program.short, fits)
             figures["large"].setdefault(case, {})[name] = timed

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings
-from .jax_metrics import counter
+from .common import LOCATION_SD, SPREAD_SD, Case, Draws, Fit, Settings, jax_counter
 
 
 def prepare(case: Case, settings: Settings) -> Fit:
@@ -30,9 +29,7 @@ def prepare(case: Case, settings: Settings) -> Fit:
         else:
             numpyro.sample("y", dist.Bernoulli(logits=odds), obs=positive)
 
-    data = tuple(
-        jnp.asarray(x) for x in (case.up, case.down, case.positive, case.total, case.group)
-    )
+    data = tuple(map(jnp.asarray, case[:5]))
     mcmc = MCMC(
         NUTS(model, target_accept_prob=settings.target_accept),
         num_warmup=settings.warmup,
@@ -43,7 +40,7 @@ def prepare(case: Case, settings: Settings) -> Fit:
         jit_model_args=True,
     )
 
-    count = counter(case)
+    count = jax_counter(case)
 
     def fit(seed: int) -> Draws:
         mcmc.run(jax.random.key(seed), *data, extra_fields=("diverging",))

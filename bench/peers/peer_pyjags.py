@@ -50,37 +50,29 @@ def prepare(case: Case, settings: Settings) -> Fit:
     chains, adapt = settings.chains, min(ADAPT, settings.warmup)
 
     def fit(seed: int) -> Draws:
-        first = [
-            {".RNG.name": "base::Mersenne-Twister", ".RNG.seed": seed * chains + k + 1}
-            for k in range(chains)
-        ]
-        model = pyjags.Model(
-            code, data=data, chains=chains, init=first, adapt=adapt, progress_bar=False
-        )
+        kind, seeds = "base::Mersenne-Twister", range(seed * chains + 1, seed * chains + chains + 1)
+        options = {"init": [{".RNG.name": kind, ".RNG.seed": number} for number in seeds]}
+        options |= {"chains": chains, "adapt": adapt, "progress_bar": False}
+        model = pyjags.Model(code, data=data, **options)
         if settings.warmup > adapt:
             model.update(settings.warmup - adapt)
         kept = model.sample(settings.draws, vars=monitored)
         kept = {name: x.transpose(2, 1, 0) for name, x in kept.items()}  # (chain, draw, size)
         phi = np.stack([kept[name] for name in ("log_a", "log_b", "c")], axis=-1)
-        positive = positives(kept["z"], case) if settings.nodes else None
-        count = None if positive is None else lambda phi: positive
-        return Draws(phi, kept["mu"], kept["sigma"], count=count)
+        draws = Draws(phi, kept["mu"], kept["sigma"])
+        if settings.nodes:
+            positive = positives(kept["z"], case)
+            draws = draws._replace(count=lambda phi: positive)
+        return draws
 
     return fit
 
 
 def columns(case: Case, settings: Settings) -> dict[str, np.ndarray | int]:
     """Return the data by their names in the model."""
-    made = {
-        "N": len(case.up),
-        "G": case.groups,
-        "up": case.up,
-        "down": case.down,
-        "y": case.positive.astype(int),
-        "g": case.group + 1,
-        "location_precision": LOCATION_SD**-2,
-        "spread_precision": SPREAD_SD**-2,
-    }
+    made = {"N": len(case.up), "G": case.groups, "up": case.up, "down": case.down}
+    made |= {"y": case.positive.astype(int), "g": case.group + 1}
+    made |= {"location_precision": LOCATION_SD**-2, "spread_precision": SPREAD_SD**-2}
     if settings.nodes:
         stratum = np.repeat(np.arange(2 * case.groups), np.diff(case.free_start))
         made.update(M=len(stratum), free_up=case.free_up, free_down=case.free_down)

@@ -15,6 +15,7 @@ data {
   vector[N] up;
   vector[N] down;
   OUTCOME
+  vector[N] total;
   array[N] int<lower=1, upper=G> g;
   vector[3] location_sd;
   vector[3] spread_sd;
@@ -40,11 +41,11 @@ model {
 """
 ODDS = "c[g] + a[g] .* up + b[g] .* down"
 ROWS = {
-    "OUTCOME": "array[N] int<lower=0, upper=1> y;",
-    "LIKELIHOOD": f"y ~ bernoulli_logit({ODDS});",
+    "OUTCOME": "array[N] int<lower=0, upper=1> positive;",
+    "LIKELIHOOD": f"positive ~ bernoulli_logit({ODDS});",
 }
 NODES = {
-    "OUTCOME": "vector[N] positive; vector[N] total;",
+    "OUTCOME": "vector[N] positive;",
     "LIKELIHOOD": f"vector[N] odds = {ODDS};\n"
     "  target += dot_product(positive, odds) - dot_product(total, log1p_exp(odds));",
 }
@@ -57,19 +58,9 @@ def prepare(case: Case, settings: Settings) -> Fit:
     code = PROGRAM
     for word, text in (NODES if case.weighted else ROWS).items():
         code = code.replace(word, text)
-    data = {
-        "N": len(case.up),
-        "G": case.groups,
-        "up": case.up,
-        "down": case.down,
-        "g": case.group + 1,
-        "location_sd": LOCATION_SD,
-        "spread_sd": SPREAD_SD,
-    }
-    if case.weighted:
-        data.update(positive=case.positive, total=case.total)
-    else:
-        data["y"] = case.positive.astype(int)
+    data = {"N": len(case.up), "G": case.groups, "g": case.group + 1, "total": case.total}
+    data |= {"up": case.up, "down": case.down, "location_sd": LOCATION_SD, "spread_sd": SPREAD_SD}
+    data["positive"] = case.positive if case.weighted else case.positive.astype(int)
     posterior = stan.build(code, data=data, random_seed=0)
 
     def fit(seed: int) -> Draws:
