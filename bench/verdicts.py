@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lightfair.core.assessment import Assessment
 from lightfair.core.data.logit import Floats
@@ -60,12 +61,10 @@ RULES = {  # what supports a verdict, and the least of it that a pass and a fail
     },
 }
 NAMES = (*RULES, "lightfair")
-NOTHING = dict.fromkeys(NAMES, np.nan)
 HEAD = "rule | wrong passes | worst | above 5 | wrong fails | worst | above 5 | "
 HEAD += " | ".join(f"{way}{away}" for way in ("pass +", "fail -") for away in AWAY)
 
 Source = tuple[Case, str]  # attribute of a data set, and model
-Shares = dict[tuple[str, float], dict[str, float]]  # by status and offset, and by rule
 
 
 def real_sets(folder: Path) -> dict[str, list[Source]]:
@@ -88,8 +87,8 @@ def hidden(name: str, source: Source | None, labels: int, number: int) -> tuple[
         label, score, group = data.label[at], data.score[at], np.array(data.groups)[data.group[at]]
         rng = np.random.default_rng([labels, number])
         shown = hide_labels(label.astype(np.int64), labels, rng)
-    options = {"metrics": METRICS, "threshold": threshold}
-    return shown, label, {"y_score": score, "sensitive_features": group, **options}
+    arguments = {"y_score": score, "sensitive_features": group, "threshold": threshold}
+    return shown, label, arguments | {"metrics": METRICS}
 
 
 @lru_cache(maxsize=64)
@@ -99,8 +98,8 @@ def unlabeled(name: str, source: Source | None) -> Assessment:
     return assess(shown, **arguments, rng=0)
 
 
-def run(task: tuple[str, Source | None, int, int]) -> list[tuple[float, list[str]]]:
-    """Offset and verdicts by rule, of each metric and limit; none if all labels are shown."""
+def run(task: tuple[str, Source | None, int, int]) -> list[tuple[Any, ...]]:
+    """Offset and verdicts by NAMES, of each metric and limit; none if all labels are shown."""
     name, source, labels, number = task
     shown, label, arguments = hidden(name, source, labels, number)
     if np.isfinite(shown).all():
@@ -111,7 +110,8 @@ def run(task: tuple[str, Source | None, int, int]) -> list[tuple[float, list[str
     for metric, offset in product(METRICS, OFFSETS):
         limit = full.largest_gap(metric).median + offset
         if 0.002 < limit < 0.99:
-            checks.append((offset, judged(result, unlabeled(name, source), metric, limit)))
+            verdicts = judged(result, unlabeled(name, source), metric, limit)
+            checks.append((offset, *verdicts))
     return checks
 
 
@@ -155,17 +155,6 @@ def odds(chance: Floats) -> Floats:
     return np.asarray(kept / (1.0 - kept))
 
 
-def shares(checks: list[tuple[float, list[str]]]) -> Shares:
-    """Percent of the checks of a cell with a status, by status and offset; NaN without checks."""
-    percent = {}
-    for status, offset in product(("pass", "fail"), OFFSETS):
-        found = [verdicts for at, verdicts in checks if at == offset]
-        none = np.full(len(NAMES), np.nan)
-        share = 100.0 * (np.array(found) == status).mean(axis=0) if found else none
-        percent[status, offset] = dict(zip(NAMES, share, strict=True))
-    return percent
-
-
 def measure(
     data: Path,
     runs: int = 6,
@@ -174,49 +163,52 @@ def measure(
     keep: Path | None = None,
 ) -> Page:
     turns: dict[str, list[Any]] = {name: [None] for name in sets} | real_sets(data / "scores")
-    cells = [cell for cell in product(turns, labels) if cell[1] >= LEAST.get(cell[0], 0)]
     tasks = [
         (name, turns[name][number % len(turns[name])], n, number)
-        for name, n in cells
-        for number in range(runs)
+        for name, n, number in product(turns, labels, range(runs))
+        if n >= LEAST.get(name, 0)
     ]
-    answers = each(run, tasks, keep=keep)
-    checks = [[check for _ in range(runs) for check in next(answers)] for _ in cells]
-    percent = dict(zip(cells, map(shares, checks), strict=True))
-    lines = [by_rule(rule, percent) for rule in NAMES]
+    answers = zip(tasks, each(run, tasks, keep=keep), strict=True)
+    checks = pd.DataFrame(
+        [(name, n, *check) for (name, _, n, _), found in answers for check in found],
+        columns=["set", "labels", "offset", *NAMES],
+    ).set_index(["set", "labels", "offset"])
+    shares = {
+        status: 100.0 * (checks == status).groupby(level=[0, 1, 2], sort=False).mean()
+        for status in ("pass", "fail")
+    }
+    lines = [by_rule(rule, shares) for rule in NAMES]
     ours, model = lines[-1], lines[0]
     return Page(
         f"With a limit 0.001 below the gap lightfair passes {ours[1]} % of checks, the model alone "
         f"{model[1]} %; with a limit at the gap they fail {ours[4]} and {model[4]} %.",
-        f"{sum(map(len, checks)):,} checks in {runs} runs a cell. Percent of the checks of a "
-        "cell: the mean of all\ncells, the worst, how many exceed 5; right verdicts at "
-        f"{PRICED} labels, by the distance of the limit\nfrom the gap.\n\n"
+        f"{len(checks):,} checks in {runs} runs a cell. Percent of the checks of a cell: the mean "
+        f"of all\ncells, the worst, how many exceed 5; right verdicts at {PRICED} labels, by the "
+        "distance of the limit\nfrom the gap.\n\n"
         + table(HEAD, lines)
-        + by_cell("Passes of a limit 0.001 below the gap", percent, ("pass", -0.001))
-        + by_cell("Fails of a limit at the gap", percent, ("fail", 0.0))
-        + by_cell("Passes of a limit 0.3 above the gap", percent, ("pass", 0.3)),
+        + by_cell("Passes of a limit 0.001 below the gap", shares["pass"], -0.001)
+        + by_cell("Fails of a limit at the gap", shares["fail"], 0.0)
+        + by_cell("Passes of a limit 0.3 above the gap", shares["pass"], 0.3),
     )
 
 
-def by_rule(rule: str, percent: dict[tuple[str, int], Shares]) -> list[str]:
+def by_rule(rule: str, shares: dict[str, pd.DataFrame]) -> list[str]:
     """Return the line of a rule: wrong verdicts of all cells, right ones at some labels."""
     line = [rule]
-    for way in (("pass", -0.001), ("fail", 0.0)):
-        wrong = np.array([share[way][rule] for share in percent.values()])
-        line += [f"{np.nanmean(wrong):.1f}", f"{np.nanmax(wrong):.0f}"]
-        line.append(f"{(wrong > 5.0).sum()} of {np.isfinite(wrong).sum()}")
-    for way in (*product(["pass"], AWAY), *product(["fail"], (-away for away in AWAY))):
-        right = [share[way][rule] for (_, labels), share in percent.items() if labels == PRICED]
-        line.append(f"{np.nanmean(right):.0f}")
+    for status, offset in (("pass", -0.001), ("fail", 0.0)):
+        wrong = shares[status].query(f"offset == {offset}")[rule]
+        line += [f"{wrong.mean():.1f}", f"{wrong.max():.0f}"]
+        line.append(f"{(wrong > 5.0).sum()} of {len(wrong)}")
+    for status, offset in (*product(["pass"], AWAY), *product(["fail"], (-x for x in AWAY))):
+        right = shares[status].query(f"labels == {PRICED} and offset == {offset}")[rule]
+        line.append(f"{right.mean():.0f}")
     return line
 
 
-def by_cell(title: str, percent: dict[tuple[str, int], Shares], way: tuple[str, float]) -> str:
+def by_cell(title: str, share: pd.DataFrame, offset: float) -> str:
     """Return the table of a status and offset, the model and lightfair, by set and labels."""
-    lines, numbers = [], sorted({labels for _, labels in percent})
-    for name in dict.fromkeys(name for name, _ in percent):
-        found = [percent[name, n][way] if (name, n) in percent else NOTHING for n in numbers]
-        texts = [f"{one['model']:.0f}, {one['lightfair']:.0f}" for one in found]
-        lines.append([name, *(text.replace("nan, nan", "-") for text in texts)])
-    head = " | ".join(["set", *(f"{n:,}" for n in numbers)])
-    return f"\n## {title}: the model, lightfair\n\n{table(head, lines)}"
+    cells = share.query(f"offset == {offset}").droplevel("offset")
+    texts = cells["model"].map("{:.0f}, ".format) + cells["lightfair"].map("{:.0f}".format)
+    grid = texts.unstack("labels", fill_value="-").reindex(texts.index.unique("set"))
+    head = " | ".join(["set", *(f"{n:,}" for n in grid.columns)])
+    return f"\n## {title}: the model, lightfair\n\n{table(head, grid.reset_index().to_numpy())}"
