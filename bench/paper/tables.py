@@ -11,16 +11,18 @@ theta weighted by their test rows; the truth is delta of all labels. A cell is t
 
 *beta(p)*: the beta-binomial under Beta(p, p). *calibration*: the paper's BC, at its prior; the
 estimate is the posterior mean of the target `expected`, equation 1 of the paper. *NHBC*: the same
-without the hierarchy: each group has a copy of the prior, or, with *mu = 0*, one around the
-identity. *trust*: the default of the library. Scores are clipped to [0.01, 0.99], as in the
-released program; a score of 0.5 is a positive prediction, as in the text. German scores are
-reversed: the released score is the chance of bad credit, while label 1 means good. A fit is 2
-chains of 150 sweeps of warm-up and 250 draws, or 150 where no interval is needed.
+without the hierarchy; as the paper does not say which prior a group then has, each has a copy, or,
+with *mu = 0*, one around the identity. *LLO*: linear in log odds, at the released prior. *trust*:
+the default of the library. Scores are clipped to [0.01, 0.99], as in the released program; a score
+of 0.5 is a positive prediction, as in the text. German scores are reversed: the released score is
+the chance of bad credit, while label 1 means good. A fit is 2 chains of 150 sweeps of warm-up and
+250 draws, or 150 where no interval is needed.
 
 *Equal*: ours and the printed number differ by at most two standard errors of the difference plus
 the rounding; about 5 % of cells would miss that by chance. *At most 1.1*: ours is within 10 % of
 the printed error or below it. *Labels agree*: in the cells whose frequency, or where that is empty
-beta(1/2), is equal, so that the released scores may be those of the paper.
+beta(1/2), is equal, so that the released scores may be those of the paper. All cells are in
+`summary/`, one file a table.
 """
 
 from __future__ import annotations
@@ -91,8 +93,8 @@ def measure(
         f"summary/{name}.csv": of_table.to_csv(index=False, float_format="%.4g")
         for name, of_table in cells.items()
     }
-    body = "\n".join([*(section(*item) for item in cells.items()), by_pair(cells)])
-    return Page(result(cells), body, files)
+    sections = [section(*item) for item in cells.items()]
+    return Page(result(cells), "\n".join([*sections, trusted(cells), by_pair(cells)]), files)
 
 
 def result(cells: dict[str, pd.DataFrame]) -> str:
@@ -117,17 +119,16 @@ def result(cells: dict[str, pd.DataFrame]) -> str:
 
 def section(name: str, cells: pd.DataFrame) -> str:
     """Return the part of the page on one table."""
-    head = f"{cells.runs.max()} runs; all cells: `summary/{name}.csv`."
-    parts = [f"## {TABLES[name].title}\n\n{head}\n"]
+    parts = [f"## {TABLES[name].title}, {cells.runs.max()} runs\n"]
     parts.append(counts(cells, TABLES[name].rounding, share=TABLES[name].share))
     if TABLES[name].share:
         parts.append(means(cells, "method", "n_labeled"))
     if name == "sensitivity":
         parts.append(means(cells[cells.method == "calibration"], "n_labeled", "alpha"))
-    if TABLES[name].trust:
-        parts.append(trusted(cells))
     note = NOTES / f"{name}.md"
-    return "\n".join([*parts, note.read_text() if note.exists() else ""])
+    if note.exists():
+        parts.append(note.read_text())
+    return "\n".join(parts)
 
 
 def counts(cells: pd.DataFrame, rounding: float, *, share: bool) -> str:
@@ -141,11 +142,11 @@ def counts(cells: pd.DataFrame, rounding: float, *, share: bool) -> str:
             for part in (compared, compared[compared.labels == "equal"]):
                 near = f"{within(part).sum()} ({within(part, rounding).sum()}) of {len(part)}"
                 row.append(near if len(part) else "")
-            row.append(f"{ratio(compared):.2f}")
+            row.append(f"{ratio(compared):.2f}" if len(compared) else "")
             for other in ("beta_binomial_half", "calibration"):
                 ours, printed = (below(cells, method, other, of) for of in ("value", "printed"))
                 row.append(f"{ours}; {printed}" if ours and method != "trust" else ours)
-            row.append(selected.best.sum())
+            row.append(selected.best.sum() or "")
         rows.append(row)
     titles = " | lower | equal | higher | empty"
     if not share:
@@ -154,21 +155,23 @@ def counts(cells: pd.DataFrame, rounding: float, *, share: bool) -> str:
     return table(titles, rows)
 
 
-def trusted(cells: pd.DataFrame) -> str:
+def trusted(cells: dict[str, pd.DataFrame]) -> str:
     """Trust against calibration: errors and interval scores by number of labels."""
     rows = []
-    for size, part in [*cells.groupby("n_labeled"), ("all", cells)]:
-        row = [size]
-        for what in ("value", "score_expected", "score_sample"):
-            wide = part.pivot_table(index=KEY, columns="method", values=what)
-            row += [f"{wide.calibration.mean():.2f}", f"{wide.trust.mean():.2f}"]
-            row.append(f"{(wide.trust < wide.calibration).sum()} of {len(wide)}")
-        rows.append(row)
+    for name in (name for name in cells if TABLES[name].trust):
+        for size, part in [*cells[name].groupby("n_labeled"), ("all", cells[name])]:
+            row = [name, size]
+            for what in ("value", "score_expected", "score_sample"):
+                wide = part.pivot_table(index=KEY, columns="method", values=what)
+                row += [f"{wide.calibration.mean():.2f}", f"{wide.trust.mean():.2f}"]
+                row.append(f"{(wide.trust < wide.calibration).sum()} of {len(wide)}")
+            rows.append(row)
     titles = (f"{what}: calibration | trust | lower" for what in ("error", "expected", "sample"))
     return (
-        "Trust against calibration: mean error, and interval scores of the 95 % intervals of the\n"
-        "targets `expected` and `sample`, in percent; and in how many cells trust is lower:\n\n"
-        + table(f"labels | {' | '.join(titles)}", rows)
+        "## Trust against calibration\n\n"
+        "Mean error, mean interval scores of the 95 % intervals of the targets `expected` and\n"
+        "`sample`, in percent; and in how many cells trust is lower.\n\n"
+        + table(f"table | labels | {' | '.join(titles)}", rows)
     )
 
 
