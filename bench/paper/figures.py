@@ -92,8 +92,9 @@ def measure(data: Path, runs: int = 20, samples: int = 1000, keep: Path | None =
 def section(number: str, function: Any, *names: str) -> str:
     """Return a heading, pictures, and the caption, which is the docstring of a function."""
     words, _, caption = inspect.getdoc(function).partition("\n\n")
+    words = words.rstrip(".")
     pictures = "\n\n".join(f"![{words}](figures/{name}.png)" for name in names)
-    return f"## {number}: {words.rstrip('.')}\n\n{pictures}\n\n{caption}\n"
+    return f"## {number}: {words}\n\n{pictures}\n\n{caption}\n"
 
 
 def frequency_boxplots(chosen: list[Case], samples: int) -> Figure:
