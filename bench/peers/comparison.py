@@ -9,9 +9,9 @@ threshold 0.5. There are two groups and 10,000 unlabeled rows, unless other numb
 environment and empty folders of caches of its own; BLAS has one thread. Seconds are CPU seconds,
 user and system, of all threads and children. Samplers with gradients (BlackJAX, nutpie, Stan,
 NumPyro) have the non-centred form and target acceptance 0.9, JAGS has the centred one, as in the
-paper. There are 4 chains, and 16 where lightfair runs at its defaults. After sampling, all programs
-but lightfair, and JAGS with z monitored, pass their draws to one NumPy function that computes the
-metrics; from 100,000 rows on to one in JAX, if they have it.
+paper. There are 4 chains, of lightfair at its defaults with 800 draws each. After sampling, all
+programs but lightfair, and JAGS with z monitored, pass their draws to one NumPy function that
+computes the metrics; from 100,000 rows on to one in JAX, if they have it.
 
 One fit, of 100 labels: "cold" is a fresh process with empty caches, "cached" another one, with what
 the first has compiled, "warm" the later fits in a process, sampling (warm-up included) + metrics;
