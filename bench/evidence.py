@@ -20,10 +20,12 @@ import os
 import resource
 import subprocess
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from datetime import date
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from textwrap import fill
@@ -42,6 +44,7 @@ lightfair {version}, code of {commit}, {day}, {seconds:,.0f} s of CPU, by
 
 """
 processes = 1  # of `each`; `python -m bench` sets it
+earlier = 0.0  # CPU seconds of the answers that `each` did not compute again
 
 
 class Page(NamedTuple):
@@ -68,28 +71,38 @@ def each(
 ) -> Iterator[Any]:
     """Yield function(task) in the order of the tasks, from `processes` processes.
 
-    keep: a file to which answers are added as JSON, and from which an interrupted call goes on.
+    keep: a file to which answers are added, and from which an interrupted call of the same code
+    goes on.
     """
-    tasks, known = list(tasks), {}
+    global earlier
+    tasks, known, code = list(tasks), {}, commit()
     if keep is not None and keep.exists():
         text = keep.read_text()
         keep.write_text(text[: text.rfind("\n") + 1])  # without a line cut off
-        known = dict(json.loads(line) for line in keep.read_text().splitlines())
+        lines = map(json.loads, keep.read_text().splitlines())
+        known = {task: rest for made_by, task, *rest in lines if made_by == code}
     left = [task for task in tasks if repr(task) not in known]
     os.environ.update(LIGHTFAIR_JIT="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with ProcessPoolExecutor(processes, get_context("spawn"), quiet) as pool:
-        answers = iter(map(function, left) if processes == 1 else pool.map(function, left))
+        answers = iter((map if processes == 1 else pool.map)(partial(timed, function), left))
         for at, task in enumerate(tasks):
             if repr(task) in known:
-                yield known[repr(task)]
-                continue
-            answer = next(answers)
-            if keep is not None:
-                with keep.open("a") as out:
-                    out.write(json.dumps([repr(task), answer]) + "\n")
+                answer, seconds = known[repr(task)]
+                earlier += seconds
+            else:
+                answer, seconds = next(answers)
+                if keep is not None:
+                    with keep.open("a") as out:
+                        out.write(json.dumps([code, repr(task), answer, seconds]) + "\n")
             if sys.stderr.isatty():
                 print(f"\r{at + 1} of {len(tasks)}", end="", file=sys.stderr)
             yield answer
+
+
+def timed(function: Callable[[Any], Any], task: Any) -> tuple[Any, float]:
+    """Return the answer, and the CPU seconds that it took."""
+    began = time.process_time()
+    return function(task), time.process_time() - began
 
 
 def quiet() -> None:
@@ -149,7 +162,7 @@ def run(name: str, given: dict[str, Any], out: Path | None, command: str) -> str
         version=core.__version__,
         commit=commit(),
         day=date.today().isoformat(),
-        seconds=sum(one.ru_utime + one.ru_stime for one in used),
+        seconds=earlier + sum(one.ru_utime + one.ru_stime for one in used),
         command=command,
         result=fill(f"**Result.** {page.result}", 100),
         about=text,
