@@ -25,8 +25,8 @@ Metropolis: R-hat is that of the worst parameter of the curves. Other test rows:
 10 labels the estimate is that of the scores as they are, so the error is a fixed number of scores
 and test rows. Released: this number in percent, ± its standard error over draws of as many test
 rows; apart: printed minus released, in such standard errors. Needed: the mean score of the
-predictions of the others that would give the printed error; lowest, mean, highest: of the groups.
-A needed number beyond these two is reached by no weights of the groups.
+predictions of the others that would give the printed error, of the same sign as ours; lowest, mean,
+highest: of the other groups. A needed number outside is reached by no weights of the groups.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ HYPOTHESES = {
     "all pairs of groups": Hypothesis("pairs", areas="AB"),
     "each group against all rows": Hypothesis("all", areas="ABE"),
     "mean of the others without weights": Hypothesis("mean", areas="AB"),
-    "the same, in the estimate only": Hypothesis("mean", true="others", areas="AB"),
+    "mean without weights, in the estimate only": Hypothesis("mean", true="others", areas="AB"),
     "largest other group": Hypothesis("largest", areas="AB"),
     "largest other group, in the estimate only": Hypothesis("largest", true="others", areas="AB"),
     "two groups, the others merged": Hypothesis(fitted="two", areas="AB"),
@@ -160,17 +160,14 @@ def pair(cell: Configuration) -> str:
 
 def area_of(name: str, cell: Configuration, most: int) -> str:
     """Return the set of a printed cell, or an empty string."""
+    where, calibration = pair(cell), cell.method == "calibration"
     if name == "llo":
-        chosen = cell.method == "llo" and cell.n_labeled == most and cell.case.dataset != "bank"
-        return "B" if chosen else ""
-    if cell.method != "calibration":
-        return ""
-    if pair(cell) in HARD:
-        return "A" if name == "accuracy" else ""
-    if pair(cell) not in EASY:
-        return ""
-    hard = name == "tpr" and (pair(cell), cell.model) == ("compas-r gender", "gnb")
-    return "C" if hard else {"accuracy": "E", "tpr": "F", "fpr": "D"}[name]
+        return "B" * (cell.method == name and cell.n_labeled == most and "bank" not in where)
+    if calibration and name == "tpr" and (where, cell.model) == ("compas-r gender", "gnb"):
+        return "C"
+    if calibration and name == "accuracy" and where in HARD:
+        return "A"
+    return {"accuracy": "E", "tpr": "F", "fpr": "D"}[name] * (calibration and where in EASY)
 
 
 def try_all(task: tuple[Cell, int, int, int]) -> tuple[dict, dict, list[float]]:
@@ -318,6 +315,10 @@ def compare(name: str, found: list[Cell], answers: list) -> dict[str, Floats]:
     return {column: np.array(cells) for column, cells in columns.items() if cells}
 
 
+def cell_text(cells: Floats) -> str:
+    return f"{np.median(cells[:, 0]):.2f}; {cells[:, 1].sum():.0f}/{len(cells)}"
+
+
 def verdict(columns: dict[str, Floats]) -> str:
     """Say which of A to D a hypothesis explains, and what it breaks."""
     words = []
@@ -385,22 +386,27 @@ def measure(
 ) -> Page:
     found = printed_cells(data)
     answers = list(each(try_all, [(cell, runs, label_runs, warmup) for cell in found], keep))
-    lines, good = [], {area: [] for area in "ABCD"}
-    for name in HYPOTHESES:
-        columns = compare(name, found, answers)
-        cells = {
-            column: f"{np.median(x[:, 0]):.2f}; {x[:, 1].sum():.0f}/{len(x)}"
-            for column, x in columns.items()
-        }
+    lines, results = [], []
+    compared = {name: compare(name, found, answers) for name in HYPOTHESES}
+    for name, columns in compared.items():
+        cells = {column: cell_text(x) for column, x in columns.items()}
         words = verdict(columns) if name != "as run" else ""
         lines.append([name, *(cells.get(column, "") for column in COLUMNS), words])
-        for area in good:
-            if f"explains {area}" in words:
-                good[area].append(f"{name} ({words})" if "breaks" in words else name)
+    for area in "ABCD":
+        tried = [n for n, columns in compared.items() if area in columns and n != "as run"]
+        clean = [name for name in tried if "breaks" not in verdict(compared[name])]
+        best = max(clean or tried, key=lambda name: compared[name][area][:, 1].mean(), default="")
+        explained = [name for name in tried if f"explains {area}" in verdict(compared[name])]
+        if set(clean) & set(explained):
+            results.append(f"{area}: explained by {best}")
+        elif explained:
+            results.append(f"{area}: explained only by what breaks other cells ({explained[0]})")
+        elif best:
+            ratio = cell_text(compared[best][area])
+            results.append(f"{area}: not explained (nearest: {best}, {ratio.split('; ')[1]})")
     both = [(e[METROPOLIS], e["as run"][:METROPOLIS_RUNS]) for e, *_ in answers if METROPOLIS in e]
     rhat = np.concatenate([one for *_, one in answers])
     gain = np.median([np.mean(ours) / np.mean(base) for ours, base in both])
     body = table(f"hypothesis | {' | '.join(COLUMNS)} | verdict", lines)
     body += TEXT.format(rhat=np.median(rhat), high=np.quantile(rhat, 0.9), gain=gain)
-    result = "; ".join(f"{area}: {' or '.join(x) or 'not explained'}" for area, x in good.items())
-    return Page(f"{result}.", body + other_rows(data))
+    return Page(f"{'; '.join(results)}.", body + other_rows(data))
