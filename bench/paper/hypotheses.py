@@ -57,6 +57,7 @@ DRAWS, THIN, METROPOLIS_RUNS = 150, 10, 8  # draws of each of two chains
 HARD, EASY = {"adult race", "simulated group"}, {"adult gender", "compas-r gender"}
 SEVERAL = ("pairs", "mean", "largest")  # the same gap if there are two groups
 COLUMNS = ("A", "B", "C", "D", "E", "F", "frequency", "beta-binomial")
+AREAS = {"A": "Adult race", "B": "LLO", "C": "TPR of Compas-R gender", "D": "FPR of both genders"}
 METROPOLIS = "plain Metropolis, 4 x (1500 + 200)"
 ROWS_HEAD = "model | released | ± | printed | apart | needed | lowest | mean | highest"
 TEXT = """
@@ -392,18 +393,19 @@ def measure(
         cells = {column: cell_text(x) for column, x in columns.items()}
         words = verdict(columns) if name != "as run" else ""
         lines.append([name, *(cells.get(column, "") for column in COLUMNS), words])
-    for area in "ABCD":
+    for area, title in AREAS.items():
         tried = [n for n, columns in compared.items() if area in columns and n != "as run"]
         clean = [name for name in tried if "breaks" not in verdict(compared[name])]
         best = max(clean or tried, key=lambda name: compared[name][area][:, 1].mean(), default="")
         explained = [name for name in tried if f"explains {area}" in verdict(compared[name])]
         if set(clean) & set(explained):
-            results.append(f"{area}: explained by {best}")
+            results.append(f"{title} ({area}): explained by {best}")
         elif explained:
-            results.append(f"{area}: explained only by what breaks other cells ({explained[0]})")
+            results.append(f"{title} ({area}): only by what breaks other cells ({explained[0]})")
         elif best:
             ratio = cell_text(compared[best][area])
-            results.append(f"{area}: not explained (nearest: {best}, {ratio.split('; ')[1]})")
+            near = f"nearest: {best}, {ratio.split('; ')[1]}"
+            results.append(f"{title} ({area}): not explained ({near})")
     both = [(e[METROPOLIS], e["as run"][:METROPOLIS_RUNS]) for e, *_ in answers if METROPOLIS in e]
     rhat = np.concatenate([one for *_, one in answers])
     gain = np.median([np.mean(ours) / np.mean(base) for ours, base in both])
