@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .options import OPTIONS, options_of
+from .options import OPTIONS, option_names
 from .terminal import progress_line, say
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ..io.table import ScoreTable
 
 ROWS = OPTIONS["columns and rows"]
-COLUMNS = {option.argument: f"--{option.name}" for option in ROWS if option.argument}
 REPEATS = (
     "column {0} repeats values; if rows of one value belong together, as those of a person, "
     "intervals are too narrow: give --cluster {0}"
@@ -78,9 +77,9 @@ def columns_of(arguments: argparse.Namespace) -> Columns | None:
         return None
     profile = getattr(arguments, "profile", None)  # of selections, which need no label
     spared = {"y_score" * bool(names["y_pred"]), "y_true" * bool(profile)}
-    shown = COLUMNS | {"y_score": "--score or --pred"} if profile else COLUMNS
-    absent = [shown[name] for name in NEEDED if not names[name] and name not in spared]
+    absent = [name for name in NEEDED if not names[name] and name not in spared]
     if absent:
+        absent = [f"{name} or y_pred" if profile and name == "y_score" else name for name in absent]
         file = (getattr(arguments, "file", None) or [None])[0]
         raise ValueError(f"rows need {' and '.join(absent)}, too{columns_in(file)}")
     names["sensitive_features"] = tuple(",".join(names["sensitive_features"]).split(","))
@@ -149,12 +148,26 @@ def table_of(arguments: argparse.Namespace, *, last: bool = True) -> ScoreTable:
     table = gather_tables(**reading, clip=arguments.clip)
     arguments.found = getattr(arguments, "found", 0) + reading["reader"].rows
     if last and not arguments.found:
-        given = {f"--{option.name}": vars(arguments).get(option.dest) for option in ROWS}
-        names = [name for name in given if given[name] and name not in ("--threshold", "--clip")]
+        given = {option.dest: vars(arguments).get(option.dest) for option in ROWS}
+        given |= {"threshold": None, "clip": None}  # of tables, too
+        names = [text for name, text in option_names(arguments).items() if given.get(name)]
         if names:
             raise ValueError(f"no FILE holds rows, only tables; leave out {', '.join(names)}")
     for_table(threshold_of(arguments), table)
     return table
+
+
+def arrays_of(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Read the columns of all rows into memory, by the arguments of the library."""
+    from ..io.summarize import read_arrays
+
+    columns, reading = named_columns(arguments), reading_of(arguments)
+    arrays = read_arrays(reading["source"], columns, reading["progress"])
+    given: dict[str, Any] = {role: arrays[name] for name, role in columns.names.items()}
+    for role, names in columns._asdict().items():
+        if isinstance(names, tuple):
+            given[role] = {name: arrays[name] for name in names}
+    return given
 
 
 def rows_of(arguments: argparse.Namespace, clip: float) -> ScoreData:
@@ -165,22 +178,22 @@ def rows_of(arguments: argparse.Namespace, clip: float) -> ScoreData:
     return read_rows(**reading_of(arguments), clip=clip)
 
 
-def sentence(error: Exception, command: str) -> str:
-    """Return an error with the options of a command in place of the library's arguments.
+def sentence(error: Exception, arguments: argparse.Namespace) -> str:
+    """Return an error with the options of the command in place of the library's arguments.
 
-    Names of options such as `group` are replaced as the subject only, at the beginning or after the
-    name of a file, or where a value is given; `y_true` and the like everywhere but in lists of
-    columns.
+    One word such as `group` is replaced as the subject only, at the beginning or after the name of
+    a file, or where a value is given; `y_true` and the like everywhere but in lists of columns.
     """
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}"
     if isinstance(error, OSError) and error.strerror and error.filename:
         return f"{os.fsdecode(error.filename)}: {error.strerror.lower()}"
-    names = {option.dest: f"--{option.name}" for option in options_of(command).values()}
+    names = option_names(arguments)
     text, column, listed = str(error).partition("; its columns")
     subject = rf"(^|: )({'|'.join(names)})(?![\w./])"
     text = re.sub(subject, lambda match: match[1] + names[match[2]], text, count=1)
     value = rf"\b({'|'.join(names)})=(?:\"(\w+)\")?"
     text = re.sub(value, lambda match: f"{names[match[1]]} {match[2] or 'VALUE'}", text)
-    anywhere = rf"(?<![\w./'])(?<!column )({'|'.join(COLUMNS)})(?![\w./'])"
-    return re.sub(anywhere, lambda match: COLUMNS[match[1]], text) + column + listed
+    joined = "|".join(name for name in names if "_" in name)
+    anywhere = rf"(?<![\w./'])(?<!column )({joined})(?![\w./'])"
+    return re.sub(anywhere, lambda match: names[match[1]], text) + column + listed

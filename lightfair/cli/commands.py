@@ -14,11 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from .arguments import (
+    arrays_of,
     check_distinct,
     columns_of,
     named_columns,
     one_threshold,
-    reading_of,
     rows_of,
     settings_of,
     table_of,
@@ -83,11 +83,7 @@ def assess(arguments: argparse.Namespace) -> Answer:
     if arguments.within is not None:
         return _within(arguments)
     if arguments.membership is not None:
-        try:
-            return _membership(arguments)
-        except ValueError as error:
-            text = str(error).replace("sensitive_features", "--membership", 2)
-            raise ValueError(text.replace("and --group", "and --membership")) from error
+        return _membership(arguments)
     if arguments.profile is not None:
         return _report(arguments, _profiled(arguments))
     return _report(arguments, _assessed(arguments, settings_of(arguments)).result)
@@ -171,7 +167,6 @@ def compare(arguments: argparse.Namespace) -> Answer:
           --model-column model --row-id id --group race
     """
     from ..api import ModelComparison, shown
-    from ..io.summarize import read_arrays
     from ..model_comparison.comparison import compare_data, with_truth
     from ..model_comparison.rows import ROWS, check_rows
 
@@ -182,11 +177,8 @@ def compare(arguments: argparse.Namespace) -> Answer:
     if arguments.hierarchical is None:
         arguments.hierarchical = "nested"
     settings = settings_of(arguments)
-    threshold, reading = one_threshold(arguments), reading_of(arguments)
-    arrays = read_arrays(reading["source"], columns, reading["progress"])
-    given = vars(arguments) | {role: arrays[name] for name, role in columns.names.items()}
-    given["sensitive_features"] = {name: arrays[name] for name in columns.sensitive_features}
-    scores = given["y_score"] if stacked else {name: arrays[name] for name in models}
+    threshold, given = one_threshold(arguments), vars(arguments) | arrays_of(arguments)
+    scores = given["y_score"][models[0]] if stacked else given["y_score"]
     rows = {name: given[name] for name in ROWS if given[name] is not None}
     pairing, cut = (given["model_column"], given["row_id"]), threshold or 0.5
     full = check_rows(scores, given["y_true"], cut, rows, *pairing)
@@ -443,7 +435,6 @@ def _within(arguments: argparse.Namespace) -> Answer:
 def _membership(arguments: argparse.Namespace) -> Answer:
     """Report groups by columns of probabilities, of rows in memory, or rounded ones of tables."""
     from .. import api
-    from ..io.summarize import read_arrays
 
     cut, names = one_threshold(arguments), tuple(",".join(arguments.membership).split(","))
     reference, arguments.reference = arguments.reference, None
@@ -456,13 +447,10 @@ def _membership(arguments: argparse.Namespace) -> Answer:
             raise ValueError(f"{rule}, without --step; got {', '.join(names)}")
         return deliver(arguments, api.membership(result, reference))
     arguments.sensitive_features = arguments.membership
-    columns, reading = named_columns(arguments), reading_of(arguments)
-    arrays = read_arrays(reading["source"], columns, reading["progress"])
     given = {**vars(arguments), **vars(settings), "threshold": cut, "reference": reference}
     options = {*inspect.signature(api.assess).parameters, "step"} - {*APART["membership"]}
     given = {name: value for name, value in given.items() if name in options}
-    given |= {role: arrays[name] for name, role in columns.names.items()}
-    given["sensitive_features"] = {name: arrays[name] for name in names}
+    given |= arrays_of(arguments)
     with warnings.catch_warnings():  # they are in the report
         warnings.simplefilter("ignore", api.FairnessWarning)
         found = api.assess_membership(**given, progress=progress_line())

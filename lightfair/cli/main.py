@@ -75,16 +75,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f"there is no command {command}{hint(command, known)}")
     if command not in COMMANDS:
         parser.parse_args([command])
+    arguments = parsers[command].parse_args(rest)
+    if getattr(arguments, "file", None) == []:
+        parsers[command].error("the following arguments are required: FILE")
+    arguments.command = command
+    arguments.typed = shlex.join(["lightfair", command, *rest])
     try:
-        arguments = parsers[command].parse_args(rest)
-        if getattr(arguments, "file", None) == []:
-            parsers[command].error("the following arguments are required: FILE")
-        arguments.command = command
-        arguments.typed = shlex.join(["lightfair", command, *rest])
         check_outputs(arguments)
         answer = getattr(commands, command)(arguments)
     except (ValueError, OSError, ImportError, MemoryError) as error:
-        say(f"lightfair: error: {sentence(error, command)}")
+        say(f"lightfair: error: {sentence(error, arguments)}")
         return 2
     say()
     try:

@@ -36,6 +36,8 @@ class Option(NamedTuple):
         Value if the option is absent.
     const
         Value that a flag sets.
+    stands_for : str
+        Another argument of the library, which this option sets if it is given.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Option(NamedTuple):
     default: Any = None
     const: Any = True
     required: bool = False
+    stands_for: str = ""
 
     @property
     def dest(self) -> str:
@@ -181,7 +184,9 @@ OPTIONS = {  # by their headings in the help
         Option("strata-weights", "reference|both|equal", "assess", STRATA, "weights"),
     ),
     "membership as probabilities": (
-        Option("membership", "COL [COL ...]", "assess", MEMBERSHIP),
+        Option(
+            "membership", "COL [COL ...]", "assess", MEMBERSHIP, stands_for="sensitive_features"
+        ),
         Option("step", "X", "assess", "round them to multiples of X (0.1; 0.25 for many groups)"),
     ),
     "what to report": (
@@ -234,6 +239,16 @@ def options_of(command: str) -> dict[str, Option]:
     """Return the options of a command by their names."""
     table = (option for options in OPTIONS.values() for option in options)
     return {option.name: option for option in table if command in option.commands.split()}
+
+
+def option_names(arguments: argparse.Namespace) -> dict[str, str]:
+    """Return the options of a command by the arguments of the library that they set."""
+    names = {}
+    for option in options_of(arguments.command).values():
+        names[option.dest] = f"--{option.name}"
+        if option.stands_for and getattr(arguments, option.dest, None):
+            names[option.stands_for] = f"--{option.name}"
+    return names
 
 
 class Help(argparse.RawDescriptionHelpFormatter):

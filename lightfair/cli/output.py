@@ -51,7 +51,7 @@ def check_outputs(arguments: argparse.Namespace) -> None:
         try:
             check_target(path)
         except (OSError, ValueError) as error:
-            raise ValueError(f"--{name}: {sentence(error, arguments.command)}") from error
+            raise ValueError(f"--{name}: {sentence(error, arguments)}") from error
 
 
 def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: str = "") -> Answer:
@@ -76,7 +76,7 @@ def deliver(arguments: argparse.Namespace, result: Result, code: int = 0, also: 
             write_text(path, content)
             lines.append(f"{path}: {label}")
         except (OSError, ValueError) as error:
-            errors.append(f"--{name}: {sentence(error, arguments.command)}")
+            errors.append(f"--{name}: {sentence(error, arguments)}")
     text = text or "\n".join([str(result), *[""] * bool(lines), *lines])
     return Answer(text, code, tuple(errors))
 

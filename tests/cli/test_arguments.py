@@ -161,4 +161,6 @@ def test_options_that_do_not_fit_tables(options, message, ask, fail):
     ],
 )
 def test_errors_name_options(error, command, text):
-    assert sentence(error, command).startswith(str(error) if text is None else text)
+    assert sentence(error, Namespace(command=command)).startswith(
+        str(error) if text is None else text
+    )

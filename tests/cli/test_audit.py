@@ -66,7 +66,7 @@ OF_THE_MODEL += ["--warmup 5"]
         ("--profile four-fifths --subsample-labels 5", "--subsample-labels does not go with --pro"),
         ("--score s --group g --profile four-fifths --threshold 0.1 --threshold 0.5", "one number"),
         ("--pred d --group g --profile four-fifths --hazard x", "--hazard needs --record; leave"),
-        ("--pred d --group g --profile four-fifths --min-share 0.9", "less than min_share, 0.9, "),
+        ("--pred d --group g --profile four-fifths --min-share 0.9", "less than --min-share, 0.9"),
         ("--label y --score s --group g --selection-odds 0.5", "--selection-odds must be a finite"),
         ("--selection-odds 2 --within h", "--selection-odds does not go with --within; leave one"),
         ("--within h --min-rows 9", "--min-rows does not go with --within; leave one of them out"),
