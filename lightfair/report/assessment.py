@@ -8,7 +8,6 @@ numbers for programs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ..audit.selection import selection_bounds
@@ -29,12 +28,29 @@ from ..core.values import (
     ratio_values,
 )
 from . import sections as shared
-from .document import Cell, Document, Paragraph, Section, Table
-from .format import Columns, chance, probability_columns, table_of, truth_cell, value_cell
+from .document import Cell, Document, Paragraph, Section, Table, section
+from .format import (
+    Columns,
+    chance,
+    first_names,
+    probability_columns,
+    table_of,
+    truth_cell,
+    value_cell,
+)
 from .provenance import provenance_sections
 from .thresholds import threshold_section
 
 NAMED = 4  # groups that a sentence names
+
+LISTED = 10  # groups that a line names
+
+RULE = (
+    "A check passes if all gaps are within its limit with a probability of at least {:g}. It fails "
+    "if one particular group exceeds another by more than the limit with such a probability. "
+    f"Labels without the model must support both, with {SUPPORT['pass']:g} and "
+    f"{SUPPORT['fail']:g}. Otherwise the evidence is insufficient, which is not a pass."
+)
 
 DISAGREEMENT = (
     "Disagreement between columns: if lightfair differs from the labels-only and the "
@@ -104,24 +120,16 @@ def _findings(result: Assessment, *, full: bool) -> Section:
     blocks: shared.Blocks = [
         Paragraph(f"{one.check.text}: {one.basis}.", "verdict", one.status) for one in checks
     ]
-    if full and checks:
-        rule = (
-            "A check passes if all gaps are within its limit with a probability of at least "
-            f"{settings.prob:g}. It fails if one particular group exceeds another by more than "
-            "the limit with such a probability. Labels without the model must support both, with "
-            f"{SUPPORT['pass']:g} and {SUPPORT['fail']:g}. Otherwise the evidence is insufficient, "
-            "which is not a pass."
-        )
-        blocks.append(Paragraph(rule))
-    elif full:
-        blocks.append(Paragraph("No limit was set, so there is no verdict."))
+    if full:
+        rule, none = RULE.format(settings.prob), "No limit was set, so there is no verdict."
+        blocks.append(rule if checks else none)
     if len(result.groups) > 2:
         blocks += gap_table(result)
     if len(result.groups) > 1:
         blocks += [*directions(result), *_set_aside(result)]
     warned = shared.warning_summary(result.warnings)
     blocks += warned if full else warned[-1:]
-    return Section("verdict", "findings", tuple(blocks))
+    return section("verdict", *blocks, title="findings")
 
 
 def gap_table(result: Assessment) -> shared.Blocks:
@@ -143,32 +151,22 @@ def gap_table(result: Assessment) -> shared.Blocks:
         "group SD": lambda entry: Cell(number(entry["sd"])),
     }
     notes = [
-        Paragraph(f"undefined in {_first(groups)}: {', '.join(names)}")
+        f"undefined in {first_names(groups, LISTED)}: {', '.join(names)}"
         for groups, names in undefined.items()
         if groups
     ]
     return [table_of("metric", columns, entries), *notes] if entries else []
 
 
-def _set_aside(result: Assessment) -> list[Paragraph]:
+def _set_aside(result: Assessment) -> list[str]:
     """The groups that no finding names."""
-    asides = (result.set_aside(name) for name in result.settings.metrics)
-    small = result.small_groups
-    aside = {name for names in asides for name in names}
+    small = [*result.small_groups]
+    aside = {name for metric in result.settings.metrics for name in result.set_aside(metric)}
     unlabeled = [name for name in result.groups if name in aside and name not in small]
-    kinds: dict[str, Sequence[str]] = {f"of fewer than {result.settings.min_rows} rows": small}
+    kinds = {f"of fewer than {result.settings.min_rows} rows": small}
     kinds["without labels, where they are needed"] = unlabeled
-    return [
-        Paragraph(f"groups {kind}, left out of findings: {_first(names)}")
-        for kind, names in kinds.items()
-        if names
-    ]
-
-
-def _first(groups: Sequence[str]) -> str:
-    """At most ten names, and how many there are more."""
-    more = f"; {len(groups) - 10:,} more" if len(groups) > 10 else ""
-    return "; ".join(groups[:10]) + more
+    text = "groups {}, left out of findings: {}"
+    return [text.format(kind, first_names(one, LISTED)) for kind, one in kinds.items() if one]
 
 
 def _pair(entry: dict[str, Any]) -> Cell:
@@ -184,22 +182,20 @@ def directions(result: Assessment) -> list[Paragraph]:
     blocks = []
     for name in result.settings.metrics:
         found: dict[tuple[str, bool], list[str]] = {}
-        without, aside = result.without_model(name), result.set_aside(name)
-        left = [] if reference in aside else [g for g in result.groups if g != reference]
-        compared = [group for group in left if group not in aside]
+        without, aside = result.without_model(name), {*result.set_aside(name)}
+        compared = [g for g in result.groups if g != reference and not {g, reference} & aside]
         for group in compared:
             if sure := direction(result, name, group, without):
                 found.setdefault(sure, []).append(group)
         for (word, supported), groups in sorted(found.items(), key=lambda one: not one[0][1]):
-            deltas = [result.difference(name, group) for group in groups]
+            deltas = {group: str(result.difference(name, group)) for group in groups}
             than = f"{'as' if word == 'the same' else 'than'} for {reference}"
-            values = [str(delta).replace(" (exact)", ", exact") for delta in deltas]
-            named = [f"{group} ({value})" for group, value in zip(groups, values, strict=True)]
-            if len(groups) > NAMED:
-                named[NAMED:] = [counted(len(groups) - NAMED, "other group")]
-            text = f"{name} is {word} for {'; '.join(named)} {than}"
-            if len(groups) == 1:
-                text = f"{name} is {word} for {groups[0]} {than}: {deltas[0]}"
+            text = f"{name} is {word} for {groups[0]} {than}: {deltas[groups[0]]}"
+            if len(groups) > 1:
+                named = [f"{g} ({deltas[g].replace(' (exact)', ', exact')})" for g in groups]
+                if len(groups) > NAMED:
+                    named[NAMED:] = [counted(len(groups) - NAMED, "other group")]
+                text = f"{name} is {word} for {'; '.join(named)} {than}"
             if not supported:
                 text += ", by the model alone: labels without it do not support this"
             blocks.append(Paragraph(f"{text}.", "finding"))
@@ -247,7 +243,7 @@ def _legend(result: Assessment, *, full: bool) -> Section:
             "prediction-powered: from labels and scores without a model; intervals are asymptotic "
             "and can exceed the bounds of a metric if labels are few",
         ]
-    return Section("legend", "legend", tuple(map(Paragraph, texts)))
+    return section("legend", *texts)
 
 
 def metric_section(result: Assessment, name: str, *, full: bool = False) -> Section:
@@ -266,7 +262,7 @@ def metric_section(result: Assessment, name: str, *, full: bool = False) -> Sect
     blocks.append(table_of("group", columns | effective | truth, by_group))
     if metric.of != "counts" and any(entry["exact"] for entry in groups) and result.table.clipped:
         low, high = result.settings.clip, 1.0 - result.settings.clip
-        blocks.append(Paragraph(f"exact for scores clipped to [{low:g}, {high:g}]"))
+        blocks.append(f"exact for scores clipped to [{low:g}, {high:g}]")
     if values["differences"]:
         columns |= probability_columns(settings.epsilon) | truth
         by_group = {entry["group"]: entry for entry in values["differences"]}
@@ -277,7 +273,7 @@ def metric_section(result: Assessment, name: str, *, full: bool = False) -> Sect
         blocks.append(table_of(f"minus {settings.reference}", columns, by_group))
     if len(result.table.attributes) > 1:
         blocks.append(_marginal(result, name))
-    return Section(name, name, tuple(blocks))
+    return section(name, *blocks)
 
 
 def effective_cell(entry: dict[str, Any]) -> Cell:
@@ -320,7 +316,7 @@ def simultaneous_section(result: Assessment, joint: Simultaneous) -> Section:
     }
     columns: Columns = {f"median, minus {result.settings.reference}": value_cell}
     table = table_of(f"all at once, {100 * found['prob']:g} %", columns, entries)
-    return Section("simultaneous", "simultaneous intervals", (table,))
+    return section("simultaneous", table, title="simultaneous intervals")
 
 
 def _selection(result: Assessment) -> Section:
@@ -335,9 +331,8 @@ def _selection(result: Assessment) -> Section:
                 entries[key] = {**entry, "bounds": bounds}
         columns: Columns = {"equal odds": value_cell, "bounds": lambda x: value_cell(x["bounds"])}
         blocks.append(table_of(name, columns, entries))
-    blocks.append(Paragraph(SELECTION.format(found["odds"])))
     title = f"bounds if unlabeled rows differ: odds ratio {found['odds']:g}"
-    return Section("selection", title, tuple(blocks))
+    return section("selection", *blocks, SELECTION.format(found["odds"]), title=title)
 
 
 def _criteria(result: Assessment) -> list[Section]:
@@ -354,5 +349,5 @@ def _criteria(result: Assessment) -> list[Section]:
         "The gap is the median of the largest absolute difference in the metrics of a criterion; "
         "it exceeds 0 even if groups are alike."
     )
-    blocks = (table_of("criterion, group", columns, entries), Paragraph(text))
-    return [Section("criteria", "criteria", blocks)] if entries else []
+    table = table_of("criterion, group", columns, entries)
+    return [section("criteria", table, text)] if entries else []

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..audit.classes import ClassesAssessment
 from . import assessment
-from .document import Cell, Document, Paragraph, Section, Table
+from .document import Cell, Document, Paragraph, Section, Table, section
 from .provenance import provenance_sections
 from .sections import capitalized
 
@@ -33,8 +33,8 @@ def document(
         first, *rest = part.sections
         wide = [assessment.simultaneous_section(one, joint[name])] if joint else []
         parts[name] = replace(part, sections=(first, *wide, *rest))
-    sections = [section for section in merged(parts) if section.key != "reproduce"]
-    sections.append(Section("classes", "classes", (Paragraph(APART),)))
+    sections = [one for one in merged(parts) if one.key != "reproduce"]
+    sections.append(section("classes", APART))
     if not full:
         return Document(part.title, tuple(sections))
     options = {"assess_classes": {"classes": [*parts]}}
@@ -47,9 +47,9 @@ def merged(parts: dict[str, Document]) -> list[Section]:
     """Return the sections of several documents, by name, as those of one."""
     uses: dict[tuple[str, str], dict[Any, list[Any]]] = {}
     for name, part in parts.items():
-        for section in part.sections:
-            blocks = uses.setdefault((section.key, section.title), {})
-            for block in section.blocks:
+        for one in part.sections:
+            blocks = uses.setdefault((one.key, one.title), {})
+            for block in one.blocks:
                 if isinstance(block, Table):
                     rows = [(Cell(f"{name}, {first.text}"), *rest) for first, *rest in block.rows]
                     blocks.setdefault(block.head, []).extend(rows)

@@ -77,6 +77,12 @@ class Section:
     blocks: tuple[Paragraph | Table, ...]
 
 
+def section(key: str, *blocks: str | Paragraph | Table, title: str | None = None) -> Section:
+    """Return a section, by default with its key as title; texts become plain paragraphs."""
+    parts = (Paragraph(block) if isinstance(block, str) else block for block in blocks)
+    return Section(key, key if title is None else title, tuple(parts))
+
+
 @dataclass(frozen=True)
 class Document:
     """A complete report: a title and sections in reading order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..core.data.messages import estimate, number, probability
@@ -23,6 +23,12 @@ STATUS = {"pass": "Pass", "fail": "Fail", "insufficient": "Insufficient evidence
 def target_line(target: str) -> str:
     """Return which quantity is estimated."""
     return f"target {target}: {TARGET_WORDS[target]}"
+
+
+def first_names(names: Sequence[str], most: int) -> str:
+    """Return at most so many names, and the number of the others."""
+    more = f"; {len(names) - most:,} more" if len(names) > most else ""
+    return "; ".join(names[:most]) + more
 
 
 def value_cell(entry: dict[str, Any]) -> Cell:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..audit.membership import FREQUENCIES, METHODS, MembershipAssessment
 from ..core.data.messages import number
-from .document import Cell, Document, Paragraph, Section
+from .document import Cell, Document, section
 from .format import Columns, table_of, value_cell
 from .sections import Blocks, full_report, warnings_section
 
@@ -31,15 +31,14 @@ def document(
         tables.setdefault(one["metric"], {})[name] = one
     columns: Columns = {name.replace("_", " "): partial(_cell, name) for name in METHODS}
     blocks: Blocks = [table_of(metric, columns, entries) for metric, entries in tables.items()]
-    blocks += [Paragraph(f"{metric}: left out, a metric of scores") for metric in found.left_out]
+    blocks += [f"{metric}: left out, a metric of scores" for metric in found.left_out]
     shares = ", ".join(f"{group} {share:.1%}" for group, share in found.shares.items())
-    blocks += [Paragraph(RULES), Paragraph(f"expected shares of rows: {shares}; {CELLS}")]
+    blocks += [RULES, f"expected shares of rows: {shares}; {CELLS}"]
     title = f"groups by chances of membership: {base.table}"
-    results = Section("membership", "membership" * full, tuple(blocks))
+    results = section("membership", *blocks, title="membership" * full)
     if not full:
         return Document(title, (results, *warnings_section(found.warnings)))
-    options = {"reference": found.reference}
-    return full_report(base, title, [], results, command, options=options)
+    return full_report(base, title, results, command, options={"reference": found.reference})
 
 
 def _cell(method: str, entry: dict[str, Any]) -> Cell:

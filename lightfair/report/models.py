@@ -11,7 +11,7 @@ from ..core.data.messages import counted, probability
 from ..core.settings import Settings
 from ..model_comparison.comparison import ModelComparison
 from . import sections as shared
-from .document import Cell, Document, Paragraph, Section
+from .document import Cell, Document, Paragraph, Section, section
 from .format import Columns, table_of, target_line, truth_cell, value_cell
 from .provenance import provenance_sections
 
@@ -28,14 +28,14 @@ def document(
 ) -> Document:
     """Return the report; `full` and `command` as in `report.assessment`."""
     names, values = result.settings.metrics, result.to_dict()
-    line = Paragraph(shared.diagnostics_line(result.cells.gate, result.cells.shape))
-    findings = _findings(result)
+    line = shared.diagnostics_line(result.cells.gate, result.cells.shape)
     warned = shared.warning_summary(result.warnings)
+    findings = [*_findings(result), *(warned if full else warned[-1:])]
     sections = [
-        Section("verdict", "findings", (*findings, *(warned if full else warned[-1:]))),
+        section("verdict", *findings, title="findings"),
         _rows(result, values["data"]),
         *(_metric(name, values["metrics"][name], result.settings) for name in names),
-        Section("diagnostics", "diagnostics", (line,)),
+        section("diagnostics", line),
         *shared.warnings_section(result.warnings),
     ]
     if not full:
@@ -94,7 +94,7 @@ def _rows(result: ModelComparison, data: dict[str, Any]) -> Section:
     if result.truth is not None:
         lines.append(shared.TRUTH)
     table = shared.rows_table("group", {group["name"]: group for group in data["groups"]})
-    return Section("rows", "rows", (*map(Paragraph, lines), table))
+    return section("rows", *lines, table)
 
 
 def _listed(models: tuple[str, ...]) -> str:
@@ -122,7 +122,7 @@ def _metric(name: str, values: dict[str, Any], settings: Settings) -> Section:
         for one in values["pairs"]
     }
     blocks += [table_of("smaller gap", chances, rows)] if rows else []
-    return Section(name, name, tuple(blocks))
+    return section(name, *blocks)
 
 
 def _entries(one: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ..audit.monitor import Monitoring, strength
 from ..core.data.messages import counted
-from .document import Cell, Document, Paragraph, Section
+from .document import Cell, Document, Paragraph, section
 from .format import Columns, table_of, value_cell
-from .sections import Blocks, full_report, warnings_section
+from .sections import full_report, warnings_section
 
 GUARANTEE = (
     "Evidence of 1 or less is none. While all gaps are within the limit, the probability that "
@@ -35,8 +35,7 @@ def document(found: Monitoring, *, full: bool = False, command: str | None = Non
     pair = f"{worst.lower} over {worst.higher}"
     if found.check.relation == "difference":
         pair = f"{worst.higher} minus {worst.lower}"
-    text = f"{found.check.text}: {found.sentence}."
-    verdict = Paragraph(text, "verdict", found.status)
+    verdict = Paragraph(f"{found.check.text}: {found.sentence}.", "verdict", found.status)
     prob = base.settings.prob
     legend = [
         f"gap: {worst.metric}, {pair}, the one with most evidence; in the population, from all "
@@ -45,10 +44,10 @@ def document(found: Monitoring, *, full: bool = False, command: str | None = Non
         "within: for all gaps within it; both rest on labels and scores, without the model",
         GUARANTEE.format(found.needed, 1.0 - prob),
     ]
-    blocks: Blocks = [table_of("look", columns, entries), *map(Paragraph, legend)]
     title = f"monitoring {found.check.text}, {counted(len(found.looks), 'look')}: {base.table}"
-    results = Section("monitor", "time line" * full, tuple(blocks))
-    if not full:
-        first = Section("verdict", "", (verdict,))
-        return Document(title, (first, results, *warnings_section(found.warnings)))
-    return full_report(base, title, [verdict], results, command)
+    table = table_of("look", columns, entries)
+    results = section("monitor", table, *legend, title="time line" * full)
+    if full:
+        return full_report(base, title, results, command, verdict)
+    first = section("verdict", verdict, title="")
+    return Document(title, (first, results, *warnings_section(found.warnings)))

@@ -11,7 +11,7 @@ from ..core.data.messages import counted
 from ..planning.plan import NEXT, Expected, LabelPlan
 from . import sections as shared
 from .assessment import metric_section
-from .document import Cell, Document, Paragraph, Section, Table
+from .document import Cell, Document, Paragraph, section
 from .format import Columns, table_of
 
 LISTED = 4  # intervals in a report, those that are widest
@@ -31,41 +31,33 @@ def document(plan: LabelPlan, *, full: bool = False, command: str | None = None)
         f"Plan for {plan.metric}: {labeled:,} rows have labels, "
         f"{unlabeled:,} rows are available for labeling"
     )
-    results: shared.Blocks = [Paragraph(_labels_needed(plan), "finding")]
-    if text := _next_group(plan):
-        results.append(Paragraph(text))
+    findings = [Paragraph(_labels_needed(plan), "finding"), *_next_group(plan)]
+    widths = section("plan", *_widths(plan), title="plan" * full)
     if not full:
-        results += shared.critical_warnings(plan.assessment.warnings)
-        sections = Section("verdict", "", tuple(results)), Section("plan", "", _widths(plan))
-        return Document(title, sections)
-    widths = Section("plan", "plan", _widths(plan))
+        findings += shared.critical_warnings(plan.assessment.warnings)
+        return Document(title, (section("verdict", *findings, title=""), widths))
     arguments = {name: getattr(plan, name) for name in ("metric", "width", "prob")}
     options = {"plan_labels": arguments | {"extra": plan.extra.tolist()}}
-    base, texts = plan.assessment, ASSUMPTIONS
-    return shared.full_report(base, title, results, widths, command, texts=texts, options=options)
+    more = {"texts": ASSUMPTIONS, "options": options}
+    return shared.full_report(plan.assessment, title, widths, command, *findings, **more)
 
 
-def _widths(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
+def _widths(plan: LabelPlan) -> shared.Blocks:
     """Expected widths of the widest intervals by number of extra labels."""
     order = sorted(plan.intervals, key=lambda one: -np.nan_to_num(one.width[0], nan=-1.0))
     columns: Columns = {
         " - ".join(filter(None, (one.group, one.reference))): partial(_width, one)
         for one in order[:LISTED]
     }
-    text = f"expected width of {100 * plan.prob:g} % intervals"
     extra = {f"{extra:,}": at for at, extra in enumerate(plan.extra.tolist())}
-    blocks = (Paragraph(text), table_of("extra labels", columns, extra), *_truth(plan))
-    if len(order) <= LISTED:
-        return blocks
-    rest = f"{counted(len(order) - LISTED, 'interval')}, not wider or undefined"
-    return *blocks, Paragraph(f"not shown: {rest}; to_dict() has all")
-
-
-def _truth(plan: LabelPlan) -> tuple[Paragraph | Table, ...]:
-    """The metric as it is now, beside what all labels say; () if that is not known."""
-    if plan.assessment.truth is None:
-        return ()
-    return *metric_section(plan.assessment, plan.metric).blocks, Paragraph(shared.TRUTH)
+    text = f"expected width of {100 * plan.prob:g} % intervals"
+    blocks: shared.Blocks = [text, table_of("extra labels", columns, extra)]
+    if plan.assessment.truth is not None:  # the metric as it is now, beside what all labels say
+        blocks += [*metric_section(plan.assessment, plan.metric).blocks, shared.TRUTH]
+    if len(order) > LISTED:
+        rest = f"{counted(len(order) - LISTED, 'interval')}, not wider or undefined"
+        blocks.append(f"not shown: {rest}; to_dict() has all")
+    return blocks
 
 
 def _width(one: Expected, at: int) -> Cell:
@@ -88,13 +80,11 @@ def _labels_needed(plan: LabelPlan) -> str:
     return f"{width} takes about {plan.labels:,} more labels of random rows."
 
 
-def _next_group(plan: LabelPlan) -> str | None:
+def _next_group(plan: LabelPlan) -> list[Paragraph]:
     """Where to label next, and what that narrows."""
     if plan.next_group is None or len(plan.groups) == 1:
-        return None
+        return []
     at = plan.groups.index(plan.next_group)
     labels = min(NEXT, int(plan.unlabeled[at]))
-    return (
-        f"Next: {plan.next_group}; there, {counted(labels, 'label')} would narrow the widest "
-        f"interval by {labels * plan.shrinks[at]:.4f}."
-    )
+    gain = f"narrow the widest interval by {labels * plan.shrinks[at]:.4f}"
+    return [Paragraph(f"Next: {plan.next_group}; there, {counted(labels, 'label')} would {gain}.")]

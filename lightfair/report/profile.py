@@ -10,7 +10,7 @@ from ..audit.profiles import PROFILES, AuditProfile
 from ..core.data.messages import number, probability
 from ..core.values import FOUR_FIFTHS
 from . import sections as shared
-from .document import Cell, Document, Paragraph, Section, Table
+from .document import Cell, Document, Paragraph, Table, section
 from .format import Columns, table_of, value_cell
 from .provenance import provenance_sections
 
@@ -57,20 +57,20 @@ def document(found: AuditProfile, *, full: bool = False, command: str | None = N
     given["date of the audit"] = found.audit_date
     about += [f"{name}: {text}" for name, text in given.items() if text]
     legend = [text.format(100 * prob) for text in (*LEGEND, *[TESTS] * bool(found.checks))]
-    tables = tuple(_table(found, table) for table in found.to_dict()["tables"])
+    tables = (_table(found, table) for table in found.to_dict()["tables"])
     sections = [
-        Section("verdict", "findings", (*findings, Paragraph(ADVICE))),
-        Section("rates", f"{found.rate}s and impact ratios", tables),
-        Section("rows", "rows", tuple(map(Paragraph, about))),
+        section("verdict", *findings, ADVICE, title="findings"),
+        section("rates", *tables, title=f"{found.rate}s and impact ratios"),
+        section("rows", *about),
         *shared.warnings_section(base.warnings),
-        Section("legend", "legend", tuple(map(Paragraph, legend))),
+        section("legend", *legend),
     ]
     title = f"{PROFILES[found.profile]} by {' and '.join(base.table.attributes)}"
     if not full:
         return Document(title, tuple(sections))
     options = {"audit_profile": {"profile": found.profile, "min_share": found.min_share}}
     *_, reproduce = provenance_sections(base.settings, base.table, command, options=options)
-    limits = Section("limits", "When not to trust it", tuple(map(Paragraph, LIMITS)))
+    limits = section("limits", *LIMITS, title="When not to trust it")
     return Document(title, shared.capitalized([*sections, limits, reproduce]))
 
 

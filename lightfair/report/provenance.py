@@ -17,7 +17,7 @@ from ..core import __version__
 from ..core.data.table import ScoreTable
 from ..core.mcmc.jit import version
 from ..core.settings import Settings
-from .document import Cell, Paragraph, Section, Table
+from .document import Cell, Paragraph, Section, Table, section
 from .format import TARGET_WORDS
 
 CURVES = {
@@ -81,11 +81,11 @@ def provenance_sections(
         model = "Without scores, each decision has a rate of positives in each group."
     estimand = f"The estimand is {TARGET_WORDS[settings.target]} (target {settings.target})."
     intervals = f"Intervals are central {100 * settings.prob:g} % credible intervals."
-    lines = (labels, estimand, model, intervals, *texts)
+    made = _reproduction(settings, command, options)
     return [
-        Section("assumptions", "Assumptions", tuple(map(Paragraph, lines))),
-        Section("limits", "When not to trust it", tuple(map(Paragraph, (*limits, *LIMITS)))),
-        Section("reproduce", "How to reproduce it", _reproduction(settings, command, options)),
+        section("assumptions", labels, estimand, model, intervals, *texts, title="Assumptions"),
+        section("limits", *limits, *LIMITS, title="When not to trust it"),
+        section("reproduce", *made, title="How to reproduce it"),
     ]
 
 
@@ -107,9 +107,8 @@ def _reproduction(
 ) -> tuple[Paragraph | Table, ...]:
     """The command line, the settings as JSON, versions and seed."""
     values = {"settings": settings.to_dict(), **(options or {})}
-    code = [Paragraph(json.dumps(values), "code", "json")]
-    if command is not None:
-        code.insert(0, Paragraph(command, "code", "sh"))
+    code = [] if command is None else [Paragraph(command, "code", "sh")]
+    code.append(Paragraph(json.dumps(values), "code", "json"))
     versions = {
         "lightfair": __version__,
         "Python": platform.python_version(),

@@ -13,11 +13,11 @@ from ..core.diagnostics.predictive import typical_rate, worth_sentence
 from ..core.mcmc.convergence import Gate
 from ..core.metrics.clusters import cluster_values
 from ..core.values import counts_of
-from .document import Cell, Document, Paragraph, Section, Table
-from .format import target_line
+from .document import Cell, Document, Paragraph, Section, Table, section
+from .format import first_names, target_line
 from .provenance import provenance_sections
 
-Blocks = list[Paragraph | Table]
+Blocks = list[str | Paragraph | Table]
 
 EMPTY = 20  # groups without rows that are listed
 
@@ -60,9 +60,9 @@ def capitalized(sections: list[Section], metrics: Sequence[str] = ()) -> tuple[S
 def full_report(
     base: Assessment,
     title: str,
-    findings: Blocks,
     results: Section,
     command: str | None,
+    *findings: str | Paragraph,
     **provenance: Any,
 ) -> Document:
     """Return the full form of a report that is based on an assessment.
@@ -71,7 +71,7 @@ def full_report(
     """
     first = (*findings, *warning_summary(base.warnings))
     sections = [
-        *([Section("verdict", "verdict", first)] if first else []),
+        *([section("verdict", *first)] if first else []),
         results,
         rows_section(base),
         diagnostics_section(base),
@@ -93,18 +93,14 @@ def rows_section(result: Assessment) -> Section:
         model = f"no scores: a rate of positives for each decision, {prior}"
     if result.curves is None:
         model = "no model, as every metric is known from the rows"
-    blocks: Blocks = [
-        Paragraph(str(result.table)),
-        Paragraph(target_line(settings.target)),
-        Paragraph(model),
-        rows_table("group", dict(zip(result.groups, counts_of(result), strict=True))),
-    ]
+    counts = rows_table("group", dict(zip(result.groups, counts_of(result), strict=True)))
+    blocks: Blocks = [str(result.table), target_line(settings.target), model, counts]
     if (clusters := cluster_values(result.table, settings.target)) is not None:
         text = (
             "{number:,} clusters, {labeled:,} with labels; given the scores, labels are worth "
             "{effective_labels:,.0f} of independent rows ({share:.0%})"
         )
-        blocks.insert(1, Paragraph(text.format(**clusters)))
+        blocks.insert(1, text.format(**clusters))
     if len(result.table.attributes) > 1:
         levels = {
             f"{attribute} {level.name}": level._asdict()
@@ -113,12 +109,10 @@ def rows_section(result: Assessment) -> Section:
         }
         blocks.append(rows_table("all of", levels))
     if result.truth is not None:
-        blocks.append(Paragraph(TRUTH))
+        blocks.append(TRUTH)
     if empty := result.table.empty_groups:
-        more = f"; and {len(empty) - EMPTY:,} more" * (len(empty) > EMPTY)
-        text = f"groups without rows, not assessed: {'; '.join(empty[:EMPTY])}{more}"
-        blocks.append(Paragraph(text))
-    return Section("rows", "rows", tuple(blocks))
+        blocks.append(f"groups without rows, not assessed: {first_names(empty, EMPTY)}")
+    return section("rows", *blocks)
 
 
 def rows_table(title: str, counts: dict[str, dict[str, Any]]) -> Table:
@@ -130,12 +124,12 @@ def rows_table(title: str, counts: dict[str, dict[str, Any]]) -> Table:
 def diagnostics_section(result: Assessment) -> Section:
     """Return whether the chains have converged, and how far labels and curve may differ."""
     posterior, settings = result.curves, result.settings
-    blocks = [Paragraph(diagnostics_line(result.gate, result.shape))]
+    blocks = [diagnostics_line(result.gate, result.shape)]
     if posterior is not None and posterior.omega is not None and result.table.labeled:
         scales, rate = (posterior.omega, posterior.tau), typical_rate(result.misfit)
         text = worth_sentence(*scales, posterior.regions, rate, settings.prob)
-        blocks.append(Paragraph(f"trust: {text}"))
-    return Section("diagnostics", "diagnostics", tuple(blocks))
+        blocks.append(f"trust: {text}")
+    return section("diagnostics", *blocks)
 
 
 def diagnostics_line(gate: Gate, shape: tuple[int, ...]) -> str:
@@ -157,7 +151,7 @@ def diagnostics_line(gate: Gate, shape: tuple[int, ...]) -> str:
 
 def warnings_section(notes: tuple[Note, ...]) -> list[Section]:
     """Return the section of warnings, if there are any."""
-    return [Section("warnings", "warnings", tuple(map(_warning, notes)))] if notes else []
+    return [section("warnings", *map(_warning, notes))] if notes else []
 
 
 def critical_warnings(notes: tuple[Note, ...]) -> list[Paragraph]:

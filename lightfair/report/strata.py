@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..audit.strata import ConditionalGaps
-from .document import Cell, Document, Paragraph, Section
+from .document import Cell, Document, section
 from .format import Columns, probability_columns, table_of, value_cell
 from .sections import Blocks, full_report, warnings_section
 
@@ -27,10 +27,10 @@ def document(found: ConditionalGaps, *, full: bool = False, command: str | None 
         blocks.append(table_of(f"{one['metric']} of {one['group']}", columns, entries))
     weights = {"reference": f"rows of {found.reference}", "both": "rows of both groups"}
     rule = "average: of strata with a gap, and their share of the rows of both groups; weights: "
-    blocks.append(Paragraph(f"{rule}{weights.get(found.weights, 'equal')}; intervals: pointwise"))
+    blocks.append(f"{rule}{weights.get(found.weights, 'equal')}; intervals: pointwise")
     title = f"gaps within {attribute}, minus {found.reference}: {base.table}"
-    results = Section("strata", "strata" * full, tuple(blocks))
+    results = section("strata", *blocks, title="strata" * full)
     if not full:
         return Document(title, (results, *warnings_section(found.warnings)))
     options = {"within": {name: values[name] for name in ("attribute", "reference", "weights")}}
-    return full_report(base, title, [], results, command, texts=[CAUTION], options=options)
+    return full_report(base, title, results, command, texts=[CAUTION], options=options)

@@ -12,7 +12,7 @@ from ..thresholds.curve import counted_metrics, threshold_values
 from ..thresholds.search import FoundThresholds
 from . import format as cells
 from . import sections as shared
-from .document import Cell, Document, Paragraph, Section, Table
+from .document import Cell, Document, Section, Table, section
 
 ACROSS = 6  # groups side by side
 
@@ -40,10 +40,10 @@ def threshold_section(result: Assessment) -> Section:
         blocks += _each_group(name, at, settings.epsilon)
     if len(keys) < total:
         text = f"{len(keys)} of {total} thresholds" if keys else f"{groups} groups are too many"
-        blocks.append(Paragraph(f"{text}; the JSON output (to_dict, --json) is complete"))
+        blocks.append(f"{text}; the JSON output (to_dict, --json) is complete")
     if fixed := [name for name in settings.metrics if name not in names]:
-        blocks.append(Paragraph(f"not dependent on the threshold: {', '.join(fixed)}"))
-    return Section("thresholds", "thresholds", tuple(blocks))
+        blocks.append(f"not dependent on the threshold: {', '.join(fixed)}")
+    return section("thresholds", *blocks)
 
 
 def _each_group(name: str, at: dict[str, dict[str, Any]], epsilon: float) -> list[Table]:
@@ -60,15 +60,11 @@ def _each_group(name: str, at: dict[str, dict[str, Any]], epsilon: float) -> lis
 
 def document(found: FoundThresholds, *, full: bool = False, command: str | None = None) -> Document:
     """Return the report of a search; `full` and `command` as in `report.assessment`."""
-    settings, notes = found.assessment.settings, found.assessment.warnings
+    base, epsilon = found.assessment, found.assessment.settings.epsilon
     goal = f"that of {found.reference}" if found.target is None else f"{found.target:g}"
     title = f"thresholds at which {found.metric} is {goal}"
-    near = f"P(|gap| < {settings.epsilon:g})"
-    columns: cells.Columns = {
-        "recommended": _recommended,
-        "gap there": cells.value_cell,
-        near: cells.chance("prob_within"),
-    }
+    columns: cells.Columns = {"recommended": _recommended, "gap there": cells.value_cell}
+    columns[f"P(|gap| < {epsilon:g})"] = cells.chance("prob_within")
     if found.truth is not None:
         columns["truth"] = cells.truth_cell
     none = {"interval": None, "prob_within": None}
@@ -77,7 +73,7 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
         entry["group"]: entry | (entry["gap"] or none | {"reason": entry["recommended_reason"]})
         for entry in values["groups"]
     }
-    blocks: shared.Blocks = [cells.table_of("group", columns, gaps), Paragraph(RULE)]
+    blocks: shared.Blocks = [cells.table_of("group", columns, gaps), RULE]
     if found.wanted is not None:
         cell = cells.value_cell(values["wanted"])
         at = "" if found.own is None else f" {found.own:g}"
@@ -85,16 +81,15 @@ def document(found: FoundThresholds, *, full: bool = False, command: str | None 
         if found.truth is not None:
             value += f"; truth {cells.truth_cell(values['wanted']).text}"
         text = f"{found.metric} of {found.reference}, at its own threshold{at}: {value}."
-        blocks.insert(0, Paragraph(text))
+        blocks.insert(0, text)
     if found.truth is not None:
-        blocks.append(Paragraph(shared.TRUTH))
+        blocks.append(shared.TRUTH)
     if not full:
-        blocks += shared.critical_warnings(notes)
-        return Document(title, (Section("thresholds", "", tuple(blocks)),))
-    results = Section("thresholds", "thresholds", tuple(blocks))
+        blocks += shared.critical_warnings(base.warnings)
+        return Document(title, (section("thresholds", *blocks, title=""),))
     options = {"find_threshold": {name: getattr(found, name) for name in ARGUMENTS}}
     more: dict[str, Any] = {"texts": ASSUMPTIONS, "options": options}
-    return shared.full_report(found.assessment, title, [], results, command, **more)
+    return shared.full_report(base, title, section("thresholds", *blocks), command, **more)
 
 
 def _recommended(entry: dict[str, Any]) -> Cell:
