@@ -24,6 +24,8 @@ from .sql import Terms
 
 Columns = dict[str, list[Any]]
 
+READ = ("positive_label", "unlabeled", "missing", "bins")  # terms that `score_data` takes
+
 FAULTS = {
     "score_missing": "y_score is missing",
     "score_outside": "y_score lies outside of [0, 1]",
@@ -50,9 +52,9 @@ def table_from_rows(rows: Iterable[Any]) -> ScoreTable:
         If rows are not such a result, or the data break a rule of `score_data`.
     """
     records = _records(rows)
-    terms = _terms(records)
     try:
-        return _table({name: [record[name] for record in records] for name in records[0]}, terms)
+        columns = {name: [record[name] for record in records] for name in records[0]}
+        return _table(columns, _terms(records))
     except KeyError as error:
         raise ValueError(f"rows lack the column {error}; {WHOLE}") from error
 
@@ -71,17 +73,17 @@ def _table(columns: Columns, terms: Terms) -> ScoreTable:
         count, kept = count[~missing], np.flatnonzero(~missing)
         columns = {name: [values[at] for at in kept] for name, values in columns.items()}
     weight, weight_sq = (_numbers(columns, name) for name in ("weight_sum", "weight_sq_sum"))
-    predicted, decided = columns["predicted"], terms.threshold is None
-    read = ("positive_label", "unlabeled", "missing", "bins")
-    options = {name: getattr(terms, name) for name in read}
-    # a decision as score is on the right side of any threshold
-    options |= {"y_pred": predicted} if decided else {"threshold": terms.threshold}
+    predicted = columns["predicted"]
+    if terms.threshold is None:
+        decisions: dict[str, Any] = {"y_score": np.zeros(len(count)), "y_pred": predicted}
+    else:  # a decision as score is on the right side of any threshold
+        decisions = {"y_score": predicted, "threshold": terms.threshold}
     data = score_data(
         columns["label"],
-        np.zeros(len(count)) if decided else predicted,
         sensitive_features=dict(zip(terms.attributes, map(columns.get, levels), strict=True)),
         sample_weight=weight if terms.weighted else None,
-        **options,
+        **{name: getattr(terms, name) for name in READ},
+        **decisions,
     )
     label = np.where(data.label < 0, nodes.UNLABELED, data.label)
     stratum = (data.group.astype(np.intp) * 2 + data.predicted) * 3 + label

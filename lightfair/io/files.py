@@ -34,8 +34,6 @@ CHUNK_ROWS = 131_072
 
 UNLABELED = ("", "na", "nan", "null", "none", "<na>")  # cells without a value, in lower case
 
-SEPARATORS = ",;\t"
-
 DAMAGE = (OSError, MemoryError, UnicodeDecodeError)  # beside errors of pyarrow's own types
 
 SOURCES = "a path, an open binary file, a frame or mapping of columns, or an iterable of these"
@@ -78,11 +76,15 @@ class Columns(NamedTuple):
             for name in value if isinstance(value, tuple) else (value,) * (value is not None):
                 if not isinstance(name, str):
                     raise ValueError(f"{argument} must name a column by text; got {show(name)}")
-                if name in arguments:
-                    roles = f"{visible(name)} is {arguments[name]}, too"
-                    raise ValueError(f"{argument}: a column has one role; {roles}")
+                if other := arguments.get(name):
+                    raise ValueError(f"{argument}: a column has one role; {name} is {other}, too")
                 arguments[name] = argument
         return arguments
+
+
+def names_of(features: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names of sensitive features, given as one or several."""
+    return (features,) if isinstance(features, str) else tuple(features)
 
 
 class Piece(NamedTuple):
@@ -132,10 +134,9 @@ def pieces(
             raise ValueError("source must be a file that holds a table; got rows")
         else:
             chosen = _chosen("a chunk", part, columns.names)
-            sizes = [len(c) if hasattr(c, "__len__") else 1 for c in chosen.values()]
-            if any(sizes):
+            if size := max(len(c) if hasattr(c, "__len__") else 1 for c in chosen.values()):
                 yield Piece(rows, "", chosen)
-                rows += max(sizes)
+                rows += size
 
 
 def take_rows(
@@ -163,7 +164,7 @@ def take_rows(
                 own, mark, lines = _csv_lines(file, where, names)
             else:
                 own, batches = _arrow_batches(file, kind)
-                mark, lines = ",", chain.from_iterable(map(_batch_rows, batches))
+                mark, lines = ",", (row for batch in batches for row in _batch_rows(batch))
             if not header:
                 header, writer = own, csv.writer(text, delimiter=mark, lineterminator="\n")
                 titles = [_free(name, own) for name in added]
@@ -269,9 +270,9 @@ def _check_names(where: str, header: Sequence[str], names: Mapping[str, str]) ->
 def _read(source: Any, columns: Columns | None, chunk_rows: int, tables: bool) -> Iterator[Piece]:
     """The table of a file, or its rows in chunks."""
     with _opened(source) as (file, kind, where):
+        if kind == "table" and not tables:
+            raise ValueError(f"{where} holds a table, not rows; see load_table")
         if kind == "table":
-            if not tables:
-                raise ValueError(f"{where} holds a table, not rows; see load_table")
             yield Piece(0, where, file.read())
             return
         if columns is None:
@@ -312,9 +313,8 @@ def _opened(source: Any) -> Iterator[tuple[Any, str, str]]:
                 file = stack.enter_context(gzip.GzipFile(fileobj=file))
             head = file.peek(8)[:8]
             if head.startswith((b"PK\x03\x04", b"[{")):
-                raise ValueError(
-                    f"{where} is {'JSON' if head[:1] == b'[' else 'a zip archive'}; {SAVE}"
-                )
+                other = "JSON" if head.startswith(b"[") else "a zip archive"
+                raise ValueError(f"{where} is {other}; {SAVE}")
             kind = next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), "CSV")
             if head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
                 kind = "table"
@@ -348,7 +348,27 @@ def _csv(
 ) -> tuple[list[str], Iterator[dict[str, Any]]]:
     """The header of a CSV file, trimmed, and the requested columns of its rows in chunks."""
     header, mark, rows = _csv_lines(file, where, names)
-    return header, _csv_chunks(rows, header, names, mark != ",", chunk_rows, where)
+    places = [place for place, name in enumerate(header) if name in names]
+    kept = [header[place] for place in places]
+
+    def chunks() -> Iterator[dict[str, Any]]:
+        pick = itemgetter(*places)
+        while chunk := [pick(cells) for cells in islice(rows, chunk_rows)]:
+            texts = zip(kept, zip(*chunk, strict=True), strict=True)
+            found = _agreeing(where, texts, names)
+            yield {name: _trimmed(column, names[name], mark) for name, column in found.items()}
+
+    return header, chunks()
+
+
+def _trimmed(column: Sequence[str], argument: str, mark: str) -> list[str]:
+    """A column of CSV, "" for cells without a value; decimal commas unless they separate cells."""
+    text = [*map(str.strip, column)]
+    if argument not in ("sensitive_features", "cluster", "model_column", "row_id"):
+        text = ["" if t.lower() in UNLABELED else t for t in text]
+    if mark != "," and argument in ("y_score", "label_prob"):  # a weight 1,000 may be 1000
+        text = [t if "." in t else t.replace(",", ".") for t in text]
+    return text
 
 
 def _csv_lines(
@@ -363,7 +383,7 @@ def _csv_lines(
         header = next(csv.reader([first], delimiter=mark, skipinitialspace=True))
         return set(names) <= {*map(str.strip, header)}, len(header)
 
-    mark = max(SEPARATORS, key=match)
+    mark = max(",;\t", key=match)
     reader = csv.reader(chain([first], file), delimiter=mark, skipinitialspace=True, strict=True)
     header = [name.strip() for name in next(reader)]
     return header, mark, _csv_rows(reader, len(header), where)
@@ -380,29 +400,6 @@ def _csv_rows(reader: Any, width: int, where: str) -> Iterator[list[str]]:
                 raise ValueError(f"{where} must have {width} cells, as its header; got {got}")
     except csv.Error as error:
         raise csv.Error(f"{error} in line {reader.line_num}") from error
-
-
-def _csv_chunks(
-    rows: Iterator[list[str]],
-    header: list[str],
-    names: Mapping[str, str],
-    comma: bool,
-    chunk_rows: int,
-    where: str,
-) -> Iterator[dict[str, Any]]:
-    """Columns of trimmed text, "" for cells without a value; `comma` permits decimal commas."""
-    places = [place for place, name in enumerate(header) if name in names]
-    pick, kept = itemgetter(*places), [header[place] for place in places]
-    while chunk := [pick(cells) for cells in islice(rows, chunk_rows)]:
-        texts = zip(kept, zip(*chunk, strict=True), strict=True)
-        result: dict[str, Any] = _agreeing(where, texts, names)
-        for name, column in result.items():
-            result[name] = text = [*map(str.strip, column)]
-            if names[name] not in ("sensitive_features", "cluster", "model_column", "row_id"):
-                result[name] = ["" if t.lower() in UNLABELED else t for t in text]
-            if comma and names[name] in ("y_score", "label_prob"):  # a weight 1,000 may be 1000
-                result[name] = [t if "." in t else t.replace(",", ".") for t in result[name]]
-        yield result
 
 
 def _arrow(

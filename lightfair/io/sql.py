@@ -41,7 +41,7 @@ from ..core.data import nodes
 from ..core.data.groups import check_bins
 from ..core.data.messages import show
 from ..core.data.rows import BOUNDS, WEIGHTS, RowReader
-from .files import Columns
+from .files import Columns, names_of
 
 
 class Dialect(NamedTuple):
@@ -147,32 +147,29 @@ def sql_query(
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(DIALECTS)}; got {show(dialect)}")
     sql = DIALECTS[dialect]
-    decided, weighted = y_pred is not None, sample_weight is not None
+    weighted, scored = sample_weight is not None, y_score is not None
     bins = check_bins(bins)
     if any(isinstance(edges, int) for edges in bins.values()):
         raise ValueError("bins must be edges in a query; it does not know the quantiles")
     read: dict[str, Any] = {"positive_label": positive_label, "missing": missing, "bins": bins}
-    reader = RowReader(threshold=threshold, decided=decided, unlabeled=unlabeled, **read)
+    reader = RowReader(threshold=threshold, decided=y_pred is not None, unlabeled=unlabeled, **read)
     if reader.several or isinstance(reader.cuts, dict):
         raise ValueError(f"threshold must be one number; got {show(threshold)}; or pass y_pred")
     if y_score is None and y_pred is None:
         raise ValueError("y_score or y_pred must name a column; got neither")
-    clip = nodes.clip_of(y_score is not None, clip)
+    clip = nodes.clip_of(scored, clip)
     nodes.check_clip(clip)
-    features = sensitive_features
-    features = (features,) if isinstance(features, str) else tuple(features)
+    features = names_of(sensitive_features)
     Columns(y_true, y_score, features, y_pred, sample_weight).names  # noqa: B018, checks them
-    values = None if unlabeled is None else reader.labels.unlabeled
-    read |= {"unlabeled": values, "weighted": weighted, "scored": y_score is not None}
-    terms = Terms(float(clip), reader.cuts, features, **read)
+    read["unlabeled"] = None if unlabeled is None else reader.labels.unlabeled
+    terms = Terms(float(clip), reader.cuts, features, weighted=weighted, scored=scored, **read)
     path = [table] if dialect == "duckdb" and "/" in table else table
-    path = path.split(".") if isinstance(path, str) else list(path)
+    path = path.split(".") if isinstance(path, str) else path
     if not path:
         raise ValueError("table must be the name of a table; got none")
-    names = [_name(sql, name) for name in features]
     score = _number(nodes.UNSCORED_CLIP) if y_score is None else _name(sql, y_score)
     levels = [f"level_{j}" for j, _ in enumerate(features, 1)]
-    columns = [f"{name} AS {level}" for name, level in zip(names, levels, strict=True)]
+    columns = [f"{_name(sql, name)} AS level_{j}" for j, name in enumerate(features, 1)]
     columns += [f"{_name(sql, y_true)} AS label", f"CAST({score} AS {sql.double}) AS score"]
     if y_pred is None:  # a four-byte score ties with a threshold of four bytes, so that 0.7 does
         cut, single = _number(threshold), _number(np.float32(threshold))
@@ -273,12 +270,10 @@ def _name(sql: Dialect, name: Any) -> str:
 def _text(sql: Dialect, text: str) -> str:
     """A text literal."""
     if sql.backslash:
-        text = _escaped(text).replace("'", "\\'").replace("${", "\\u0024{")
-    else:
-        text = text.replace("'", "''")
-    if sql is DIALECTS["postgres"] and "\\" in text:  # whatever standard_conforming_strings is
-        return "E'" + text.replace("\\", "\\\\") + "'"
-    return f"'{text}'"
+        return "'" + _escaped(text).replace("'", "\\'").replace("${", "\\u0024{") + "'"
+    text = "'" + text.replace("'", "''") + "'"
+    escape = sql is DIALECTS["postgres"] and "\\" in text  # whatever standard_conforming_strings is
+    return "E" + text.replace("\\", "\\\\") if escape else text
 
 
 def _escaped(text: str) -> str:

@@ -47,7 +47,7 @@ from ..core.data.groups import check_size
 from ..core.data.nodes import check_clip, check_edges, clip_of
 from ..core.data.rows import RowReader, ScoreData
 from ..core.data.table import score_table
-from .files import CHUNK_ROWS, Columns, pieces
+from .files import CHUNK_ROWS, Columns, names_of, pieces
 from .table import ScoreTable, from_text, storable
 
 Progress = Callable[[int], None]
@@ -117,8 +117,7 @@ def summarize(
     >>> table.groups, table.rows, table.labeled
     (('a', 'b'), 4, 2)
     """
-    features = sensitive_features
-    features = (features,) if isinstance(features, str) else tuple(features)
+    features = names_of(sensitive_features)
     columns = Columns(y_true, y_score, features, y_pred, sample_weight, label_prob, cluster)
     read: dict[str, Any] = {"positive_label": positive_label, "unlabeled": unlabeled, "bins": bins}
     reader = RowReader(threshold=threshold, decided=y_pred is not None, missing=missing, **read)
@@ -156,17 +155,16 @@ def gather_tables(
     rows: core.ScoreTable | None = None
     clusters: list[ScoreData] = []
     several = isinstance(source, (list, tuple)) and len(source) > 1
-    for piece in pieces(source, columns, chunk_rows, tables=tables):
-        content = piece.content
+    for first, where, content in pieces(source, columns, chunk_rows, tables=tables):
         try:
             if isinstance(content, str):
                 table: core.ScoreTable = from_text(content)
                 total = table if total is None else total + table
                 continue
-            data = _checked(reader, columns, content, piece.first, cut)
+            data = _checked(reader, columns, content, first, cut)
         except ValueError as error:
-            named = isinstance(content, str) or (piece.where and several)
-            raise ValueError(f"{piece.where}: {error}" if named else str(error)) from error
+            named = isinstance(content, str) or (where and several)
+            raise ValueError(f"{where}: {error}" if named else str(error)) from error
         if len(data.label):
             if data.cluster is not None:  # moments follow when all rows of a cluster are known
                 clusters.append(data)

@@ -45,6 +45,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import astuple, fields
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,7 @@ FORMAT = "lightfair.table"
 
 VERSION = 2
 
-COUNTS = ("dropped", "missing_as_group", "ties")
+SHAPES = {"design": (2, 2, 2), "clusters": (SIZE, SIZE)}  # of a group, in what may be absent
 
 WHOLE = ("stratum", "cell", "rows")  # columns of integers
 
@@ -227,9 +228,8 @@ def from_text(text: str) -> ScoreTable:
 
 
 def _values(table: ScoreTable) -> dict[str, Any]:
-    optional = {} if table.design is None else {"design": table.design.tolist()}
-    optional |= {"thresholds": list(table.cuts)} if table.cuts else {}
-    optional |= {} if table.clusters is None else {"clusters": table.clusters.tolist()}
+    cuts = table.cuts or None
+    optional = {"design": table.design, "thresholds": cuts, "clusters": table.clusters}
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -243,28 +243,26 @@ def _values(table: ScoreTable) -> dict[str, Any]:
         "cell_width": CELL_WIDTH,
         "points": _columns(table.points),
         "cells": _columns(table.cells),
-        **optional,
+        **{k: np.asarray(v).tolist() for k, v in optional.items() if v is not None},
     }
 
 
 def _table(values: Mapping[str, Any]) -> ScoreTable:
     parts = tuple(map(tuple, values["groups"]))
     groups = group_names(parts)
-    if list(groups) != sorted(groups, key=name_key) or {len(values["attributes"])} != set(
-        map(len, parts)
-    ):
+    lengths = {len(values["attributes"]), *map(len, parts)}
+    if list(groups) != sorted(groups, key=name_key) or len(lengths) > 1:
         rule = "groups must be sorted by name, each with a level of each attribute"
         raise ValueError(f"{rule}; summarize the rows again")
     check_clip(values["clip"])
-    counts: dict[str, Any] = {name: int(values["counts"][name]) for name in COUNTS}
-    if min(values["clipped"], *counts.values()) < 0:
+    counts = Counts(*(int(values["counts"][field.name]) for field in fields(Counts)))
+    if min(values["clipped"], *astuple(counts)) < 0:
         raise ValueError("clipped and counts must not be negative")
-    design = values.get("design")
-    if design is not None:
-        design = np.array(design, np.float64).reshape(len(groups), 2, 2, 2)
-    clusters = values.get("clusters")
-    if clusters is not None:
-        clusters = np.array(clusters, np.float64).reshape(len(groups), SIZE, SIZE)
+    optional: dict[str, Any] = {
+        name: np.array(values[name], np.float64).reshape(len(groups), *shape)
+        for name, shape in SHAPES.items()
+        if name in values
+    }
     cuts = check_cuts(values["thresholds"]) if "thresholds" in values else ()
     size = len(groups) * (len(cuts) + 1)
     points, cells = _part(Points, values["points"], size), _part(Cells, values["cells"], size)
@@ -279,10 +277,9 @@ def _table(values: Mapping[str, Any]) -> ScoreTable:
         parts=parts,
         threshold=values["threshold"],
         weighted=bool(values["weighted"]),
-        counts=Counts(**counts),
-        design=design,
+        counts=counts,
         cuts=cuts,
-        clusters=clusters,
+        **optional,
     )
 
 
@@ -295,8 +292,8 @@ def _part(kind: type[Part], columns: Any, size: int) -> Part:
     numbers = np.stack(arrays)  # an error unless all have one length
     negative = (numbers[[0, 2, 3, 4]] < 0).any() or (numbers[0] >= 6 * size).any()
     if not np.isfinite(numbers).all() or negative:
-        rule = f"finite, with sums not negative and stratum in [0, {6 * size})"
-        raise ValueError(f"{kind.__name__.lower()} must be {rule}")
+        rule = f"must be finite, with sums not negative and stratum in [0, {6 * size})"
+        raise ValueError(f"{kind.__name__.lower()} {rule}")
     return kind(*arrays)
 
 

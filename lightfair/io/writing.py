@@ -11,11 +11,10 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from pathlib import Path
 
-Path = str | os.PathLike[str]
 
-
-def write_text(path: Path, text: str) -> None:
+def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write text to a file, as UTF-8, without changing line ends.
 
     Raises
@@ -27,24 +26,23 @@ def write_text(path: Path, text: str) -> None:
     """
     data = text.encode("utf-8", "backslashreplace")  # names from data may hold half a surrogate
     try:
-        target = check_target(path)
+        target = Path(check_target(path))
         if _is_special(target):
-            _write(target, data)
+            target.write_bytes(data)
         else:
-            part = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
+            part = target.with_name(f".{os.urandom(8).hex()}.part")
             try:
-                _write(part, data, "xb")
-                if os.path.exists(target):
+                part.write_bytes(data)
+                if target.exists():
                     shutil.copymode(target, part)
                 os.replace(part, target)
             finally:
-                if os.path.exists(part):
-                    os.unlink(part)
+                part.unlink(missing_ok=True)
     except OSError as error:  # it names no file, or the temporary one
         raise OSError(error.errno, error.strerror, os.fspath(path)) from error
 
 
-def check_target(path: Path) -> str:
+def check_target(path: str | os.PathLike[str]) -> str:
     """Return the file to be written, with symbolic links resolved.
 
     Raises
@@ -57,27 +55,20 @@ def check_target(path: Path) -> str:
     name = os.fspath(path)
     if not name:
         raise ValueError("the file to write must have a name; got none")
-    if _is_special(name):
+    if _is_special(Path(name)):
         return name
-    target = os.path.realpath(path)
-    folder = os.path.dirname(target)
-    if not os.path.isdir(folder):
-        raise ValueError(f"{folder} is not a folder; make it first")
-    if os.path.isdir(target) or name.endswith(os.sep):
+    target = Path(name).resolve()
+    if not target.parent.is_dir():
+        raise ValueError(f"{target.parent} is not a folder; make it first")
+    if target.is_dir() or name.endswith(os.sep):
         raise ValueError(f"{name} is a folder; give the name of a file")
-    exists = os.path.isfile(target)
-    if exists and not os.access(target, os.W_OK):
+    if target.is_file() and not os.access(target, os.W_OK):
         raise PermissionError(errno.EACCES, "it must not be written to", name)
-    if not os.access(folder, os.W_OK | os.X_OK):
+    if not os.access(target.parent, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, "its folder must not be written to", name)
-    return target
+    return str(target)
 
 
-def _is_special(name: str) -> bool:
+def _is_special(path: Path) -> bool:
     """Whether a file exists and is a pipe or a device."""
-    return os.path.exists(name) and not (os.path.isfile(name) or os.path.isdir(name))
-
-
-def _write(target: str, data: bytes, mode: str = "wb") -> None:
-    with open(target, mode) as file:
-        file.write(data)
+    return path.exists() and not (path.is_file() or path.is_dir())
