@@ -186,14 +186,9 @@ def choose_labels(
     check_kind(result, Assessment, "result", "assess")
     if result.table.threshold is None and y_pred is None:
         raise ValueError("y_pred must be given: the assessment was given decisions, no threshold")
-    reader = RowReader(
-        threshold=0.5 if y_pred is not None else result.table.threshold,
-        decided=y_pred is not None,
-        positive_label=positive_label,
-        unlabeled=unlabeled,
-        missing=missing,
-        bins=bins,
-    )
+    read: dict[str, Any] = {"positive_label": positive_label, "unlabeled": unlabeled}
+    read |= {"missing": missing, "bins": bins, "decided": y_pred is not None}
+    reader = RowReader(threshold=result.table.threshold if y_pred is None else 0.5, **read)
     labels = np.full(np.shape(y_score)[:1], np.nan) if y_true is None else y_true
     chunk = reader.read(labels, y_score, sensitive_features, y_pred)
     options = {"group": group, "reference": reference, "explore": explore}
@@ -228,15 +223,15 @@ def choose_rows(
         raise ValueError(f"n must lie in [1, {len(unlabeled)}], the unlabeled rows; got {n!r}")
     ahead = preposterior(result, metric, DRAWS, groups=planned.groups)
     bins = _bins_of(result, ahead.bins, data, unlabeled)
-    stream = check_rng(rng)
     available = np.bincount(bins, minlength=len(ahead.bins.rows)).astype(np.float64)
     labels = allocate(ahead, int(n), available, planned.matrix[defined])
     strata = strata_of(ahead.bins)
     share = np.bincount(strata, labels) / np.maximum(np.bincount(strata, available), 1.0)
-    prob = (1.0 - explore) * share[strata[bins]] + explore * n / len(bins)
-    prob = np.minimum(prob, 1.0)
+    prob = np.minimum((1.0 - explore) * share[strata[bins]] + explore * n / len(bins), 1.0)
     order = np.lexsort((unlabeled, data.score[unlabeled], bins))
-    rows = np.sort(unlabeled[order[systematic(prob[order], int(n), stream)]]).astype(np.intp)
+    rows = np.sort(unlabeled[order[systematic(prob[order], int(n), check_rng(rng))]]).astype(
+        np.intp
+    )
     every_prob = np.zeros(len(data.label))
     every_prob[unlabeled] = prob
     return LabelChoice(rows, every_prob[rows], every_prob)
@@ -314,10 +309,9 @@ class Update:
         """Change of the sd of a contrast per label if a bin gets `size` labels, float64 (K, B)."""
         image = _product(self.c_psi, self.t[e])
         before = (image * self.t[e]).sum(axis=1)[:, None]
-        cross = _product(self.x, image)
+        cross, weight = _product(self.x, image), size * self.w
         step = size * self.slope[e] * self.w
         moved = cross - step * self.leverage
-        weight = size * self.w
         after = before - 2.0 * step * cross + step * step * self.leverage
         after = after - weight * moved * moved / (1.0 + weight * self.leverage)
         residual = self.residual[e][:, None]
@@ -358,8 +352,7 @@ def _bins_of(result: Assessment, bins: Bins, data: ScoreData, rows: Ints) -> Int
     known = bin_keys(*bins[:4])
     keys = bin_keys(*places(stratum, centre, result.imputing.regions))
     at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    if (known[at] != keys).any():
-        row = rows[int(np.argmax(known[at] != keys))]
-        where = f"group {data.groups[data.group[row]]} near score {data.score[row]:g}"
+    if len(strange := rows[known[at] != keys]):
+        where = f"group {data.groups[data.group[strange[0]]]} near score {data.score[strange[0]]:g}"
         raise ValueError(f"give the rows that were assessed: no unlabeled one is in {where}")
     return np.asarray(at, dtype=np.intp)

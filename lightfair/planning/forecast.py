@@ -70,7 +70,7 @@ class Preposterior:
     bins; target: as in `assess`; rate: float64 (K, B), p; information: (K, B), p (1 - p), 0 where
     the log odds are at their cap; gradient: (K, B, r), x in units of the posterior's spread; gain,
     loss: (K, B), derivatives of the metric by the weight of positive, and of negative, rows; known:
-    (K, G), the variance of resampling the labeled rows, for "population".
+    (K, G), the variance of resampling the labeled rows, 0 unless the target is "population".
     """
 
     bins: Bins
@@ -90,11 +90,7 @@ class Preposterior:
 
 
 def preposterior(
-    result: Assessment,
-    metric: str,
-    most: int = MAX_DRAWS,
-    *,
-    groups: Sequence[int] | None = None,
+    result: Assessment, metric: str, most: int = MAX_DRAWS, groups: Sequence[int] | None = None
 ) -> Preposterior:
     """Collect what the forecast of a metric needs.
 
@@ -105,8 +101,11 @@ def preposterior(
     groups
         Groups with uncertain curves; labels of others add no information. Default: all.
     """
+    of, settings = result.settings.metric(metric), result.settings
+    if of.of != "counts":
+        raise ValueError(f"metric must be one of confusion counts, such as tpr; got {metric}")
     uncertain = [*range(len(result.groups))] if groups is None else sorted(groups)
-    regions, cap = result.imputing.regions, result.settings.cap
+    regions, cap = result.imputing.regions, settings.cap
     bins = score_bins(result.table, regions)
     psi = result.imputing.psi.reshape(-1, *result.imputing.psi.shape[2:])
     root = _covariance_root(_usual(psi, result.imputing.apart)[:, uncertain])
@@ -123,28 +122,13 @@ def preposterior(
             slopes = likelihood.gradient(psi[:, g, None], design)
             gradient[:, at] = slopes @ root[uncertain.index(g)]
     rate = sigmoid(np.minimum(odds, cap))
-    of_count = _count_slopes(count_metric(result, metric), _expected_counts(result, bins, rate))
+    of_count = _count_slopes(of, _expected_counts(result, bins, rate))
     gain, loss = (of_count[:, bins.group, bins.predicted, label] for label in (1, 0))
     weight_sq = result.table.sums("weight_sq")[..., :UNLABELED] + _pseudo(result, 2)
-    return Preposterior(
-        bins,
-        result.settings.target,
-        len(result.groups),
-        rate,
-        np.where(odds < cap, rate * (1.0 - rate), 0.0),
-        gradient,
-        gain,
-        loss,
-        np.asarray((weight_sq * of_count**2).sum(axis=(2, 3))),
-    )
-
-
-def count_metric(result: Assessment, metric: str) -> Metric:
-    """Return a metric by its name; raise ValueError unless it is one of confusion counts."""
-    of = result.settings.metric(metric)
-    if of.of != "counts":
-        raise ValueError(f"metric must be one of confusion counts, such as tpr; got {metric}")
-    return of
+    known = (weight_sq * of_count**2).sum(axis=(2, 3)) * (settings.target == "population")
+    information = np.where(odds < cap, rate * (1.0 - rate), 0.0)
+    fixed = bins, settings.target, len(result.groups)
+    return Preposterior(*fixed, rate, information, gradient, gain, loss, known)
 
 
 def expected_sd(ahead: Preposterior, extra: Floats, contrasts: Floats) -> Floats:
@@ -177,17 +161,15 @@ def residual_variance(ahead: Preposterior, left: Floats) -> Floats:
     `left` (B,) is the share of rows in each bin that stay unlabeled.
     """
     if ahead.target == "expected":
-        return np.zeros_like(ahead.known)
+        return ahead.known
     if ahead.target == "sample":
-        known = np.zeros_like(ahead.known)
         variance = left * ahead.information * ahead.slope**2
     else:
-        known = ahead.known
         mean = ahead.rate * ahead.gain + (1.0 - ahead.rate) * ahead.loss
         square = ahead.rate * ahead.gain**2 + (1.0 - ahead.rate) * ahead.loss**2
         variance = left * mean**2 + (1.0 - left) * square
     members = ahead.bins.group[:, None] == np.arange(ahead.groups)
-    return np.asarray(known + variance @ (ahead.bins.weight_sq[:, None] * members))
+    return np.asarray(ahead.known + variance @ (ahead.bins.weight_sq[:, None] * members))
 
 
 def forecast_width(now: Floats, before: Floats, after: Floats, prob: float) -> Floats:
@@ -280,7 +262,6 @@ def _count_slopes(metric: Metric, counts: Floats) -> Floats:
         low, high = counts.copy(), counts.copy()
         low[..., side, label] = np.maximum(low[..., side, label] - step, 0.0)
         high[..., side, label] += step
-        rise = theta(metric, high) - theta(metric, low)
-        run = (high - low)[..., side, label]
+        rise, run = theta(metric, high) - theta(metric, low), (high - low)[..., side, label]
         slopes[..., side, label] = np.where(np.isnan(rise), 0.0, rise / run)
     return slopes

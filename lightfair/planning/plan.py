@@ -149,29 +149,22 @@ class LabelPlan(Based):
         True
         """
         same = ("metric", "width", "prob", "next_group")
+        values: dict[str, Any] = {name: getattr(self, name) for name in same}
         names = ("name", "labeled", "unlabeled", "shrinks_per_label")
         columns = (self.groups, self.labeled.tolist(), self.unlabeled.tolist())
         rows = zip(*columns, map(plain, self.shrinks), strict=True)
-        values = {
-            **{name: getattr(self, name) for name in same},
-            "groups": [dict(zip(names, row, strict=True)) for row in rows],
-            "steps": [
-                {
-                    "extra": number,
-                    "intervals": [vars(e) | {"width": plain(e.width[i])} for e in self.intervals],
-                }
-                for i, number in enumerate(self.extra.tolist())
-            ],
-            "labels": {"number": self.labels, "reason": self.reason},
-            **({} if self.assessment.truth is None else {"differences": self._differences()}),
-        }
+        values["groups"] = [dict(zip(names, row, strict=True)) for row in rows]
+        values["steps"] = []
+        for at, number in enumerate(self.extra.tolist()):
+            intervals = [vars(one) | {"width": plain(one.width[at])} for one in self.intervals]
+            values["steps"].append({"extra": number, "intervals": intervals})
+        values["labels"] = {"number": self.labels, "reason": self.reason}
+        if self.assessment.truth is not None:  # of the metric itself, if there is one group
+            found = metric_values(self.assessment, self.metric)
+            planned = {one.group for one in self.intervals}
+            apart = [one for one in found["differences"] if one["group"] in planned]
+            values["differences"] = apart or found["groups"]
         return framed(self.assessment, values)
-
-    def _differences(self) -> list[dict[str, Any]]:
-        """The planned differences, or the metric of the only group, beside the truth."""
-        found = metric_values(self.assessment, self.metric)
-        planned = {one.group for one in self.intervals}
-        return [one for one in found["differences"] if one["group"] in planned] or found["groups"]
 
 
 def plan_labels(
@@ -240,6 +233,7 @@ def plan_labels(
     numbers = _numbers(extra, labels, forecast.total, result.table.labeled)
     widths = np.stack([forecast.widths(n) for n in numbers])
     shrinks = _shrinks(forecast)
+    intervals = zip(contrasts.pairs, widths.T, contrasts.reasons, strict=True)
     return LabelPlan(
         metric=metric,
         width=float(width),
@@ -248,12 +242,9 @@ def plan_labels(
         labeled=rows.sum(axis=1) - unlabeled,
         unlabeled=unlabeled,
         extra=np.array(numbers, dtype=np.int64),
-        intervals=tuple(
-            Expected(*pair, widths[:, e], contrasts.reasons[e])
-            for e, pair in enumerate(contrasts.pairs)
-        ),
+        intervals=tuple(Expected(*pair, *values) for pair, *values in intervals),
         labels=labels,
-        reason=_reason(labels, forecast),
+        reason=_reason(forecast) if labels is None else None,
         shrinks=shrinks,
         next_group=result.groups[int(np.nanargmax(shrinks))] if (shrinks > 0.0).any() else None,
         assessment=result,
@@ -324,14 +315,12 @@ def _shrinks(forecast: Forecast) -> Floats:
     return shrinks
 
 
-def _reason(labels: int | None, forecast: Forecast) -> str | None:
+def _reason(forecast: Forecast) -> str:
     """Why there is no number of labels."""
-    contrasts = forecast.contrasts
-    if labels is not None:
-        return None
-    if all(contrasts.reasons):
-        return f"it is undefined, {contrasts.reasons[0]}"
+    reasons = forecast.contrasts.reasons
+    if all(reasons):
+        return f"it is undefined, {reasons[0]}"
     if forecast.total == 0:
         return "no row is unlabeled"
-    least = contrasts.widest(forecast.widths(forecast.total))
+    least = forecast.contrasts.widest(forecast.widths(forecast.total))
     return f"with all rows labeled a width of {least:.3g} is left"

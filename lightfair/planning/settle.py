@@ -26,7 +26,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ..core.assessment import Assessment
 from ..core.comparison.verdict import SUPPORT, Question
@@ -46,17 +45,16 @@ MAX_SIZE = 10_000_000  # truths times draws times contrasts, beyond 10 truths
 
 def forecast_labels(result: Assessment, question: Question, prob: float) -> int | None:
     """Forecast how many more labels would probably settle a check of a result."""
-    table, finite = result.table, result.settings.target != "population"
-    labeled = table.labeled
+    labeled, finite = result.table.labeled, result.settings.target != "population"
     # draws without the model must support the verdict, too, in the pair that is widest apart
     parts = tuple(replace(part, draws=part.free[None]) for part in question.parts)
     means = np.array([part.draws[0].mean(axis=0) for part in parts])
     widest = max(question.pairs, key=lambda pair: float(np.ptp(means[:, pair], axis=1).max()))
     alone = question._replace(parts=parts, pairs=[widest])
-    ways, unlabeled = [(question, prob), (alone, min(prob, SUPPORT["pass"]))], table.rows - labeled
-    numbers = [labels_to_settle(*way, labeled, unlabeled, finite=finite) for way in ways]
-    known = [number for number in numbers if number is not None]
-    return max(known) if len(known) == len(ways) else None
+    rows = labeled, result.table.rows - labeled
+    one = labels_to_settle(question, prob, *rows, finite=finite)
+    two = labels_to_settle(alone, min(prob, SUPPORT["pass"]), *rows, finite=finite)
+    return None if one is None or two is None else max(one, two)
 
 
 def labels_to_settle(
@@ -131,7 +129,7 @@ def _excess(question: Question) -> Floats:
     """Excess over the limit of a check, float64 (draw, contrast); draws that have all of them."""
     limit = question.check.within
     one, two = (np.array(column) for column in zip(*question.pairs, strict=True))
-    columns: list[npt.NDArray[np.float64]] = []
+    columns: list[Floats] = []
     for part in question.parts:
         draws = part.draws.reshape(-1, len(part.groups))
         first, second = draws[:, one], draws[:, two]
