@@ -157,10 +157,10 @@ class ThresholdCurve(OneLine):
         >>> {cut: round(delta.mean, 2) for cut, delta in curve.difference("tpr", "B").items()}
         {0.5: 0.11, 0.7: 0.18}
         """
-        if reference is None and self.settings.reference is None:
+        reference = self.settings.reference if reference is None else reference
+        if reference is None:
             raise ValueError("reference must name a group: there is only one, or none is chosen")
-        at = index_of(group, self.groups)
-        base = index_of(self.settings.reference if reference is None else reference, self.groups)
+        at, base = index_of(group, self.groups), index_of(reference, self.groups)
         return {cut: by.difference(at, base) for cut, by in self.group_draws(metric).items()}
 
     def _metric(self, metric: str | Metric) -> Metric:
@@ -182,9 +182,8 @@ def threshold_curve(result: Assessment, values: Any) -> ThresholdCurve:
         ranks, _ = placed(own, cuts, result.fine, index)
         sums = sums_by_rank(*result.imputed(result.groups[index], free=True), ranks, len(cuts) + 1)
         parts[:, :, :, index] = sums.reshape(*chains, len(cuts) + 1, 2)
-    unlabeled = result.table.sums("rows")[..., UNLABELED].sum(axis=1)
-    labeled, pseudo = unlabeled == 0.0, result.pseudo_rows
-    return ThresholdCurve(cuts, result.groups, parts, labeled, pseudo, result.settings)
+    labeled = result.table.sums("rows")[..., UNLABELED].sum(axis=1) == 0.0
+    return ThresholdCurve(cuts, result.groups, parts, labeled, result.pseudo_rows, result.settings)
 
 
 _CURVES: WeakKeyDictionary[Assessment, ThresholdCurve] = WeakKeyDictionary()
@@ -213,10 +212,10 @@ def for_table(threshold: Any, table: ScoreTable) -> Any:
     if threshold is None or (isinstance(threshold, str) and threshold == ALL):
         return threshold
     cuts = check_cuts(threshold) if is_several(threshold) else None
-    first = threshold if cuts is None else cuts[0]
+    first = cuts[0] if cuts else threshold
     if first != table.threshold:
         raise ValueError(f"threshold must be {table.threshold}, that of the table; got {first}")
-    if cuts is not None:
+    if cuts:
         resolve(cuts, table)
     return cuts
 
@@ -337,8 +336,6 @@ def sums_by_rank(weight: Floats, label: Floats, ranks: Ints, count: int) -> Floa
     """Sum the weight of negatives and positives (n, bin) by rank: float64 (n, count, 2)."""
     n, size = weight.shape
     sums = np.zeros((n, count, 2))
-    if not size:
-        return sums
     order = np.argsort(ranks, kind="stable")
     present, start = np.unique(ranks[order], return_index=True)
     for block in blocks(n, size):
@@ -369,11 +366,11 @@ def threshold_values(result: Assessment) -> dict[str, Any]:
     """Return what to_dict holds under "thresholds": threshold to metric to groups, differences."""
     curve, settings = requested_curve(result), result.settings
     base = None if settings.reference is None else result.groups.index(settings.reference)
-    values: dict[str, Any] = {repr(cut): {} for cut in curve.thresholds.tolist()}
-    for name in counted_metrics(result):
-        for cut, by in curve.group_draws(name).items():
-            values[repr(cut)][name] = group_values(by, base, settings)
-    return values
+    by_name = {name: curve.group_draws(name) for name in counted_metrics(result)}
+    return {
+        repr(cut): {name: group_values(by[cut], base, settings) for name, by in by_name.items()}
+        for cut in curve.thresholds.tolist()
+    }
 
 
 def counted_metrics(result: Assessment) -> list[str]:

@@ -159,19 +159,12 @@ class FoundThresholds(Based):
         >>> one["group"], one["recommended"] == found["B"].recommended
         ('B', True)
         """
-        prob = self.assessment.settings.prob
-        wanted = None if self.wanted is None else summary(self.wanted, prob)
-        if wanted is not None and self.truth is not None:
+        wanted = self.wanted and summary(self.wanted, self.assessment.settings.prob)
+        if wanted and self.truth is not None:
             wanted |= truth_values(self.truth[str(self.reference)], self.of)
-        values = {
-            "metric": self.metric,
-            "reference": self.reference,
-            "own": self.own,
-            "target": self.target,
-            "wanted": wanted,
-            "groups": [_group_values(self, one) for one in self.groups],
-        }
-        return framed(self.assessment, values)
+        same = {name: getattr(self, name) for name in ("metric", "reference", "own", "target")}
+        groups = [_group_values(self, one) for one in self.groups]
+        return framed(self.assessment, same | {"wanted": wanted, "groups": groups})
 
 
 def find_threshold(
@@ -231,25 +224,20 @@ def find_threshold(
     names, base = compared_groups(result.groups, base, group, reference)
     if base is None and target is None:
         raise ValueError("find_threshold needs a target if there is only one group")
-    bins, chains = score_slots(result.fine), result.shape
-    wanted, own, prob = None, result.table.threshold, result.settings.prob
+    bins, wanted, own = score_slots(result.fine), None, None
     if base is None:
-        goal, own = np.full(chains, target), None
+        goal = np.full(result.shape, target)
     else:
-        at = result.groups.index(base)
+        at, cut = result.groups.index(base), result.table.threshold
+        own = cut[base] if isinstance(cut, dict) else cut
         counts = confusion(result.imputed(base, free=of.label_free), bins[at])
-        goal = theta(of, counts.reshape(*chains, 2, 2) + result.pseudo_rows[:, :, at])
-        wanted = Estimate(goal, of.lack, bool(result.group_draws(of).known[at]), prob=prob)
-        own = own[base] if isinstance(own, dict) else own
-    return FoundThresholds(
-        of=of,
-        reference=base,
-        target=None if target is None else float(target),
-        wanted=wanted,
-        groups=tuple(_search(result, of, name, bins, goal.ravel(), base) for name in names),
-        own=own,
-        assessment=result,
-    )
+        goal = theta(of, counts.reshape(*result.shape, 2, 2) + result.pseudo_rows[:, :, at])
+        exact = bool(result.group_draws(of).known[at])
+        wanted = Estimate(goal, of.lack, exact, prob=result.settings.prob)
+    places = (result.groups.index(name) for name in names)
+    groups = (_search(result, of, at, bins[at], wanted, goal.ravel()) for at in places)
+    number = None if target is None else float(target)
+    return FoundThresholds(of, base, number, wanted, tuple(groups), own, result)
 
 
 def truth_at(found: FoundThresholds, full: ScoreData) -> dict[str, float]:
@@ -262,19 +250,13 @@ def truth_at(found: FoundThresholds, full: ScoreData) -> dict[str, float]:
 
 
 def _search(
-    result: Assessment,
-    of: Metric,
-    name: str,
-    bins: tuple[Slots, ...],
-    goal: Floats,
-    base: str | None,
+    result: Assessment, of: Metric, at: int, bins: Slots, wanted: Estimate | None, goal: Floats
 ) -> GroupThreshold:
-    """Search the threshold of one group; `goal` float64 (n,) is the target by draw."""
-    at = result.groups.index(name)
-    chains, prob = result.shape, result.settings.prob
-    known = result.group_draws(of).known
-    exact = bool(known[at] and (base is None or known[result.groups.index(base)]))
-    parts = parts_of(bins[at], result.fine, at)
+    """Search the threshold of a group, by index; `goal` float64 (n,) is the target by draw."""
+    name, chains, prob = result.groups[at], result.shape, result.settings.prob
+    known = bool(result.group_draws(of).known[at])
+    exact = known and (wanted is None or wanted.exact)
+    parts = parts_of(bins, result.fine, at)
     sums = sums_by_rank(*result.imputed(name, free=of.label_free), parts.rank, len(parts.low) + 1)
     pseudo = result.pseudo_rows[:, :, at].reshape(-1, 1, 2, 2)
     values = theta(of, above_and_below(sums, axis=1) + pseudo)
@@ -289,7 +271,7 @@ def _search(
     return GroupThreshold(
         name,
         _decimal(parts.low[best], parts.high[best]),
-        Estimate(values[:, best].reshape(chains), of.lack, bool(known[at]), prob=prob),
+        Estimate(values[:, best].reshape(chains), of.lack, known, prob=prob),
         Estimate(gap[:, best].reshape(chains), of.lack, exact, prob=prob, signed=True),
     )
 
@@ -347,16 +329,15 @@ def _decimal(low: float, high: float) -> float:
 def _group_values(found: FoundThresholds, one: GroupThreshold) -> dict[str, Any]:
     """The threshold of a group as plain values."""
     values: dict[str, Any] = {"group": one.group, "recommended": one.recommended}
-    if one.recommended is None:
+    if one.metric is None or one.gap is None:
         what = found.metric if found.wanted is None else f"{found.metric}, or what is wanted,"
         share = f"more than {UNDEFINED_LIMIT:.0%} of draws, at every threshold"
-        values["recommended_reason"] = f"{what} is undefined in {share}"
+        reason = f"{what} is undefined in {share}"
+        return values | {"recommended_reason": reason, "metric": None, "gap": None}
     settings = found.assessment.settings
-    for name, estimate in (("metric", one.metric), ("gap", one.gap)):
-        values[name] = None if estimate is None else summary(estimate, settings.prob)
-    if one.gap is not None:
-        values["gap"]["prob_within"] = plain(one.gap.prob_within(settings.epsilon))
-    if found.truth is not None and one.gap is not None:
+    values |= {"metric": summary(one.metric, settings.prob), "gap": summary(one.gap, settings.prob)}
+    values["gap"]["prob_within"] = plain(one.gap.prob_within(settings.epsilon))
+    if found.truth is not None:
         truth = found.truth[one.group]
         goal = found.target if found.reference is None else found.truth[found.reference]
         values["metric"] |= truth_values(truth, found.of)
