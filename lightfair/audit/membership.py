@@ -209,11 +209,7 @@ def round_membership(sensitive_features: Any, step: float | None = None) -> dict
     >>> {name: column.tolist() for name, column in rounded.items()}
     {'A': [0.4, 1.0], 'B': [0.3, 0.0], 'C': [0.3, 0.0]}
     """
-    return _rounded(*_chances_of(sensitive_features), step)
-
-
-def _rounded(names: list[str], chances: Floats, step: float | None) -> dict[str, Floats]:
-    """Return rounded chances by group, as `round_membership`."""
+    names, chances = _chances_of(sensitive_features)
     step = step if step is not None else 0.1 if len(names) <= 3 else 0.25
     if not lies_in(step, 0.0199, 1.0) or abs(round(1.0 / step) * step - 1.0) > 1e-9:
         raise ValueError(f"step must be 1 / k with k from 2 to 50, such as 0.1; got {step!r}")
@@ -272,8 +268,10 @@ def assess_membership(
     reference, options = options.pop("reference", None), {"hierarchical": False, **options}
     columns = [(where, values) for _, where, values in attribute_columns(sensitive_features)]
     check_indexes([("y_true", y_true), ("y_score", y_score), *columns])
-    names, chances = _chances_of(sensitive_features)
-    rounded = _rounded(names, chances, step)
+    rounded, (_, chances) = (
+        round_membership(sensitive_features, step),
+        _chances_of(sensitive_features),
+    )
     result = assess(y_true, y_score, sensitive_features=rounded, **options)
     if result.settings.thresholds is not None:
         raise ValueError("threshold must be one with chances of membership; got several, or all")
@@ -332,8 +330,7 @@ def _of_cells(result: Assessment, reference: Any, shares: Floats) -> MembershipA
     if settings.label_error is not None:
         raise ValueError("label_error: not with chances of membership; leave it out")
     if settings.hierarchical is not False:
-        rule = "hierarchical must be False with chances of membership"
-        raise ValueError(f"{rule}: a prior that cells share draws differences to 0; assess so")
+        raise ValueError("hierarchical must be False with chances of membership; assess so")
     rows = table.sums("weight").sum(axis=(1, 2)) @ shares
     largest = names[int(np.argmax(rows))]
     base = index_of(largest if reference is None else reference, names, "reference")
@@ -343,18 +340,19 @@ def _of_cells(result: Assessment, reference: Any, shares: Floats) -> MembershipA
     sides = np.eye(len(names))[np.argmax(shares, axis=1)], shares
     estimates, differences = (ByName({one.name: ByName() for one in metrics}) for _ in range(2))
     for of in metrics:
-        seen = table.labeled_sums()[0]
+        seen, parts = table.labeled_sums()[0], counts
         if of.label_free:
             seen = table.sums("weight").sum(axis=-1)[..., None] * [1.0, 0.0]
-        parts = counts[:1] * 3 if of.label_free else counts
+            parts = counts[:1] * 3
         one, two, ends = ([theta(of, draws) for draws in part] for part in parts)
         draws = [one[0], two[0], np.fmin.reduce(ends), np.fmax.reduce(ends)]
         draws += [theta(of, np.tensordot(side.T, seen, 1))[None, None] for side in sides]
+        others = [draws[place] for place in (0, 1, 3, 2, 4, 5)]  # the least against the most
         lack, prob = lack_in(of, table), settings.prob
         for at, name in enumerate(names):
             estimates[of.name][name] = _named([one[..., at] for one in draws], lack, prob=prob)
             if at != base:
-                pairs = zip(draws, (draws[place] for place in (0, 1, 3, 2, 4, 5)), strict=True)
+                pairs = zip(draws, others, strict=True)
                 gaps = [minus(one[..., at], two[..., base]) for one, two in pairs]
                 differences[of.name][name] = _named(gaps, lack, prob=prob, signed=True)
     expected = dict(zip(names, (rows / rows.sum()).tolist(), strict=True))

@@ -65,10 +65,8 @@ from ..core.pipeline import assess_table
 from ..core.settings import Settings
 from ..core.values import Based, framed, plain
 
-TAKEN = {  # options of assess
-    *("prob", "reference", "family", "hierarchical", "prior", "trust", "log_odds_cap"),
-    *("chains", "draws", "warmup"),
-}
+TAKEN = {"prob", "reference", "family", "hierarchical", "prior", "trust"}  # options of assess
+TAKEN |= {"log_odds_cap", "chains", "draws", "warmup"}
 
 LARGEST = 300.0  # logarithm of the largest evidence
 
@@ -156,8 +154,9 @@ class Monitoring(Based):
     @property
     def alarm(self) -> int | None:
         """Index of the first look with an alarm."""
-        raised = [look.evidence >= self.needed for look in self.looks]
-        return raised.index(True) if True in raised else None
+        return next(
+            (at for at, look in enumerate(self.looks) if look.evidence >= self.needed), None
+        )
 
     @property
     def status(self) -> str:
@@ -206,15 +205,15 @@ class Monitoring(Based):
         """
         looks = [look._asdict() | {"gaps": []} for look in self.looks]
         center = "median" if self.check.relation == "ratio" else "mean"
-        for gap in self.gaps:
-            names = dict(zip(("metric", "higher", "lower"), gap[:3], strict=True))
-            for look, values in zip(looks, np.stack(gap[3:], axis=1).tolist(), strict=True):
-                middle, low, high, *both = values
-                interval = None if np.isnan(low) else [plain(low), plain(high)]
-                one = {**names, center: plain(middle), "interval": interval}
-                if interval is None:
-                    one["reason"] = f"{gap.metric} is undefined in {gap.higher} or {gap.lower}"
-                look["gaps"].append(one | dict(zip(("evidence", "within"), both, strict=True)))
+        for metric, higher, lower, *columns in self.gaps:
+            names = {"metric": metric, "higher": higher, "lower": lower}
+            for look, values in zip(looks, np.stack(columns, axis=1).tolist(), strict=True):
+                middle, low, high, evidence, within = values
+                one = {**names, center: plain(middle), "interval": [plain(low), plain(high)]}
+                if np.isnan(low):
+                    reason = f"{metric} is undefined in {higher} or {lower}"
+                    one |= {"interval": None, "reason": reason}
+                look["gaps"].append({**one, "evidence": evidence, "within": within})
         alarm = None if self.alarm is None else self.looks[self.alarm].period
         values = {"check": self.check.text, "status": self.status, "needed": self.needed}
         values |= {"alarm": alarm, "sentence": self.sentence, "looks": looks}
@@ -273,8 +272,7 @@ def monitor(
         known = ", ".join(sorted(TAKEN))
         raise TypeError(f"monitor does not take {', '.join(wrong)}; leave it out; it takes {known}")
     if modeled := sorted({*OVERSTATED} & {*check.metrics}):
-        rule = f"check must not be of {modeled[0]}, which only the model estimates"
-        raise ValueError(f"{rule}; try brier")
+        raise ValueError(f"check must not be of {modeled[0]}, of the model alone; try brier")
     latest: dict[str, ScoreTable] = {}
     total: Any = None  # of the latest tables
     pairs = periods.items() if isinstance(periods, Mapping) else periods
@@ -285,11 +283,11 @@ def monitor(
         period, table = level_name(pair[0]), pair[1]
         check_kind(table, ScoreTable, f"table of {period}", "summarize")
         again = period in latest
-        _check_period(period, table, latest)
+        if latest:
+            _check_period(period, table, latest)
         latest[period] = table
         try:
-            fresh = again or total is None
-            total = reduce(add, latest.values()) if fresh else total + table
+            total = total + table if total and not again else reduce(add, latest.values())
         except ValueError as error:
             raise ValueError(f"{period} does not go with the periods before: {error}") from error
         given = {**options, "clip": total.clip, "metrics": check.metrics, "checks": (check,)}
@@ -304,10 +302,10 @@ def monitor(
     limit = check.within if check.relation == "difference" else 1.0 - check.within
     scale = max(limit, LEAST_SCALE)
     beyond, within = since_any(score, known, scale), evidence(-score, known, scale)
-    columns = np.stack([middle, low, high, beyond, within]).transpose(2, 0, 1)
+    columns = zip(middle.T, low.T, high.T, beyond.T, within.T, strict=True)
     gaps = [Beyond(*name, *column) for name, column in zip(names, columns, strict=True)]
-    both = np.stack([beyond.mean(axis=1), within.min(axis=1)], axis=1).tolist()
-    every = [Look(*look, *one) for look, one in zip(looks, both, strict=True)]
+    both = zip(beyond.mean(axis=1).tolist(), within.min(axis=1).tolist(), strict=True)
+    every = (Look(*look, *one) for look, one in zip(looks, both, strict=True))
     done = Monitoring(check, tuple(every), (), result)
     at = -1 if done.alarm is None else done.alarm
     gaps.sort(key=lambda gap: float(gap.evidence[at]), reverse=True)
@@ -316,28 +314,29 @@ def monitor(
 
 def _check_period(period: str, table: ScoreTable, latest: dict[str, ScoreTable]) -> None:
     """Raise ValueError for a period that cannot follow those before it."""
-    if not latest:
-        return
     *_, last = latest
     groups = next(iter(latest.values())).groups
     if not {*table.groups} <= {*groups}:
-        got, rule = list_values(table.groups), "periods must have no other groups than the first"
-        got = f"{got} in {period} after {list_values(groups)}"
+        rule = "periods must have no other groups than the first"
+        got = f"{list_values(table.groups)} in {period} after {list_values(groups)}"
         raise ValueError(f"{rule}; got {got}; begin with a period that has all groups")
-    if period not in latest:
-        if name_key(period) < name_key(last):
-            rule, names = "periods must be in the order of their names", "2026-01, 2026-02"
-            raise ValueError(f"{rule}; got {period} after {last}; name them as {names}")
-        return
-    before, after = np.zeros((2, len(groups), 2, 3))
-    for counts, one in ((before, latest[period]), (after, table)):
+    if period in latest:
+        _check_again(period, groups, latest[period], table)
+    elif name_key(period) < name_key(last):
+        rule, names = "periods must be in the order of their names", "2026-01, 2026-02"
+        raise ValueError(f"{rule}; got {period} after {last}; name them as {names}")
+
+
+def _check_again(period: str, groups: tuple[str, ...], before: ScoreTable, now: ScoreTable) -> None:
+    """Raise ValueError if a period that is given again has lost rows, or changed labels."""
+    rows = np.zeros((2, len(groups), 2, 3))
+    for counts, one in zip(rows, (before, now), strict=True):
         counts[places_of(one.groups, groups)] = one.sums("rows")
-    fewer = np.argwhere(after[..., :2] < before[..., :2])
-    if len(fewer) or (after.sum(axis=2) < before.sum(axis=2)).any():
-        what = "fewer rows"
-        if len(fewer):
-            group, _, label = fewer[0].tolist()
-            what = f"fewer labels {label} of {groups[group]}"
+    lost = np.concatenate([rows[..., :2], rows.sum(axis=3, keepdims=True)], axis=3)
+    fewer = np.argwhere(lost[1] < lost[0])
+    if len(fewer):
+        group, _, label = fewer[0].tolist()
+        what = f"fewer {'rows' if label == 2 else f'labels {label}'} of {groups[group]}"
         rule = "a period that is given again must keep its rows and the values of its labels"
         raise ValueError(f"{rule}; got {what} in {period} than before")
 

@@ -263,39 +263,36 @@ def audit_profile(
         raise ValueError(f"min_share must lie in [0, 1); got {min_share!r}; 0.02 is 2 %")
     if not (median is None or median in (0, 1) or messages.lies_in(median, 0.0, 1.0)):
         raise ValueError(f"median must lie in [0, 1]; got {median!r}; it is the median score")
-    given = {"data_source": data_source, "data_dates": data_dates, "audit_date": audit_date}
-    texts = plain_texts(given)
+    texts = plain_texts(data_source=data_source, data_dates=data_dates, audit_date=audit_date)
     table = result.table
     if table.weighted or table.clusters is not None:
-        rule = "an audit profile counts independent rows of equal weight"
-        raise ValueError(f"{rule}; leave out {'sample_weight' if table.weighted else 'cluster'}")
-    if profile == "nyc-ll144" and len(table.attributes) != 2:
+        unfit = "sample_weight" if table.weighted else "cluster"
+        raise ValueError(f"an audit profile counts independent, equal rows; leave out {unfit}")
+    attributes = table.attributes
+    if profile == "nyc-ll144" and len(attributes) != 2:
         rule = f"profile {profile} needs two attributes, sex and race or ethnicity"
-        raise ValueError(f"{rule}; got {', '.join(table.attributes)}; name both columns")
+        raise ValueError(f"{rule}; got {', '.join(attributes)}; name both columns")
     rows = table.sums("rows").sum(axis=2)  # (group, predicted)
     known = [not {a.casefold().strip() for a in part} & {*UNKNOWN} for part in table.parts]
-    total = table.rows + table.counts.dropped
-    kinds: list[tuple[str, tuple[int, ...]]] = [(a, (k,)) for k, a in enumerate(table.attributes)]
-    if len(kinds) > 1:
-        kinds.append((" and ".join(table.attributes), tuple(range(len(kinds)))))
-    rng, tables = np.random.default_rng(result.label_seed), []
-    for attribute, places in kinds:
-        counts: dict[str, Floats] = {}
-        for part, sums, counts_here in zip(table.parts, rows, known, strict=True):
-            if counts_here:
-                name = ", ".join(part[k] for k in places)
-                counts[name] = counts.get(name, np.zeros(2)) + sums
-        tables.append(
-            _rates(attribute, counts, total, min_share, median, rng, result.settings.prob)
-        )
-    unknown = total - int(rows[known].sum())
-    # the warnings of labels are not about selections
-    plain_result = replace(result, warnings=table.notes)
-    middle, share = None if median is None else float(median), float(min_share)
-    return AuditProfile(profile, plain_result, tuple(tables), unknown, share, middle, **texts)
+    levels = [part for part, here in zip(table.parts, known, strict=True) if here]
+    categories = {a: [part[k] for part in levels] for k, a in enumerate(attributes)}
+    if len(attributes) > 1:
+        categories[" and ".join(attributes)] = [*map(", ".join, levels)]
+    shown = AuditProfile(
+        profile,
+        replace(result, warnings=table.notes),  # those of labels are not about selections
+        (),
+        table.rows + table.counts.dropped - int(rows[known].sum()),
+        float(min_share),
+        None if median is None else float(median),
+        **texts,
+    )
+    rng = np.random.default_rng(result.label_seed)
+    tables = [_rates(shown, name, found, rows[known], rng) for name, found in categories.items()]
+    return replace(shown, tables=tuple(tables))
 
 
-def plain_texts(given: dict[str, Any]) -> dict[str, str | None]:
+def plain_texts(**given: date | str | None) -> dict[str, str | None]:
     """Return texts, with dates as YYYY-MM-DD; raise ValueError if one is neither."""
     texts = {k: v.isoformat() if isinstance(v, date) else v for k, v in given.items()}
     for name, text in texts.items():
@@ -305,48 +302,45 @@ def plain_texts(given: dict[str, Any]) -> dict[str, str | None]:
 
 
 def _rates(
-    attribute: str,
-    counts: dict[str, Floats],
-    total: int,
-    min_share: float,
-    median: float | None,
-    rng: np.random.Generator,
-    prob: float,
+    profile: AuditProfile, attribute: str, levels: list[str], rows: Floats, rng: np.random.Generator
 ) -> RateTable:
-    """Return a table from the numbers of rows that are not selected, and selected, by category."""
-    if len(counts) < 2:
-        got = ", ".join(counts) or "none"
+    """Return a table from rows (n, 2) that are not selected, and selected, of levels (n,)."""
+    table, least = profile.assessment.table, profile.min_share
+    names = sorted({*levels}, key=messages.name_key)
+    if len(names) < 2:
+        got = ", ".join(names) or "none"
         raise ValueError(f"{attribute} must have two known categories or more; got {got}")
     categories = []
-    for name in sorted(counts, key=messages.name_key):
-        others, chosen = map(int, counts[name])
-        share, reason = (others + chosen) / total, None
-        if share < min_share:
-            reason = f"{100 * share:.2g} % of the rows, less than {100 * min_share:g} %"
+    for name in names:
+        here = [level == name for level in levels]
+        others, chosen = map(int, rows[here].sum(axis=0))
+        share = (others + chosen) / (table.rows + table.counts.dropped)
+        small = f"{100 * share:.2g} % of the rows, less than {100 * least:g} %"
+        reason = small if share < least else None
         categories.append(Category(name, others + chosen, chosen, share, reason))
     kept = [one for one in categories if one.reason is None]
     if not kept:
-        rule = f"each category of {attribute} has less than min_share, {min_share:g}, of the rows"
+        rule = f"each category of {attribute} has less than min_share, {least:g}, of the rows"
         raise ValueError(f"{rule}; merge categories, or lower it")
     top = max(kept, key=lambda one: (one.rate, one.rows))
     if not top.selected:
-        if median is not None:
-            raise ValueError(
-                f"no score lies above the median, {median:g}; give decisions as y_pred"
-            )
-        raise ValueError(f"no row is selected in {attribute}; check y_pred or threshold")
-    selected, rows = np.array([(one.selected, one.rows) for one in kept], float).T
-    draws = rate_draws(selected, rows, DRAWS, rng)[None]
+        if profile.median is None:
+            raise ValueError(f"no row is selected in {attribute}; check y_pred or threshold")
+        above = f"no score lies above the median, {profile.median:g}"
+        raise ValueError(f"{above}; give decisions as y_pred")
+    selected, sizes = np.array([(one.selected, one.rows) for one in kept], float).T
+    draws, prob = rate_draws(selected, sizes, DRAWS, rng)[None], profile.assessment.settings.prob
     found = []
     for one in categories:
         if one is top:
             one = one._replace(impact_ratio=1.0)
         elif one.reason is None:
+            both = one.selected, one.rows, top.selected, top.rows
             one = one._replace(
                 impact_ratio=one.rate / top.rate,
                 population=ratio(draws, kept.index(one), kept.index(top), "rows", prob=prob),
-                deviations=deviations(one.selected, one.rows, top.selected, top.rows),
-                fisher_p=fisher_exact(one.selected, one.rows, top.selected, top.rows),
+                deviations=deviations(*both),
+                fisher_p=fisher_exact(*both),
                 short=max(0, -(-4 * top.selected * one.rows // (5 * top.rows)) - one.selected),
             )
         found.append(one)

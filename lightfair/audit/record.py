@@ -71,8 +71,8 @@ def audit_record(
     profile = result if isinstance(result, AuditProfile) else None
     base = result.assessment if isinstance(result, AuditProfile) else result
     values, rows, verdicts = framed(base, {}), list(numbers), verdicts_of(result)
-    given = {"data_source": data_source, "data_dates": data_dates, "audit_date": audit_date}
-    texts = plain_texts(given | {"hazard": hazard})
+    dates = {"data_dates": data_dates, "audit_date": audit_date}
+    texts = plain_texts(data_source=data_source, hazard=hazard, **dates)
     texts = {name: text or getattr(profile, name, None) for name, text in texts.items()}
     names = ("profile", "min_share", "median", "unknown")
     return {
@@ -111,18 +111,11 @@ def audit_record(
 def verdicts_of(result: Assessment | AuditProfile) -> list[dict[str, Any]]:
     """Return check, status and reason of each verdict."""
     if isinstance(result, AuditProfile):
-        return [
-            {
-                "check": f"{result.rate} ratio>=0.8 by {table.attribute}",
-                "status": table.status,
-                "reason": table.sentence(tests=True),
-            }
-            for table in result.checks
-        ]
-    return [
-        {"check": one.check.text, "status": one.status, "reason": one.basis}
-        for one in result.checks
-    ]
+        rule = f"{result.rate} ratio>=0.8 by"
+        found = [(f"{rule} {t.attribute}", t.status, t.sentence(tests=True)) for t in result.checks]
+    else:
+        found = [(one.check.text, one.status, one.basis) for one in result.checks]
+    return [dict(zip(("check", "status", "reason"), values, strict=True)) for values in found]
 
 
 def _finite(value: Any) -> Any:
