@@ -32,11 +32,15 @@ from .rows import ROWS, check_rows
 
 Bools = npt.NDArray[np.bool_]
 
+ByModel = dict[str, dict[str, Floats]]  # model, metric: draws
+
 Values = dict[str, Any]
 
 DECISIONS = "decisions"  # the attribute that cells add to those of the groups
 
 CHANCES = {"metric": ("prob_greater", "prob_equal"), "gap": ("prob_fairer", "prob_as_fair")}
+
+COLUMNS = ("label", "predicted", "weight", "label_prob")  # of rows, the same in cells
 
 FITTED = ("hierarchical", "chains", "draws", "warmup")  # settings that the fit of cells resolves
 
@@ -83,8 +87,8 @@ class ModelComparison:
     models: tuple[str, ...]
     groups: tuple[str, ...]
     settings: Settings
-    theta: dict[str, dict[str, Floats]]
-    overall: dict[str, dict[str, Floats]]
+    theta: ByModel
+    overall: ByModel
     cells: Assessment
     decisions: Bools
     cell_group: Ints
@@ -319,9 +323,8 @@ progress
     0.09
     """
     arguments = locals()
-    names = {one.name for one in fields(Settings)} & {*arguments} - {"threshold"}
-    options = {name: arguments[name] for name in names}
-    settings = Settings(**options)
+    options = {one.name for one in fields(Settings)} & {*arguments} - {"threshold"}
+    settings = Settings(**{name: arguments[name] for name in options})
     rows = {name: arguments[name] for name in ROWS}
     checked = check_rows(scores, y_true, threshold, rows, model, row_id)
     return compare_data(checked, settings, rng, progress)
@@ -349,10 +352,10 @@ def compare_data(
     # in a cell all rows have one decision of each model
     labels = np.maximum(cells.counts - cells.pseudo_rows, 0.0).sum(axis=3)
     stream = np.random.default_rng([cells.label_seed, len(cells.groups) + 1])
-    shape, target, models = cells.shape, settings.target, len(checked)
-    pseudo = pseudo_rows(table, shape, target=target, seed=stream, models=models)
-    by_group: dict[str, dict[str, Floats]] = {model: {} for model in checked}
-    overall: dict[str, dict[str, Floats]] = {model: {} for model in checked}
+    models = len(checked)
+    pseudo = pseudo_rows(table, cells.shape, target=settings.target, seed=stream, models=models)
+    by_group: ByModel = {model: {} for model in checked}
+    overall: ByModel = {model: {} for model in checked}
     drawn = {}
     for place, model in enumerate(checked):
         counts = np.zeros((*labels.shape[:2], len(table.groups), 2, 2))
@@ -369,31 +372,19 @@ def compare_data(
             overall[model][name] = theta(metric, sums.sum(axis=2) + added[:, :, 0])
     cuts: Any = {model: one.threshold for model, one in tables.items()}
     fitted = {name: getattr(cells.settings, name) for name in FITTED}
-    result = ModelComparison(
-        models=tuple(checked),
-        groups=table.groups,
-        settings=replace(settings, metrics=names, threshold=cuts, **fitted),
-        theta=by_group,
-        overall=overall,
-        cells=cells,
-        decisions=decisions,
-        cell_group=cell_group,
-        warnings=(),
-    )
-    warnings = (
-        *_row_warnings(tables),
-        *_disagreements(result),
-        *coarse_interval(settings.prob, shape),
-        *(note for note in cells.warnings if note.code == "misfit"),
-        *result_warnings(drawn, table.groups, cells.gate, shape),
-    )
-    return replace(result, warnings=warnings)
+    settings = replace(settings, metrics=names, threshold=cuts, **fitted)
+    parts = by_group, overall, cells, decisions, cell_group
+    result = ModelComparison(tuple(checked), table.groups, settings, *parts, ())
+    warnings = _row_warnings(tables) + _disagreements(result)
+    warnings += coarse_interval(settings.prob, cells.shape)
+    warnings += [note for note in cells.warnings if note.code == "misfit"]
+    warnings += result_warnings(drawn, table.groups, cells.gate, cells.shape)
+    return replace(result, warnings=tuple(warnings))
 
 
 def with_truth(result: ModelComparison, full: dict[str, ScoreData]) -> ModelComparison:
     """Add what all labels say: the same rows by model, with labels that were hidden."""
-    by_group: dict[str, dict[str, Floats]] = {}
-    overall: dict[str, dict[str, Floats]] = {}
+    by_group, overall = ByModel(), ByModel()
     metrics = [result.settings.metric(name) for name in result.settings.metrics]
     for model, data in full.items():
         counts = score_table(data, clip=result.settings.clip).labeled_sums()[0][None, None]
@@ -417,15 +408,13 @@ def _crossed(checked: dict[str, ScoreData], clip: float) -> tuple[ScoreData, Boo
     names = [" ".join(map("{} {}".format, checked, row)) for row in joint.astype(int).tolist()]
     cell = first.group.astype(np.intp) * len(names) + at.reshape(-1)
     kept = np.bincount(cell, first.weight)[cell] > 0.0
-    none_missing = np.zeros(np.count_nonzero(kept), dtype=np.bool_)
-    decision = Levels(DECISIONS, at.reshape(-1)[kept], none_missing, names)
+    missing = np.zeros(np.count_nonzero(kept), dtype=np.bool_)
+    decision = Levels(DECISIONS, at.reshape(-1)[kept], missing, names)
     group, parts = cross([decision], first.group[kept], first.parts)
+    columns = {name: getattr(first, name) for name in COLUMNS}
     data = replace(
         first,
-        label=first.label[kept],
-        predicted=first.predicted[kept],
-        weight=None if first.weight is None else first.weight[kept],
-        label_prob=None if first.label_prob is None else first.label_prob[kept],
+        **{name: column[kept] for name, column in columns.items() if column is not None},
         score=sigmoid(odds[kept]),
         group=group,
         groups=group_names(parts),
@@ -469,10 +458,9 @@ def data_values(result: ModelComparison) -> Values:
     for at, name in enumerate(result.groups):
         counts = rows[result.cell_group == at].sum(axis=0)
         groups.append({"name": name, **_counts(counts), "positives": int(counts[1])})
-    for one, two in itertools.combinations(range(len(result.models)), 2):
-        differ = result.decisions[:, one] != result.decisions[:, two]
-        models = [result.models[one], result.models[two]]
-        apart.append({"models": models, **_counts(rows[differ].sum(axis=0))})
+    columns = zip(result.models, result.decisions.T, strict=True)
+    for (one, first), (two, second) in itertools.combinations(columns, 2):
+        apart.append({"models": [one, two], **_counts(rows[first != second].sum(axis=0))})
     return {
         **_counts(rows.sum(axis=0)),
         "unlabeled": int(rows[:, UNLABELED].sum()),

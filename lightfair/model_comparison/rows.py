@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ..core.data import columns
 from ..core.data.logit import Ints
-from ..core.data.messages import level_name, list_values, missing_rows, row_list, show
+from ..core.data.messages import level_name, missing_rows, row_list, show
 from ..core.data.rows import ScoreData, is_several, score_data
 
 LEAST, MOST = 2, 4  # models
@@ -32,19 +32,18 @@ def check_rows(
     if pairs is None:
         got = type(scores).__name__
         raise ValueError(f"scores must be a dict or frame of a column for each model; got {got}")
-    names = [level_name(name) for name, _ in pairs]
-    if not LEAST <= len(names) <= MOST or len(set(names)) < len(names):
+    given = [(level_name(name), score) for name, score in pairs]
+    names = [name for name, _ in given]
+    if not LEAST <= len({*names}) == len(names) <= MOST:
         got = f"{len(names)}: {', '.join(names) or 'none'}"
         raise ValueError(f"scores must hold {LEAST} to {MOST} models of different names; got {got}")
-    given = dict(zip(names, (score for _, score in pairs), strict=True))
-    cuts = check_thresholds(threshold, [*given])
-    checked = {}
-    for name, score in given.items():
+    cuts, checked = check_thresholds(threshold, names), {}
+    for name, score in given:
         try:
             checked[name] = score_data(y_true, score, threshold=cuts[name], **rows)
         except ValueError as error:
             raise ValueError(str(error).replace("y_score", f"scores[{name!r}]")) from None
-    columns.check_indexes([(f"scores[{name!r}]", score) for name, score in given.items()])
+    columns.check_indexes([(f"scores[{name!r}]", score) for name, score in given])
     return checked
 
 
@@ -63,8 +62,8 @@ def unstacked(y_true: Any, model: Any, row_id: Any) -> dict[str, Ints]:
         times = np.bincount(ids[at] + 1, minlength=len(values) + 1)  # missing first
         wrong = np.flatnonzero(times != [0] + [1] * len(values))
         if wrong.size:
-            got = "not so for " + list_values([None, *values][one] for one in wrong[:1])
-            raise ValueError(f"row_id must pair rows: each once in each model; {got} in {name}")
+            got = f"not so for {show([None, *values][wrong[0]])} in {name}"
+            raise ValueError(f"row_id must pair rows: each once in each model; {got}")
     return found
 
 
@@ -77,9 +76,8 @@ def _of_models(
     y_true = _shared("y_true", y_true, at)
     features = columns.attribute_columns(rows["sensitive_features"])
     rows = rows | {"sensitive_features": {k: _shared(where, v, at) for k, where, v in features}}
-    for name in ("sample_weight", "label_prob"):
-        if rows.get(name) is not None:
-            rows[name] = _shared(name, rows[name], at)
+    weights = {name: rows.get(name) for name in ("sample_weight", "label_prob")}
+    rows |= {name: _shared(name, one, at) for name, one in weights.items() if one is not None}
     return {name: values[own] for name, own in at.items()}, y_true, rows
 
 
@@ -90,8 +88,8 @@ def _shared(name: str, values: Any, at: dict[str, Ints]) -> npt.NDArray[Any]:
     columns.check_lengths({"y_true": range(len(at) * len(first)), name: codes})
     wrong = np.concatenate([own[codes[own] != codes[first]] for own in at.values()])
     if wrong.size:
-        rule = f"{name} must be the same in all models"
-        raise ValueError(f"{rule} for a row_id; not so in {row_list(wrong)}")
+        rule = f"{name} must be the same in all models for a row_id"
+        raise ValueError(f"{rule}; not so in {row_list(wrong)}")
     return np.asarray(columns.column(name, values)[first])
 
 
@@ -99,8 +97,9 @@ def check_thresholds(threshold: Any, models: Sequence[str]) -> dict[str, Any]:
     """Return the threshold of each model; raise ValueError unless it is one number for each."""
     given = threshold if isinstance(threshold, Mapping) else dict.fromkeys(models, threshold)
     cuts = {level_name(name): cut for name, cut in given.items()}
-    several = [cut for cut in cuts.values() if is_several(cut) or isinstance(cut, str)]
-    if several or {*cuts} != {*models}:
+    if {*cuts} != {*models} or any(
+        is_several(cut) or isinstance(cut, str) for cut in cuts.values()
+    ):
         names = ", ".join(models)
         raise ValueError(f"threshold must be one number for each of {names}; got {show(threshold)}")
     return cuts
