@@ -38,8 +38,9 @@ SUFFIX = re.compile(r"(\.(csv|tsv|txt|json|parquet|arrow|feather))?(\.gz)?$", re
 MODEL = tuple(option.dest for option in OPTIONS["model and sampler"] if option.dest != "rng")
 ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels", "min_rows")
 BESIDE = ("missing", "bins", "sensitive_features", "hierarchical")
-APART = {  # what is of no effect beside an option of assess
+APART = {  # what is of no effect beside an option
     "within": (*ALONE, "profile", "record"),
+    "n": ("subsample_labels",),  # chosen for labels that are hidden
     "profile": (*ALONE, "metrics", "reference", "target", "epsilon", *MODEL),
     "membership": (*ALONE, *BESIDE, "within", "profile", "record", "label_error"),
 }
@@ -129,14 +130,11 @@ def plan(arguments: argparse.Namespace) -> Answer:
     """
     from .. import api
 
+    _check_together(arguments)
     if (arguments.n is None) != (arguments.output is None):
         raise ValueError("--choose and --output belong together: rows to label, and their file")
     if arguments.output == "-":
         raise ValueError("--output must name a file; the plan is on standard output")
-    if arguments.n is not None and arguments.subsample_labels is not None:
-        raise ValueError(
-            "--choose would choose labels that --subsample-labels hides; leave one out"
-        )
     if arguments.n is not None and arguments.missing == "drop":
         raise ValueError("--choose needs the numbers of rows; drop rows first, or --missing group")
     one_threshold(arguments)
@@ -389,7 +387,7 @@ def _check_together(arguments: argparse.Namespace) -> None:
     for name, shown in given.items():
         for other in given:
             if name in APART.get(other, ()):
-                raise ValueError(f"{shown} does not go with --{other}; leave one of them out")
+                raise ValueError(f"{shown} does not go with {given[other]}; leave one of them out")
         if (needed := NEEDED.get(name)) and not given.keys() & {*needed}:
             raise ValueError(f"{shown} needs --{' or --'.join(needed)}; leave it out")
 

@@ -124,12 +124,10 @@ def wrap_names(names: Iterable[str]) -> list[str]:
     >>> wrap_names(["Native Hawaiian or Other, Female"])
     ['Native Hawaiian or\\nOther, Female']
     """
-    whole = [textwrap.wrap(one_line(short(name)), NAME) or [""] for name in names]
+    whole = [textwrap.wrap(one_line(short(name)), NAME) for name in names]
     two = ["\n".join(lines[:2]) + "\N{HORIZONTAL ELLIPSIS}" * (len(lines) > 2) for lines in whole]
-    return [
-        text if two.count(text) == 1 else "\n".join(lines)
-        for text, lines in zip(two, whole, strict=True)
-    ]
+    alike = zip(two, whole, strict=True)
+    return [text if two.count(text) == 1 else "\n".join(lines) for text, lines in alike]
 
 
 def name_rows(ax: Axes, names: Iterable[str], below: Sequence[str] = ()) -> None:

@@ -132,6 +132,8 @@ def density(
     if not np.isfinite(bounds).all():
         first, last = np.quantile(draws, OUTER)
         draws = draws[(draws >= first) & (draws <= last)]
+    from scipy.ndimage import gaussian_filter1d  # it reflects
+
     quartiles = np.quantile(draws, [0.25, 0.75])
     scales = [draws.std(), (quartiles[1] - quartiles[0]) / 1.34]
     width = 0.9 * min((s for s in scales if s > 0.0), default=1e-3) * len(draws) ** -0.2
@@ -139,7 +141,5 @@ def density(
     high = min(draws.max() + REACH * width, bounds[1])
     counts, edges = np.histogram(draws, POINTS, (low, high))
     step = (high - low) / POINTS
-    reach = int(np.ceil(REACH * max(width / step, 2.0)))
-    kernel = np.exp(-0.5 * (np.arange(-reach, reach + 1) / max(width / step, 2.0)) ** 2)
-    smooth = np.convolve(np.pad(counts, reach, mode="symmetric"), kernel / kernel.sum(), "valid")
+    smooth = gaussian_filter1d(counts.astype(float), max(width / step, 2.0), truncate=REACH)
     return edges[:-1] + 0.5 * step, smooth / (len(draws) * step)

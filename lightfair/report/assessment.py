@@ -27,17 +27,10 @@ from ..core.values import (
     metric_values,
     ratio_values,
 )
+from . import format as cells
 from . import sections as shared
 from .document import Cell, Document, Paragraph, Section, Table, section
-from .format import (
-    Columns,
-    chance,
-    first_names,
-    probability_columns,
-    table_of,
-    truth_cell,
-    value_cell,
-)
+from .format import Columns, table_of, value_cell
 from .provenance import provenance_sections
 from .thresholds import threshold_section
 
@@ -78,7 +71,7 @@ SELECTION = (
 
 RATIOS: Columns = {
     "ratio": lambda entry: value_cell(entry["ratio"]),
-    "P(four fifths)": lambda entry: chance("prob_four_fifths")(entry["ratio"]),
+    "P(four fifths)": lambda entry: cells.chance("prob_four_fifths")(entry["ratio"]),
 }
 
 
@@ -147,11 +140,11 @@ def gap_table(result: Assessment) -> shared.Blocks:
     columns: Columns = {
         "largest gap": value_cell,
         "likeliest pair": _pair,
-        f"P(gap < {settings.epsilon:g})": chance("prob_within"),
+        f"P(gap < {settings.epsilon:g})": cells.chance("prob_within"),
         "group SD": lambda entry: Cell(number(entry["sd"])),
     }
     notes = [
-        f"undefined in {first_names(groups, LISTED)}: {', '.join(names)}"
+        f"undefined in {cells.first_names(groups, LISTED)}: {', '.join(names)}"
         for groups, names in undefined.items()
         if groups
     ]
@@ -166,7 +159,7 @@ def _set_aside(result: Assessment) -> list[str]:
     kinds = {f"of fewer than {result.settings.min_rows} rows": small}
     kinds["without labels, where they are needed"] = unlabeled
     text = "groups {}, left out of findings: {}"
-    return [text.format(kind, first_names(one, LISTED)) for kind, one in kinds.items() if one]
+    return [text.format(kind, cells.first_names(one, LISTED)) for kind, one in kinds.items() if one]
 
 
 def _pair(entry: dict[str, Any]) -> Cell:
@@ -253,7 +246,7 @@ def metric_section(result: Assessment, name: str, *, full: bool = False) -> Sect
     columns: Columns = dict(METHODS) if name not in settings.label_free else {}
     columns |= {POWERED: _powered} if full and columns else {}
     columns = columns or {"lightfair": value_cell}
-    truth = {"truth": truth_cell} if result.truth is not None else {}
+    truth = {"truth": cells.truth_cell} if result.truth is not None else {}
     blocks: shared.Blocks = []
     own = dict(zip(result.groups, result.effective_labels(name).own, strict=True))
     by_group = {entry["name"]: entry | {"own": own[entry["name"]]} for entry in groups}
@@ -264,7 +257,7 @@ def metric_section(result: Assessment, name: str, *, full: bool = False) -> Sect
         low, high = result.settings.clip, 1.0 - result.settings.clip
         blocks.append(f"exact for scores clipped to [{low:g}, {high:g}]")
     if values["differences"]:
-        columns |= probability_columns(settings.epsilon) | truth
+        columns |= cells.probability_columns(settings.epsilon) | truth
         by_group = {entry["group"]: entry for entry in values["differences"]}
         if full and metric.bounds[0] >= 0.0:
             for group, entry in by_group.items():
@@ -293,7 +286,7 @@ def _powered(entry: dict[str, Any]) -> Cell:
 
 def _marginal(result: Assessment, name: str) -> Table:
     """The levels of each attribute, each over all groups with that level."""
-    likely = probability_columns(result.settings.epsilon)
+    likely = cells.probability_columns(result.settings.epsilon)
     rows = []
     for margin in marginal_values(result, name):
         differences = {entry["level"]: entry for entry in margin["differences"]}
@@ -343,7 +336,7 @@ def _criteria(result: Assessment) -> list[Section]:
         for entry in criterion["differences"]
         if len(criterion["metrics"]) > 1
     }
-    (*_, (title, near)) = probability_columns(result.settings.epsilon).items()
+    (*_, (title, near)) = cells.probability_columns(result.settings.epsilon).items()
     columns: Columns = {f"largest gap to {result.settings.reference}": value_cell, title: near}
     text = (
         "The gap is the median of the largest absolute difference in the metrics of a criterion; "

@@ -24,16 +24,8 @@ EMPTY = 20  # groups without rows that are listed
 COUNTS = {"rows": "rows", "labeled": "labeled", "positives": "positive"}  # titles of columns
 
 # warnings that are repeated next to verdicts and recommendations
-CRITICAL = (
-    "no_labels",
-    "unlabeled_group",
-    "not_converged",
-    "degenerate_decisions",
-    "reversed_scores",
-    "label_drift",
-    "misfit",
-    "disagreement",
-)
+CRITICAL = "no_labels unlabeled_group not_converged degenerate_decisions reversed_scores "
+CRITICAL += "label_drift misfit disagreement"
 
 
 TRUTH = (
@@ -156,7 +148,7 @@ def warnings_section(notes: tuple[Note, ...]) -> list[Section]:
 
 def critical_warnings(notes: tuple[Note, ...]) -> list[Paragraph]:
     """Return the warnings without which no result should be read."""
-    return [_warning(note) for note in notes if note.code in CRITICAL]
+    return [_warning(note) for note in notes if note.code in CRITICAL.split()]
 
 
 def warning_summary(notes: tuple[Note, ...]) -> list[Paragraph]:
