@@ -38,9 +38,8 @@ SUFFIX = re.compile(r"(\.(csv|tsv|txt|json|parquet|arrow|feather))?(\.gz)?$", re
 MODEL = tuple(option.dest for option in OPTIONS["model and sampler"] if option.dest != "rng")
 ALONE = ("checks", "simultaneous", "selection_odds", "subsample_labels", "min_rows")
 BESIDE = ("missing", "bins", "sensitive_features", "hierarchical")
-APART = {  # what is of no effect beside an option
+APART = {  # what is of no effect beside an option of assess
     "within": (*ALONE, "profile", "record"),
-    "n": ("subsample_labels",),  # chosen for labels that are hidden
     "profile": (*ALONE, "metrics", "reference", "target", "epsilon", *MODEL),
     "membership": (*ALONE, *BESIDE, "within", "profile", "record", "label_error"),
 }
@@ -130,11 +129,12 @@ def plan(arguments: argparse.Namespace) -> Answer:
     """
     from .. import api
 
-    _check_together(arguments)
     if (arguments.n is None) != (arguments.output is None):
         raise ValueError("--choose and --output belong together: rows to label, and their file")
     if arguments.output == "-":
         raise ValueError("--output must name a file; the plan is on standard output")
+    if arguments.n is not None and arguments.subsample_labels is not None:
+        raise ValueError("--choose needs labels that --subsample-labels hides; leave one out")
     if arguments.n is not None and arguments.missing == "drop":
         raise ValueError("--choose needs the numbers of rows; drop rows first, or --missing group")
     one_threshold(arguments)
