@@ -267,7 +267,7 @@ def audit_profile(
     table = result.table
     if table.weighted or table.clusters is not None:
         unfit = "sample_weight" if table.weighted else "cluster"
-        raise ValueError(f"an audit profile counts independent, equal rows; leave out {unfit}")
+        raise ValueError(f"a profile counts independent rows of equal weight; leave out {unfit}")
     attributes = table.attributes
     if profile == "nyc-ll144" and len(attributes) != 2:
         rule = f"profile {profile} needs two attributes, sex and race or ethnicity"
