@@ -126,7 +126,6 @@ class WrongLabels:
         off = [name for name in settings.metrics if settings.metric(name).of == "nodes"]
         bounds = ("thresholds", "log_odds_cap", "selection_odds")
         off += [name for name in bounds if getattr(settings, name) is not None]
-        off = ["more thresholds" if name == "thresholds" else name for name in off]
         if off:
             rule = "label_error is for metrics of decisions at one threshold, and no bounds of odds"
             raise ValueError(f"{rule}; leave out {off[0]}")

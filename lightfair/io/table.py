@@ -64,8 +64,6 @@ VERSION = 2
 
 SHAPES = {"design": (2, 2, 2), "clusters": (SIZE, SIZE)}  # of a group, in what may be absent
 
-WHOLE = ("stratum", "cell", "rows")  # columns of integers
-
 
 class ScoreTable(core.ScoreTable):
     """A ScoreTable that can be stored as JSON, and built from the result of a query.
@@ -298,10 +296,8 @@ def _part(kind: type[Part], columns: Any, size: int) -> Part:
 
 
 def _columns(part: Points | Cells) -> dict[str, list[Any]]:
-    return {
-        name: (column.astype(np.int64) if name in WHOLE else column).tolist()
-        for name, column in zip(part._fields, part, strict=True)
-    }
+    columns = {name: column.tolist() for name, column in part._asdict().items()}
+    return columns | {"rows": part.rows.astype(np.int64).tolist()}
 
 
 def digest_of(values: Mapping[str, Any]) -> str:

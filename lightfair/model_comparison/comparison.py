@@ -498,11 +498,11 @@ def _model_values(result: ModelComparison, name: str, model: str, than: str | No
         if truth is not None:
             known = getattr(truth, method)(*models, group).mean
             found |= truth_values(known, settings.metric(name))
-        if than is None:
-            return found
-        ahead = apart if what == "metric" else result.fairer(name, model, than, group)
-        chances = plain(ahead.prob_greater(0.0)), plain(ahead.prob_equal())
-        return found | dict(zip(CHANCES[what], chances, strict=True))
+        if than is not None:
+            ahead = apart if what == "metric" else result.fairer(name, model, than, group)
+            greater, equal = CHANCES[what]
+            found |= {greater: plain(ahead.prob_greater()), equal: plain(ahead.prob_equal())}
+        return found
 
     others = [group for group in result.groups if reference not in (None, group)]
     return {

@@ -60,15 +60,13 @@ def contrasts_of(
     planned, base = compared_groups(names, result.settings.reference, group, reference)
     if len(planned) > MAX_GROUPS:
         raise ValueError(f"group must be given if there are more than {MAX_GROUPS} groups")
-    matrix = np.zeros((len(planned), len(names)))
-    estimates = []
-    for row, name in zip(matrix, planned, strict=True):
-        row[names.index(name)] = 1.0
-        if base is None:
-            estimates.append(result.metric(metric, name))
-        else:
-            row[names.index(base)] = -1.0
-            estimates.append(result.difference(metric, name, base))
+    unit = np.eye(len(names))
+    matrix = unit[[names.index(name) for name in planned]]
+    if base is None:
+        estimates = [result.metric(metric, name) for name in planned]
+    else:
+        matrix -= unit[names.index(base)]
+        estimates = [result.difference(metric, name, base) for name in planned]
     groups = [g for g in range(len(names)) if len(names) <= MAX_GROUPS or matrix[:, g].any()]
     return Contrasts(
         tuple((name, base) for name in planned),
