@@ -288,7 +288,7 @@ def of_assessment(result: Assessment, joint: Row | None = None) -> Iterator[Row]
     settings, data, counted = values["settings"], values["data"], counted_metrics(result)
     cut = settings["threshold"]
     shared = {"threshold": None if isinstance(cut, dict) else cut}
-    common = _common(values) | {"within": settings["epsilon"]}
+    common = _common(values)
     at = {name: shared if name in counted else {} for name in values["metrics"]}
     none = {**dict.fromkeys(COUNTS, 0), "reason": "the group has no rows"}
     for name, metric in values["metrics"].items():
@@ -351,7 +351,7 @@ def of_plan(plan: LabelPlan) -> Iterator[Row]:
 def of_thresholds(search: FoundThresholds) -> Iterator[Row]:
     """Return the rows of a search for thresholds."""
     values = search.to_dict()
-    common = _common(values) | {"metric": values["metric"], "within": values["settings"]["epsilon"]}
+    common = _common(values) | {"metric": values["metric"]}
     target = {"estimate": values["target"], "exact": True, "prob": None}
     own = {"group": values["reference"], "threshold": values["own"], **(values["wanted"] or {})}
     yield from _walk({"wanted": own if values["wanted"] else target}, common)
@@ -388,9 +388,8 @@ def of_profile(found: AuditProfile) -> Iterator[Row]:
 def of_strata(found: ConditionalGaps) -> Iterator[Row]:
     """Return the rows of gaps within strata."""
     values = found.to_dict()
-    common = _common(values) | {"within": values["settings"]["epsilon"]}
     for one in values["gaps"]:
-        yield from _walk(one, {**common, **one, "attribute": values["attribute"]})
+        yield from _walk(one, {**_common(values), **one, "attribute": values["attribute"]})
 
 
 def of_classes(found: ClassesAssessment) -> Iterator[Row]:
@@ -403,11 +402,10 @@ def of_classes(found: ClassesAssessment) -> Iterator[Row]:
 def of_membership(found: MembershipAssessment) -> Iterator[Row]:
     """Return the rows of an assessment by chances of membership."""
     values = found.to_dict()
-    common = _common(values) | {"within": values["settings"]["epsilon"]}
     for entry in values["estimates"]:
         kind = "difference" if entry["reference"] else "metric"
         for method in METHODS:
-            of = {**common, **entry, "quantity": kind, "method": method}
+            of = {**_common(values), **entry, "quantity": kind, "method": method}
             if method in FREQUENCIES:
                 of |= {"prob": None, "converged": None}
             yield _row(entry[method], of)
@@ -430,8 +428,10 @@ def of_monitor(found: Monitoring) -> Iterator[Row]:
 
 
 def _common(values: Row) -> Row:
-    shared = {"prob": values["settings"]["prob"], "converged": values["diagnostics"]["ok"]}
-    return shared | {"method": "lightfair"}
+    """What all numbers of a result share."""
+    settings, converged = values["settings"], values["diagnostics"]["ok"]
+    near = {"prob": settings["prob"], "within": settings["epsilon"]}
+    return {**near, "converged": converged, "method": "lightfair"}
 
 
 def _with_counts(groups: list[Row], data: Row) -> list[Row]:

@@ -94,7 +94,7 @@ def of_assessment(result: Assessment) -> Pictures:
     wrong = ", with wrong labels" * (result.settings.label_error is not None)
     text = f"share of positive labels by score; line: model, marks: labeled rows{wrong}."
     pictures["diagnostics"] = [
-        _picture(f"Calibration of {group}: {text}", HEIGHT, plot.calibration, result, group)
+        _picture(f"Calibration of {group}: {text}", plot.calibration, result, group)
         for group in chosen
     ]
     if len(chosen) < len(rows):
@@ -112,26 +112,25 @@ def of_thresholds(found: FoundThresholds) -> Pictures:
 def of_monitor(found: Monitoring) -> Pictures:
     """Return the time line of a monitored check."""
     caption = f"{found.check.text}: the gap with most evidence, from all rows up to each look."
-    return {"monitor": [_picture(caption, HEIGHT, plot.monitoring, found)]}
+    return {"monitor": [_picture(caption, plot.monitoring, found)]}
 
 
 def of_plan(plan: LabelPlan) -> Pictures:
     """Return the figure of a plan."""
-    caption = (
-        f"Expected width of {100 * plan.prob:g} % intervals of {plan.metric} by number of extra "
-        "labels."
-    )
-    return {"plan": [_picture(caption, HEIGHT, plot.plan, plan)]}
+    text = f"Expected width of {100 * plan.prob:g} % intervals of {plan.metric}"
+    return {"plan": [_picture(f"{text} by number of extra labels.", plot.plan, plan)]}
 
 
 def of_models(result: ModelComparison) -> Pictures:
     """Return the figures of a comparison of models."""
-    names = result.settings.metrics
     if len(result.groups) > MOST_ROWS:
-        return dict.fromkeys(names, [_omitted(result)])
-    height = plot.figure_size((len(result.groups) + 1) * max(1.0, 0.5 * len(result.models)))[1]
+        return dict.fromkeys(result.settings.metrics, [_omitted(result)])
+    rows = (len(result.groups) + 1) * max(1.0, 0.5 * len(result.models))
     text = f"of {' and '.join(result.models)}; lines: {_intervals(result)}, marks: means."
-    return {name: [_picture(f"{name} {text}", height, plot.models, result, name)] for name in names}
+    return {
+        name: [_picture(f"{name} {text}", plot.models, result, name, rows=rows)]
+        for name in result.settings.metrics
+    }
 
 
 def _metric(result: Assessment, name: str) -> list[Picture]:
@@ -142,26 +141,22 @@ def _metric(result: Assessment, name: str) -> list[Picture]:
     marks = f"lines: {_intervals(result)}, marks: means"
     if name in settings.label_free:
         marks = "marks: exact values"
-    height = plot.figure_size(len(groups) + 1)[1]
     minus = f"{name} minus that of {settings.reference}"
-    pictures = [_picture(f"{name} by group; {marks}.", height, plot.groups, result, name)]
-    if settings.reference is None:
-        return pictures
-    deltas = [result.difference(name, group, settings.reference) for group in groups]
-    caption = f"{minus}; {marks}; on the right, the probability of a positive difference."
-    pictures.insert(0, _picture(caption, height, plot.differences, result, name))
-    if any(not delta.exact and delta.reason is None and np.any(delta.draws) for delta in deltas):
-        caption = (
-            f"Posterior of {minus}; dark: smaller than {settings.epsilon:g}, with its "
-            "probability on the right."
-        )
-        pictures.append(_picture(caption, height, plot.posterior, result, name))
-    return pictures
+    drawn = {f"{name} by group; {marks}.": plot.groups}
+    if settings.reference is not None:
+        text = f"{minus}; {marks}; on the right, the probability of a positive difference."
+        drawn = {text: plot.differences, **drawn}
+        deltas = [result.difference(name, group, settings.reference) for group in groups]
+        if any(not one.exact and one.reason is None and np.any(one.draws) for one in deltas):
+            near = f"dark: smaller than {settings.epsilon:g}, with its probability on the right"
+            drawn[f"Posterior of {minus}; {near}."] = plot.posterior
+    rows = len(groups) + 1
+    return [_picture(text, draw, result, name, rows=rows) for text, draw in drawn.items()]
 
 
 def _thresholds(result: Assessment, name: str) -> Picture:
     caption = f"{name} of groups by threshold; bands: pointwise {_intervals(result)}."
-    return _picture(caption, HEIGHT, plot.thresholds, result, name)
+    return _picture(caption, plot.thresholds, result, name)
 
 
 def _omitted(result: Assessment | ModelComparison) -> Picture:
@@ -173,12 +168,15 @@ def _intervals(result: Assessment | ModelComparison) -> str:
     return f"{100 * result.settings.prob:g} % intervals"
 
 
-def _picture(caption: str, height: float, draw: Callable[..., Any], *arguments: Any) -> Picture:
-    """Draw a figure, of a height in inches, with a function of `plot`, in the style of reports."""
+def _picture(
+    caption: str, draw: Callable[..., Any], *arguments: Any, rows: float | None = None
+) -> Picture:
+    """Draw a figure, as high as its rows, with a function of `plot`, in the style of reports."""
     import matplotlib
     from matplotlib.figure import Figure
     from matplotlib.ticker import AutoLocator
 
+    height = HEIGHT if rows is None else plot.figure_size(rows)[1]
     with LOCK, matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
