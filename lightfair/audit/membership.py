@@ -268,10 +268,8 @@ def assess_membership(
     reference, options = options.pop("reference", None), {"hierarchical": False, **options}
     columns = [(where, values) for _, where, values in attribute_columns(sensitive_features)]
     check_indexes([("y_true", y_true), ("y_score", y_score), *columns])
-    rounded, (_, chances) = (
-        round_membership(sensitive_features, step),
-        _chances_of(sensitive_features),
-    )
+    rounded = round_membership(sensitive_features, step)
+    _, chances = _chances_of(sensitive_features)
     result = assess(y_true, y_score, sensitive_features=rounded, **options)
     if result.settings.thresholds is not None:
         raise ValueError("threshold must be one with chances of membership; got several, or all")

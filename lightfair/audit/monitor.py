@@ -287,7 +287,8 @@ def monitor(
             _check_period(period, table, latest)
         latest[period] = table
         try:
-            total = total + table if total and not again else reduce(add, latest.values())
+            fresh = again or total is None
+            total = reduce(add, latest.values()) if fresh else total + table
         except ValueError as error:
             raise ValueError(f"{period} does not go with the periods before: {error}") from error
         given = {**options, "clip": total.clip, "metrics": check.metrics, "checks": (check,)}
