@@ -1,0 +1,96 @@
+"""The measurements: heads of pages, their age, the numbers that the README takes from them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+
+from bench import evidence
+from bench.__main__ import NAMES, entry
+
+ROOT = evidence.HERE.parent
+MEASURED = [f"lightfair/core/{folder}" for folder in ("model", "mcmc", "metrics")]
+ALLOWED = 3  # commits that touch what is measured, such as renamings, since a page was made
+HEAD = re.compile(r"^lightfair \d\S*, code of (\w+), \d{4}-\d\d-\d\d, [\d,]+ s of CPU, by$", re.M)
+NUMBER = r"\d+(?:[.,]\d+)*"
+EARLIER = {  # their pages were measured before pages had heads, and are to be made again
+    *("audit", "convergence", "coverage", "equality", "intersections", "label_error"),
+    *("membership", "monitor", "paired", "peers.comparison", "planning", "sbc", "scale"),
+    *("selection", "speed", "stress", "verdicts"),
+}
+PAGES = {name: evidence.page_of(name) for name in NAMES if name not in EARLIER}
+
+
+def git(*words):
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def result(page):
+    return re.search(r"^\*\*Result\.\*\* (.*?)\n\n", page.read_text(), re.M | re.S)[1]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_says_what_made_it(name):
+    text = PAGES[name].read_text()
+    assert text.startswith(f"# {evidence.about(name)[0]}\n")
+    assert HEAD.search(text) and f"    python -m bench {name}" in text
+    assert re.search(r"\d", result(PAGES[name]))
+    assert len(text.splitlines()) <= 200
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_not_older_than_what_it_measures(name):
+    if git("rev-parse", "--is-shallow-repository") != "false":
+        pytest.skip("needs the history of the repository")
+    commit = HEAD.search(PAGES[name].read_text())[1]
+    since = git("rev-list", "--count", f"{commit}..HEAD", "--", *MEASURED)
+    assert since is not None, f"{commit} is not a commit; was the code changed but not committed?"
+    assert int(since) <= ALLOWED, f"run python -m bench {name} again"
+
+
+def test_every_page_is_of_a_measurement():
+    found = {path for path in evidence.HERE.rglob("[A-Z]*.md") if path.name != "README.md"}
+    assert found - {evidence.page_of(name) for name in EARLIER} == {*PAGES.values()}
+    assert {*PAGES, *EARLIER} == {*NAMES}
+    for name in EARLIER:
+        page = evidence.page_of(name)
+        assert not page.exists() or not HEAD.search(page.read_text()), f"{name} is measured again"
+
+
+def test_numbers_of_the_readme_are_those_of_the_results():
+    text = " ".join((ROOT / "README.md").read_text().split())
+    cited = re.findall(r"([^.:;(]*(?:\.\d[^.:;(]*)*)\(`bench/(\S+?)\.md`\)", text)
+    assert cited
+    for sentence, page in cited:
+        if evidence.HERE / f"{page}.md" not in PAGES.values():
+            continue
+        known = re.findall(NUMBER, result(evidence.HERE / f"{page}.md"))
+        assert set(re.findall(NUMBER, sentence)) <= set(known), (sentence, page)
+
+
+def test_list_shows_what_was_found():
+    shown = entry("paper.figures")
+    assert "The paper's figures, needs --data" in shown and "code of" in shown
+    assert result(PAGES["paper.figures"]).splitlines()[0] in shown
+
+
+def test_interrupted_call_goes_on(tmp_path, monkeypatch):
+    keep = tmp_path / "answers"
+    assert list(evidence.each(abs, [-1, 2], keep)) == [1, 2]
+    keep.write_text(keep.read_text().replace('"-1", 1,', '"-1", 7,') + '["abc", "-3", 4')  # cut off
+    assert list(evidence.each(abs, [-3, -1], keep)) == [3, 7]
+    assert [json.loads(line)[1] for line in keep.read_text().splitlines()] == ["-1", "2", "-3"]
+    monkeypatch.setattr(evidence, "commit", lambda: "another")
+    assert list(evidence.each(abs, [-1], keep)) == [1]
+
+
+def test_options_come_from_the_signature(tmp_path):
+    def measure(data: evidence.Path, runs: int = 5, sets: tuple[str, ...] = ("a", "b")):
+        raise AssertionError
+
+    given = evidence.parser("audit", measure).parse_args(["--data", str(tmp_path), "--sets", "c"])
+    assert vars(given) == {"data": tmp_path, "runs": 5, "sets": ["c"]}
