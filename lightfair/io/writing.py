@@ -32,7 +32,8 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
         else:
             part = target.with_name(f".{os.urandom(8).hex()}.part")
             try:
-                part.write_bytes(data)
+                with part.open("xb") as file:
+                    file.write(data)
                 if target.exists():
                     shutil.copymode(target, part)
                 os.replace(part, target)

@@ -129,11 +129,11 @@ def density(
     >>> print(round(float(np.sum(y) * (x[1] - x[0])), 2))
     1.0
     """
+    from scipy.ndimage import gaussian_filter1d  # it reflects
+
     if not np.isfinite(bounds).all():
         first, last = np.quantile(draws, OUTER)
         draws = draws[(draws >= first) & (draws <= last)]
-    from scipy.ndimage import gaussian_filter1d  # it reflects
-
     quartiles = np.quantile(draws, [0.25, 0.75])
     scales = [draws.std(), (quartiles[1] - quartiles[0]) / 1.34]
     width = 0.9 * min((s for s in scales if s > 0.0), default=1e-3) * len(draws) ** -0.2
