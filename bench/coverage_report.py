@@ -10,8 +10,8 @@ import numpy as np
 from lightfair.core.data.logit import Floats
 
 from .evidence import Page, table
+from .intervals import interval_score
 
-ALPHA = 0.05
 SLACK = 2e-5  # percent; for rounding
 BOOTSTRAP = 200
 DEFAULT, CURVE, LABELS = "trust sample", "calibration sample", "beta_binomial population"
@@ -51,12 +51,11 @@ def scores(truth: Floats, values: Floats) -> Scores:
     true = 100.0 * truth[:, None]
     estimate, low, high, seconds = np.moveaxis(100.0 * values, 1, 0)
     inside = (low - SLACK <= true) & (true <= high + SLACK)
-    outside = np.maximum(low - true, 0.0) + np.maximum(true - high, 0.0)
     return Scores(
         covered=np.where(np.isnan(low), np.nan, 100.0 * inside),
         width=high - low,
         mae=np.abs(estimate - true),
-        interval_score=high - low + 2.0 / ALPHA * outside,
+        interval_score=interval_score(low, high, true),
         cpu=10.0 * seconds,
     )
 

@@ -38,6 +38,7 @@ from lightfair.core.model.regions import regions, trusted_scales
 from lightfair.core.settings import Settings
 
 from .evidence import Page, each, table
+from .intervals import interval_score, missed
 
 SMALLEST = {"runs": 2}
 
@@ -105,10 +106,8 @@ def fit(tables: list[ScoreTable], settings: Settings, rng: np.random.Generator) 
 
 def judged(truth: Floats, estimate: Floats, low: Floats, high: Floats) -> Floats:
     """Coverage, error, width and interval score: (4, run, cell)."""
-    below, above = np.maximum(low - truth, 0.0), np.maximum(truth - high, 0.0)
-    width = high - low
-    inside = (below <= 1e-12) & (above <= 1e-12)
-    return np.stack([inside, np.abs(estimate - truth), width, width + 40.0 * (below + above)])
+    inside, score = missed(low, high, truth) <= 1e-12, interval_score(low, high, truth)
+    return np.stack([inside, np.abs(estimate - truth), high - low, score])
 
 
 def batch(scenario: str, runs: int, rng: np.random.Generator) -> tuple[Floats, Floats]:

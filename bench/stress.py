@@ -32,6 +32,7 @@ from lightfair.core.pipeline import assess, frequencies
 from lightfair.core.simulation import hide_labels
 
 from .evidence import Page, each, table
+from .intervals import interval_score, missed
 
 SMALLEST = {"runs": 1, "sets": ("ten", "persons_20")}
 
@@ -211,7 +212,6 @@ def quantities(name: str) -> dict[str, slice]:
 def figures(values: Floats) -> dict[str, Floats]:
     """Summaries of values (run, method, ..., quantity, 5) by method, NaN without an estimate."""
     truth, mean, low, high, sd = np.moveaxis(values, -1, 0)
-    missed = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
     defined = np.isfinite(truth + low + high)
     claimed = defined & ((low > 0.0) | (high < 0.0))
     wrong = claimed & (np.sign(truth) != np.sign(low + high))
@@ -222,9 +222,9 @@ def figures(values: Floats) -> dict[str, Floats]:
 
     squares = average((mean - truth) ** 2, defined), average(sd * sd, defined)
     return {
-        "coverage": average(missed <= 1e-9, defined),
+        "coverage": average(missed(low, high, truth) <= 1e-9, defined),
         "width": average(high - low, defined),
-        "interval score": average(high - low + missed / TAIL, defined),
+        "interval score": average(interval_score(low, high, truth), defined),
         "MAE": average(np.abs(mean - truth), defined),
         "error / sd": np.sqrt(squares[0] / squares[1]),
         "claims": average(claimed, defined),

@@ -18,12 +18,13 @@ from scipy.stats import wilcoxon
 
 from lightfair.core.data.logit import Floats
 
+from ..intervals import interval_score
 from .experiment import METRICS, Configuration
 from .methods import LABELS_ONLY, PRINTED
 from .scores import cases
 
 KEY = ["dataset", "attribute", "n_labeled", "model"]
-ALPHA = 0.05  # of intervals, and of the test
+ALPHA = 0.05  # of the test
 
 
 class Table(NamedTuple):
@@ -98,7 +99,7 @@ def compare(
     for cell, _, _ in beside:
         truth, estimate, *ends = answers[cell][METRICS.index(table.metric), :, :runs]
         targets = {cell.method: ends[:2], f"{cell.method} sample": ends[2:]}
-        scores[cell] = [interval_score(*pair, truth).mean() for pair in targets.values()]
+        scores[cell] = [100.0 * interval_score(*pair, truth).mean() for pair in targets.values()]
         values[cell] = {cell.method: 100.0 * np.abs(estimate - truth)}
         if table.share:
             values[cell] = {
@@ -131,12 +132,6 @@ def compare(
     found.insert(10, "verdict", verdict(found, table))
     known = found[found.method.isin(["frequency", "beta_binomial_half"]) & (found.verdict != "")]
     return found.join(known.groupby(KEY).verdict.first().rename("labels"), on=KEY)
-
-
-def interval_score(low: Floats, high: Floats, truth: Floats) -> Floats:
-    """Width plus 2 / ALPHA times the distance by which the truth is missed, in percent."""
-    missed = np.maximum(low - truth, 0.0) + np.maximum(truth - high, 0.0)
-    return 100.0 * (high - low + 2.0 / ALPHA * missed)
 
 
 def smaller(ours: Floats, other: Floats) -> bool:
