@@ -14,7 +14,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from . import evidence, smallest
+from . import evidence
 
 FILES = sorted(evidence.HERE.rglob("*.py"))
 NAMES = [
@@ -25,12 +25,15 @@ NAMES = [
 
 
 def main(words: list[str]) -> int:
+    os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")  # before NumPy is imported
     if not words:
         print(__doc__.strip(), *map(entry, NAMES), sep="\n\n")
         return 0
     name, *rest = words
     if name == "smallest":
-        return smallest.main(rest or NAMES)
+        from .smallest import main as try_all
+
+        return try_all(rest or NAMES)
     if name not in NAMES:
         print(f"NAME is one of {', '.join(NAMES)}, not {name!r}", file=sys.stderr)
         return 2

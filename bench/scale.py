@@ -32,7 +32,7 @@ from .evidence import HERE, Page, table
 SMALLEST = {"rows": (1e4,), "groups": (2,), "labels": (50.0,)}
 
 CHUNK = 1_000_000  # rows
-USUAL = {"rows": 10**6, "groups": 2, "labels": 1000}
+USUAL = {"rows": 2 * 10**6, "groups": 2, "labels": 1000}
 COLUMNS = {"y_true": "y_true", "y_score": "y_score", "sensitive_features": "group"}
 JOBS = ("arrays", "parquet", "posterior")
 SEED = 20201206
@@ -52,7 +52,7 @@ def measure(
             child({"job": job, **once}, LIGHTFAIR_JIT="1")
         for name, values in (("rows", rows), ("groups", groups), ("labels", labels)):
             sizes = [{**USUAL, name: int(value)} for value in sorted(values)]
-            sizes = [size for size in sizes if size["labels"] <= size["rows"]]
+            sizes = [size for size in sizes if size["labels"] < size["rows"]]
             known = {str(line["size"]): line for lines in results.values() for line in lines}
             results[name] = [known.get(str(size)) or one_size(size, folder) for size in sizes]
     last, cpu = results["rows"][-1], [line["posterior"]["cpu"] for line in results["rows"]]
@@ -105,7 +105,7 @@ def run(job: str, path: Path, rows: int, groups: int, labels: int) -> dict[str, 
     """Do one job; `path` is that of the table, or of the Parquet file."""
     made, began, more = np.zeros(2), now(), {}
     if job == "write":
-        write_parquet(path, chunks(rows, groups, labels, made), groups)
+        write_parquet(path, chunks(rows, groups, labels, made))
         return {}
     if job == "posterior":
         result = lf.assess(pickle.loads(path.read_bytes()), rng=1)
@@ -133,13 +133,14 @@ def now() -> np.ndarray:
 
 
 def draw(count: int, groups: int, *key: int) -> Columns:
-    """Unlabeled rows: y_true int8, -1; y_score float64; group int64."""
+    """Unlabeled rows: y_true int8, -1; y_score float64; group text."""
     rng = np.random.default_rng([SEED, *key])
     score = rng.standard_normal(count)
     np.exp(-1.5 * score, out=score)
     score = 1.0 / (1.0 + 1.6 * score)
     label = np.full(count, -1, np.int8)
-    return {"y_true": label, "y_score": score, "group": rng.integers(groups, size=count)}
+    names = np.array([f"group {j:03d}" for j in range(groups)])
+    return {"y_true": label, "y_score": score, "group": rng.choice(names, count)}
 
 
 def chunks(rows: int, groups: int, labels: int, made: np.ndarray) -> Iterator[Columns]:
@@ -160,20 +161,18 @@ def chunks(rows: int, groups: int, labels: int, made: np.ndarray) -> Iterator[Co
         before = now()
 
 
-def write_parquet(path: Path, parts: Iterator[Columns], groups: int) -> None:
-    """Write rows with names of groups, and NULL where there is no label."""
+def write_parquet(path: Path, parts: Iterator[Columns]) -> None:
+    """Write rows, NULL where there is no label, groups as a dictionary."""
     import pyarrow
     from pyarrow.parquet import ParquetWriter
 
-    names = pyarrow.array([f"group {j:03d}" for j in range(groups)])
     kind = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
     fields = {"y_true": pyarrow.int8(), "y_score": pyarrow.float64(), "group": kind}
     schema = pyarrow.schema(fields)
     with ParquetWriter(path, schema) as writer:
         for part in parts:
             label = pyarrow.array(part["y_true"], mask=part["y_true"] < 0)
-            coded = pyarrow.array(part["group"].astype(np.int32))
-            coded = pyarrow.DictionaryArray.from_arrays(coded, names)
+            coded = pyarrow.array(part["group"]).dictionary_encode()
             writer.write_table(pyarrow.table([label, part["y_score"], coded], schema=schema))
 
 
