@@ -2,8 +2,8 @@
 
 CPU seconds, the least of some runs; BLAS has one thread. Fresh processes are timed as a whole,
 interpreter included, with an empty cache of compiled functions. Warm fits follow one of the same
-rows in the same process; each must pass the convergence check. "As chosen" compiles where the fit
-is long enough to repay it; "compiled" always has compiled functions, "NumPy" never.
+rows in the same process, in turns; each must pass the convergence check. "As chosen" compiles where
+the fit is long enough to repay it; "compiled" always has compiled functions, "NumPy" never.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import product
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def measure(repeats: int = 3, labels: tuple[int, ...] = (100, 1000)) -> Page:
     cold = {n: fresh(FRESH.format(rows=10_000 + n, labeled=n), repeats) for n in labels}
     lines = []
     for size in (size for size in SIZES if size[1] in labels):
-        seconds = [warm(repeats, *size, form) for form in FORMS.values()]
+        seconds = warm(repeats, *size)
         cells = [f"{number:,d}" for number in size] + [f"{one:.2f}" for one in seconds]
         lines.append([*cells, f"{seconds[2] / seconds[1]:.1f}"])
     return Page(
@@ -65,17 +66,17 @@ def fresh(program: str, repeats: int) -> float:
     return min(seconds)
 
 
-def warm(repeats: int, groups: int, labeled: int, rows: int, form: str | None) -> float:
-    """CPU seconds of a fit that is not the first; more than two groups are drawn at random."""
+def warm(repeats: int, groups: int, labeled: int, rows: int) -> list[float]:
+    """CPU seconds of fits that are not the first, by form; groups beyond two are random."""
     sample = simulate(rows, labeled, rng=1)
     group = sample.group if groups == 2 else np.random.default_rng(2).integers(groups, size=rows)
-    os.environ.pop("LIGHTFAIR_JIT", None)
-    os.environ.update({} if form is None else {"LIGHTFAIR_JIT": form})
-    seconds = []
-    for _ in range(1 + repeats):
+    seconds = np.zeros((1 + repeats, len(FORMS)))
+    for run, (at, form) in product(range(1 + repeats), enumerate(FORMS.values())):
+        os.environ.pop("LIGHTFAIR_JIT", None)
+        os.environ.update({} if form is None else {"LIGHTFAIR_JIT": form})
         began = time.process_time()
         result = assess(sample.y_true, sample.y_score, sensitive_features=group, rng=1)
-        seconds.append(time.process_time() - began)
+        seconds[run, at] = time.process_time() - began
         assert result.gate.ok, result.gate
     os.environ.pop("LIGHTFAIR_JIT", None)
-    return min(seconds[1:])
+    return seconds[1:].min(axis=0).tolist()
