@@ -18,7 +18,7 @@ import lightfair as lf
 
 from .evidence import Page, each, table
 
-SMALLEST = {"runs": 1, "intervals": 1}
+SMALLEST = {"runs": 1, "intervals": 1, "labels": (100,)}
 
 METRICS = ["accuracy", "tpr", "fpr"]
 CELLS = {  # rates, and intervals around them
@@ -64,17 +64,18 @@ def line(labels: int, rates: tuple[float, float], error, found: list) -> list[st
     return [*cells, f"{converged:.0%}", str(len(found)), f"{spent:.1f}"]
 
 
-def measure(runs: int = 40, intervals: int = 12) -> Page:
+def measure(runs: int = 40, intervals: int = 12, labels: tuple[int, ...] = (100, 300)) -> Page:
     lines = []
-    for labels in (100, 300):
+    for shown in labels:
         for rates, ends in CELLS.items():
             ways = [(None, runs), *([(rates, runs), (ends, intervals)] if ends else [])]
-            lines += [(labels, rates, error, number) for error, number in ways]
+            lines += [(shown, rates, error, number) for error, number in ways]
     answers = each(run, [(*line, seed) for *line, number in lines for seed in range(number)])
     rows = [line(*one, [next(answers) for _ in range(number)]) for *one, number in lines]
     without, known = rows[-3], rows[-2]
     return Page(
-        "With 300 labels, one in ten of them wrong, 95 % intervals of accuracy, tpr and fpr cover "
-        f"in {', '.join(without[3:6])} of runs, with `label_error` in {', '.join(known[3:6])}.",
+        f"With {labels[-1]} labels, one in ten of them wrong, 95 % intervals of accuracy, tpr and "
+        f"fpr cover in {', '.join(without[3:6])} of runs, with `label_error` in "
+        f"{', '.join(known[3:6])}.",
         table(COLUMNS, rows),
     )

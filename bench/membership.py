@@ -22,7 +22,7 @@ from lightfair.core.metrics.definitions import theta
 
 from .evidence import Page, each, table
 
-SMALLEST = {"runs": 2, "rows": 300}
+SMALLEST = {"runs": 1, "rows": 300}
 
 METRICS = ("tpr", "fpr", "accuracy")
 QUICK = {"metrics": METRICS, "chains": 4, "draws": 120, "warmup": 60}
