@@ -3,7 +3,7 @@
 The labels do not exist yet: some unlabeled rows get labels at the rates of the posterior, and the
 width of an interval is that of the preposterior forecast (`forecast`), an expectation over these
 labels. As everywhere, the model is assumed to be right. On real scores the forecast was within 15 %
-of the widths that followed in 30 of 32 cells (bench/PLANNING.md).
+of the widths that followed in 26 of 32 cells (bench/PLANNING.md).
 
     >>> import lightfair as lf
     >>> rows = lf.simulate(rows=2000, labeled=100, rng=1)
