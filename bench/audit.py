@@ -1,9 +1,10 @@
 """Intervals of impact ratios
 
-A run draws the selected rows of each category from its true rate, takes the category of the highest
-rate, and asks for the 95 % intervals of all other rates over it, as `lightfair.audit` does, and
-with independent Beta(1 + selected, 1 + others) posteriors. True rates are fixed, or drawn anew in
-each run. A ratio of two true rates is contained, or not.
+A run draws the selected rows of each category from its true rate, takes the category of which the
+largest share is selected, and asks for the 95 % intervals of all other rates over its rate, as
+`lightfair.audit` does, and with independent Beta(1 + selected, 1 + others) posteriors. True rates
+are fixed, or drawn anew in each run. A ratio of two true rates is contained, or not. Runs in which
+no row is selected are left out.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def measure(runs: int = 1000) -> Page:
     audit, alone = (sorted(one[at] for one in found.values()) for at in (0, 2))
     return Page(
         f"In {runs} runs a line, {audit[0]:.1%} to {audit[-1]:.1%} of the 95 % intervals contain "
-        f"the ratio, of those of independent rates {alone[0]:.1%} to {alone[-1]:.1%}.",
+        f"the ratio; with independent rates, {alone[0]:.1%} to {alone[-1]:.1%}.",
         table(
             "categories: rates | audit: contained | width | independent: contained | width",
             ("{}|{:.1%}|{:.2f}|{:.1%}|{:.2f}".format(name, *one).split("|")

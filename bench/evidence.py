@@ -18,6 +18,8 @@ import inspect
 import json
 import os
 import resource
+import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -43,6 +45,7 @@ lightfair {version}, code of {commit}, {day}, {seconds:,.0f} s of CPU, by
 {about}
 
 """
+UNKNOWN = "unknown"  # commit, without git
 processes = 1  # of `each`; `python -m bench` sets it
 earlier = 0.0  # CPU seconds of the answers that `each` did not compute again
 
@@ -71,16 +74,18 @@ def each(
 ) -> Iterator[Any]:
     """Yield function(task) in the order of the tasks, from `processes` processes.
 
-    keep: a file to which answers are added, and from which an interrupted call of the same code
-    goes on.
+    keep: a file to which answers are added, and from which an interrupted call goes on; answers
+    of another commit of the package do not count, nor those of code that is not committed.
     """
     global earlier
     tasks, known, code = list(tasks), {}, commit()
     if keep is not None and keep.exists():
         text = keep.read_text()
-        keep.write_text(text[: text.rfind("\n") + 1])  # without a line cut off
-        lines = map(json.loads, keep.read_text().splitlines())
-        known = {task: rest for made_by, task, *rest in lines if made_by == code}
+        whole = text[: text.rfind("\n") + 1]  # without a line cut off
+        lines = [json.loads(line) for line in whole.splitlines()]
+        keep.write_text(whole)
+        if code.isalnum() and code != UNKNOWN:
+            known = {task: rest for made_by, task, *rest in lines if made_by == code}
     left = [task for task in tasks if repr(task) not in known]
     os.environ["LIGHTFAIR_JIT"] = "1"
     with ProcessPoolExecutor(processes, get_context("spawn"), quiet) as pool:
@@ -134,26 +139,66 @@ def page_of(name: str) -> Path:
 
 
 def parser(name: str, measure: Callable[..., Page]) -> argparse.ArgumentParser:
-    """Options from the arguments of a function: their defaults tell types and numbers."""
-    made = argparse.ArgumentParser(f"python -m bench {name}", description=about(name)[0])
+    """Options from the arguments of a function and their defaults; text is one of the default."""
+    about_it = about(name)[0]
+    made = argparse.ArgumentParser(f"python -m bench {name}", None, about_it, allow_abbrev=False)
     for option in inspect.signature(measure, eval_str=True).parameters.values():
         default, kind = option.default, option.annotation
-        given: dict[str, Any] = {"type": kind, "default": default, "help": f"default: {default}"}
+        given: dict[str, Any] = {"type": positive(kind), "default": default}
+        given["help"] = f"default: {default}"
         if default is option.empty:
-            given = {"type": kind, "required": True, "metavar": "FOLDER"}
+            given = {"type": existing, "required": True, "metavar": "FOLDER"}
         elif isinstance(default, tuple):
-            given.update(type=type(default[0]), nargs="+")
+            given.update(type=positive(type(default[0])), nargs="+")
             given["help"] = f"default: {' '.join(str(value) for value in default)}"
-        elif default is None or isinstance(default, Path):
-            given.update(type=Path, metavar="PATH")
+            if isinstance(default[0], str):
+                given["choices"] = default
+        elif default is None:
+            given.update(type=Path, metavar="FILE")
         made.add_argument(f"--{option.name.replace('_', '-')}", **given)
     return made
 
 
-def run(name: str, given: dict[str, Any], out: Path | None, command: str) -> str:
+def positive(kind: type) -> Callable[[str], Any]:
+    """Return a reader of text, or of numbers of a type, which must be above 0."""
+
+    def read(text: str) -> Any:
+        value = kind(text)
+        if kind is not str and not value > 0:
+            raise argparse.ArgumentTypeError(f"must be above 0, not {text}")
+        return value
+
+    return read
+
+
+def existing(text: str) -> Path:
+    """Read a folder."""
+    if not Path(text).is_dir():
+        raise argparse.ArgumentTypeError(f"must be a folder, not {text!r}")
+    return Path(text)
+
+
+def command(name: str, given: dict[str, Any], measure: Callable[..., Page]) -> str:
+    """Return the command of a call: the options that differ from their defaults, no paths."""
+    words = ["python", "-m", "bench", name]
+    for option in inspect.signature(measure).parameters.values():
+        value = given.get(option.name, option.default)
+        if option.default is option.empty:
+            words += [f"--{option.name}", "FOLDER"]
+        elif option.name != "keep" and value != option.default:
+            values = value if isinstance(value, (list, tuple)) else [value]
+            words += [f"--{option.name.replace('_', '-')}", *map(str, values)]
+    return shlex.join(words)
+
+
+def run(name: str, given: dict[str, Any], out: Path | None) -> str:
     """Measure, write the page (into `out`, else where it belongs) and return its text."""
     quiet()
-    page = importlib.import_module(f".{name}", __package__).measure(**given)
+    path = page_of(name)
+    folder = out or path.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    measure = importlib.import_module(f".{name}", __package__).measure
+    page = measure(**given)
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     title, text = about(name)
     core = importlib.import_module("lightfair.core")
@@ -163,12 +208,10 @@ def run(name: str, given: dict[str, Any], out: Path | None, command: str) -> str
         commit=commit(),
         day=date.today().isoformat(),
         seconds=earlier + sum(one.ru_utime + one.ru_stime for one in used),
-        command=command,
-        result=fill(f"**Result.** {page.result}", 100),
+        command=command(name, given, measure),
+        result=fill(f"**Result.** {page.result}".replace(" %", "~%"), 100).replace("~%", " %"),
         about=text,
     )
-    path = page_of(name)
-    folder = out or path.parent
     (folder / path.name).write_text(f"{head}{page.body.rstrip()}\n")
     for file, content in page.files.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
@@ -184,4 +227,6 @@ def commit() -> str:
                               capture_output=True, text=True)  # fmt: skip
         return done.stdout.strip()
 
-    return git("log", "-1", "--format=%h") + "+" * bool(git("status", "--porcelain")) or "unknown"
+    if shutil.which("git") is None:
+        return UNKNOWN
+    return git("log", "-1", "--format=%h") + "+" * bool(git("status", "--porcelain")) or UNKNOWN

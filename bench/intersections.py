@@ -10,11 +10,12 @@ differ from those of its scores by
     none                 nothing: one curve for all cells
     interactions         an interaction of sd 1.0 for each cell, no effects of levels
 
-and log a by 0.15 times as much. The curves are drawn from none of the compared priors. The estimand
-is the metric that all rows would show (target `sample`), estimated under the nested prior, under
-the hierarchical one, and from labels only, with the other defaults of `assess`. A run has 4 chains
-of 200 draws after 120 sweeps, all runs of a batch side by side. The interval score is the width
-plus 40 times the distance to a truth outside the 95 % interval; lower is better.
+and log a differs by 0.15 times as much as the interaction. The curves are drawn from none of the
+compared priors. The estimand is the metric that all rows would show (target `sample`), estimated
+under the nested prior, under the hierarchical one, and from labels only, with the other defaults of
+`assess`. A run has 4 chains of 200 draws after 120 sweeps, all runs of a batch side by side. The
+interval score is the width plus 40 times the distance to a truth outside the 95 % interval; lower
+is better.
 """
 
 from __future__ import annotations

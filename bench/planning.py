@@ -215,9 +215,9 @@ def measure(
         + table(
             "model | labels | mean error | mean absolute error | width | coverage",
             [
-                [model, method, *quality_cells(*of_line.T)]
+                [model, labels, *quality_cells(*of_line.T)]
                 for model, of_model in zip(models, at, strict=True)
-                for method, of_line in zip(METHODS, of_model, strict=True)
+                for labels, of_line in zip(("random", "chosen"), of_model, strict=True)
             ],
         ),
     )

@@ -70,7 +70,7 @@ def measure(
         parts.append(f"## {name.capitalize()} ({usual})\n\n{table_of(name, lines)}")
     parts.append("![Time and memory against rows, groups and labels](scale.png)")
     return Page(
-        "Of {:,d} rows, {:.2g} million a second from arrays and {:.2g} from Parquet, in at most "
+        "Of {:,d} rows, {:.2g} million a second from arrays and {:.2g} from Parquet, in "
         "{:.0f} and {:.0f} MiB; the posterior takes {:.1f} to {:.1f} s of CPU for any number of "
         "rows.".format(size, *(size / 1e6 / s for s in speed), *peak, min(cpu), max(cpu)),
         "\n".join(parts),

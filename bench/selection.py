@@ -1,16 +1,17 @@
 """Bounds where labels are selected
 
-A run simulates 2,000 rows of two groups, of which about 100 or 300 have labels, and in which the
-odds of a positive label of unlabeled rows differ from those of labeled rows of equal score and
-group by a factor Gamma:
+A run simulates 2,000 rows of two groups, of which 100 or 300 (about so many: `outcome`) have
+labels, and in which the odds of a positive label of unlabeled rows differ from those of labeled
+rows of equal score and group by a factor Gamma:
 
     groups      Gamma in group B, 1 / Gamma in group A
     scores      so in rows of score 0.5 and above, and the inverse below: the extreme of all three
     outcome     nobody's odds are changed: in group A the odds of having a label are Gamma times as
                 large for positive rows as for negative ones, in group B 1 / Gamma times
 
-The truth are accuracy, tpr and fpr of all rows, if all had labels: of groups A and B, and the
-difference. It is in the bounds at Gamma, or not; and in the plain intervals.
+The truth is accuracy, tpr and fpr of all rows, if all had labels: of groups A and B, and the
+difference. A fit is 4 chains of 100 draws after 60 sweeps. The truth is in the bounds at Gamma, or
+not; and in the plain intervals.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ def once(name: str, data: Path, out: Path) -> None:
         return
     if "data" in inspect.signature(module.measure).parameters:
         given = {"data": data, **given}
-    evidence.run(name, given, out, "smallest")
+    evidence.run(name, given, out)
 
 
 def simulate(folder: Path) -> None:

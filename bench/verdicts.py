@@ -1,6 +1,6 @@
 """Verdicts on limits about the truth, by rule
 
-Are verdicts right where the model is not, and what does the support cost that they need? Each run
+Are verdicts right where the model is not, and what does the required support cost? Each run
 shows a few labels of a simulated set (`bench/stress.py`), or of a file of real scores, and checks
 accuracy, tpr and fpr with limits that are set by the truth, the largest gap of all labels: at the
 gap, where a fail is wrong, since limits are inclusive; 0.001 below it, where a pass is wrong; and
@@ -178,10 +178,11 @@ def measure(
         for status in ("pass", "fail")
     }
     lines = [by_rule(rule, shares) for rule in NAMES]
-    ours, model = lines[-1], lines[0]
+    ours, model, cells = lines[-1], lines[0], {(name, n) for name, _, n, _ in tasks}
     return Page(
-        f"With a limit 0.001 below the gap lightfair passes {ours[1]} % of checks, the model alone "
-        f"{model[1]} %; with a limit at the gap they fail {ours[4]} and {model[4]} %.",
+        f"In the mean of {len(cells)} cells lightfair passes {ours[1]} % of checks with a limit "
+        f"0.001 below the gap, the model alone {model[1]} %; with a limit at the gap they fail "
+        f"{ours[4]} and {model[4]} %.",
         f"{len(checks):,} checks in {runs} runs a cell. Percent of the checks of a cell: the mean "
         f"of all\ncells, the worst, how many exceed 5; right verdicts at {PRICED} labels, by the "
         "distance of the limit\nfrom the gap.\n\n"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 
 import pytest
 
 from bench import evidence
-from bench.__main__ import NAMES, entry
+from bench.__main__ import NAMES, entry, main
 
 ROOT = evidence.HERE.parent
 MEASURED = [f"lightfair/core/{folder}" for folder in ("model", "mcmc", "metrics")]
@@ -23,7 +24,15 @@ EARLIER = {  # their pages were measured before pages had heads, and are to be m
 PAGES = {name: evidence.page_of(name) for name in NAMES if name not in EARLIER}
 
 
+@pytest.fixture(autouse=True)
+def same_environment(monkeypatch):
+    for name in ("LIGHTFAIR_JIT", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)  # what a test sets is undone
+
+
 def git(*words):
+    if shutil.which("git") is None:
+        return None
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else None
 
@@ -60,7 +69,9 @@ def test_every_page_is_of_a_measurement():
         assert not page.exists() or not HEAD.search(page.read_text()), f"{name} is measured again"
 
 
-@pytest.mark.parametrize("source", ["README.md", "lightfair/planning/plan.py"])
+@pytest.mark.parametrize(
+    "source", ["README.md", "lightfair/planning/plan.py", "lightfair/audit/rates.py"]
+)
 def test_numbers_taken_from_a_page_are_in_its_result(source):
     text = " ".join((ROOT / source).read_text().split())
     cited = re.findall(r"([^.:;(]*(?:\.\d[^.:;(]*)*)\(`?bench/(\S+?)\.md`?\)", text)
@@ -68,8 +79,9 @@ def test_numbers_taken_from_a_page_are_in_its_result(source):
     for sentence, page in cited:
         if evidence.HERE / f"{page}.md" not in PAGES.values():
             continue
-        known = re.findall(NUMBER, result(evidence.HERE / f"{page}.md"))
-        assert set(re.findall(NUMBER, sentence)) <= set(known), (sentence, page)
+        known = iter(re.findall(NUMBER, result(evidence.HERE / f"{page}.md")))
+        taken = re.findall(NUMBER, sentence)  # in the same order
+        assert all(number in known for number in taken), (sentence, page)
 
 
 def test_list_shows_what_was_found():
@@ -79,18 +91,56 @@ def test_list_shows_what_was_found():
 
 
 def test_interrupted_call_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence, "commit", lambda: "abc")
     keep = tmp_path / "answers"
     assert list(evidence.each(abs, [-1, 2], keep)) == [1, 2]
     keep.write_text(keep.read_text().replace('"-1", 1,', '"-1", 7,') + '["abc", "-3", 4')  # cut off
     assert list(evidence.each(abs, [-3, -1], keep)) == [3, 7]
     assert [json.loads(line)[1] for line in keep.read_text().splitlines()] == ["-1", "2", "-3"]
-    monkeypatch.setattr(evidence, "commit", lambda: "another")
-    assert list(evidence.each(abs, [-1], keep)) == [1]
+    for commit in ("another", "abc+", evidence.UNKNOWN):
+        monkeypatch.setattr(evidence, "commit", lambda commit=commit: commit)
+        keep.write_text(f'["{commit}", "-1", 7, 0.0]\n')
+        assert list(evidence.each(abs, [-1], keep)) == [7 if commit == "another" else 1]
+
+
+def measure(
+    data: evidence.Path,
+    runs: int = 5,
+    model_runs: int = 3,
+    sets: tuple[str, ...] = ("a", "b"),
+    keep: evidence.Path | None = None,
+):
+    raise AssertionError
 
 
 def test_options_come_from_the_signature(tmp_path):
-    def measure(data: evidence.Path, runs: int = 5, sets: tuple[str, ...] = ("a", "b")):
-        raise AssertionError
+    words = ["--data", str(tmp_path), "--sets", "b", "--model-runs", "4", "--keep", "answers"]
+    given = vars(evidence.parser("audit", measure).parse_args(words))
+    keep = evidence.Path("answers")
+    assert given == {"data": tmp_path, "runs": 5, "model_runs": 4, "sets": ["b"], "keep": keep}
+    shown = evidence.command("audit", given, measure)
+    assert shown == "python -m bench audit --data FOLDER --model-runs 4 --sets b"
 
-    given = evidence.parser("audit", measure).parse_args(["--data", str(tmp_path), "--sets", "c"])
-    assert vars(given) == {"data": tmp_path, "runs": 5, "sets": ["c"]}
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("audits", "NAME is one of audit, "),
+        ("smallest audits", "not 'audits'"),
+        ("audit --runs 0", "argument --runs: must be above 0, not 0"),
+        ("audit --runs many", "argument --runs: invalid"),
+        ("audit --run 3", "unrecognized arguments: --run 3"),
+        ("audit --processes 0", "argument --processes: must be above 0"),
+        ("planning", "the following arguments are required: --data"),
+        ("planning --data nowhere", "argument --data: must be a folder, not 'nowhere'"),
+        ("planning --data FOLDER", "no files"),
+        ("planning --data FOLDER --models svm", "argument --models: invalid choice: 'svm'"),
+    ],
+)
+def test_bad_input_is_named(words, said, tmp_path, capsys):
+    words = [str(tmp_path) if word == "FOLDER" else word for word in words.split()]
+    try:
+        assert main(words) == 2
+    except SystemExit as stop:
+        assert stop.code == 2
+    assert said in capsys.readouterr().err

@@ -52,8 +52,6 @@ class Configuration(NamedTuple):
     n_labeled: int
     method: str
     alpha: float = 1.0
-    turn: bool = True
-    seed: int = 0
 
 
 class Answer(NamedTuple):
@@ -88,7 +86,7 @@ class Streams:
 
 def run(cell: Configuration, runs: list[int]) -> dict[str, Answer]:
     """Answer for each metric, in the runs of the given numbers."""
-    data = rows(cell.case, cell.model, cell.turn)
+    data = rows(cell.case, cell.model)
     method = _labels_only if cell.method in LABELS_ONLY else _calibrated
     parts = [
         method(cell, data, runs[first : first + BATCH]) for first in range(0, len(runs), BATCH)
@@ -104,7 +102,7 @@ def run(cell: Configuration, runs: list[int]) -> dict[str, Answer]:
 
 def shown_rows(cell: Configuration, data: ScoreData, number: int) -> np.ndarray:
     """Return the rows whose labels are shown in a run: int64 (n_labeled,)."""
-    rng = _rng(cell.seed, " ".join(cell.case[:2]), number)
+    rng = _rng(" ".join(cell.case[:2]), number)
     order = rng.permutation(len(data.label))
     _, first = np.unique(data.group[order], return_index=True)
     return np.concatenate([order[first], np.delete(order, first)])[: cell.n_labeled]
@@ -227,10 +225,10 @@ def _confusion(data: ScoreData, shown: np.ndarray) -> Floats:
 
 
 def run_streams(cell: Configuration, runs: list[int], purpose: str) -> list[np.random.Generator]:
-    case, model, n_labeled, method, alpha, *_ = cell
+    case, model, n_labeled, method, alpha = cell
     name = f"{case.dataset} {case.attribute} {model} {n_labeled} {method} {alpha:g} {purpose}"
-    return [_rng(cell.seed, name, number) for number in runs]
+    return [_rng(name, number) for number in runs]
 
 
-def _rng(seed: int, name: str, number: int) -> np.random.Generator:
-    return np.random.default_rng([seed, crc32(name.encode()), number])
+def _rng(name: str, number: int) -> np.random.Generator:
+    return np.random.default_rng([0, crc32(name.encode()), number])

@@ -1,4 +1,4 @@
-"""What could the printed errors be that ours are not?
+"""Why do the printed errors differ from ours?
 
 Four sets of printed errors differ from ours. A: calibration, accuracy of Adult race. B: LLO at the
 largest number of labels, accuracy (without Bank, whose split differs). C: calibration, true
@@ -118,17 +118,17 @@ HYPOTHESES = {
 def weights(gaps: str, data: ScoreData, defined: np.ndarray) -> Floats:
     """Return what the rates of groups are multiplied by: float64 (gap, group)."""
     one, size = np.eye(len(data.groups)), np.bincount(data.group) * defined
-    mine = one[privileged(data)]
-    others = size * (1.0 - mine)
+    own = one[privileged(data)]
+    others = size * (1.0 - own)
     if gaps == "pairs":
         first, second = (np.flatnonzero(defined)[i] for i in np.triu_indices(sum(defined), 1))
         return one[first] - one[second]
     if gaps == "all":
         return one[defined] - size / size.sum()
     if gaps == "mean":
-        return (mine - (others > 0) / np.count_nonzero(others))[None]
+        return (own - (others > 0) / np.count_nonzero(others))[None]
     if gaps == "largest":
-        return (mine - one[np.argmax(others)])[None]
+        return (own - one[np.argmax(others)])[None]
     return delta(one, data, defined)[None]
 
 
@@ -321,7 +321,7 @@ def cell_text(cells: Floats) -> str:
 
 
 def verdict(columns: dict[str, Floats]) -> str:
-    """Say which of A to D a hypothesis explains, and what it breaks."""
+    """Return which of A to D a hypothesis explains, and what it breaks."""
     words = []
     for column, cells in columns.items():
         _, equal, base = cells.mean(axis=0)

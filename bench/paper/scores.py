@@ -65,15 +65,15 @@ def cases(folder: Path, *, replica: bool) -> list[Case]:
 
 
 @lru_cache(maxsize=64)
-def rows(case: Case, model: str, turn: bool = True) -> ScoreData:
+def rows(case: Case, model: str) -> ScoreData:
     """Read the rows of a model, all labeled.
 
-    `turn` replaces the released German scores by 1 - score. A score of exactly 0.5 counts
-    as predicted positive, as in the paper's text; in the released program it does not.
+    The released German scores are replaced by 1 - score. A score of exactly 0.5 counts as
+    predicted positive, as in the paper's text; in the released program it does not.
     """
     columns = _columns(f"{case.folder}/{case.stem}{f'_{model}' if case.replica else ''}.csv.gz")
     score = columns["score" if case.replica else f"score_{model}"].astype(float)
-    if turn and case.dataset in TURNED and not case.replica:
+    if case.dataset in TURNED and not case.replica:
         score = 1.0 - score
     return score_data(columns["label"], score, sensitive_features=columns[case.column])
 

@@ -1,8 +1,9 @@
 """The paper's tables, run again
 
-Ji, Smyth and Steyvers, "Can I Trust My Fairness Metric?" (NeurIPS 2020), print seven tables. Here
-they are computed again on the test scores that the authors released, and the first one on a replica
-(scikit-learn models fitted to the same data sets), and set beside the printed numbers.
+Ji, Smyth and Steyvers, "Can I Trust My Fairness Metric?" (NeurIPS 2020), print seven tables. Those
+that the command names, or all, are computed again on the test scores that the authors released and
+set beside the printed numbers; *replica* is the first one on the scores of scikit-learn models that
+were fitted to the same data sets.
 
 Rows are shuffled, one row of every group goes to the front, and the labels of the first n are
 shown. The estimand is delta, theta of the privileged group minus the mean of the other groups'
@@ -21,8 +22,10 @@ the chance of bad credit, while label 1 means good. A fit is 2 chains of 150 swe
 *Equal*: ours and the printed number differ by at most two standard errors of the difference plus
 the rounding; about 5 % of cells would miss that by chance. *At most 1.1*: ours is within 10 % of
 the printed error or below it. *Labels agree*: in the cells whose frequency, or where that is empty
-beta(1/2), is equal, so that the released scores may be those of the paper. All cells are in
-`summary/`, one file a table.
+beta(1/2), is equal, so that the released scores may be those of the paper. *Empty*: nothing is
+printed, or nothing can be estimated. *With rounding*: if the printed number is as large as its
+rounding allows. *Below every column*: errors are smaller than those of each other method, by
+Wilcoxon's signed-rank test at 5 %. All cells are in `summary/`, one file a table.
 """
 
 from __future__ import annotations
@@ -109,12 +112,12 @@ def result(cells: dict[str, pd.DataFrame]) -> str:
             for of in ("value", "score_sample")
         )
         parts.append(
-            f"{name} in {near.mean():.0%} of {len(near)} cells, below the beta-binomial in "
-            f"{below(cells[name], 'calibration', 'beta_binomial_half')}; mean error {error}, "
-            f"interval score {score}"
+            f"{name}: where labels agree, calibration is within 10 % of the printed error or below "
+            f"it in {near.mean():.0%} of {len(near)} cells; in all, its error is below that of "
+            f"beta(1/2) in {below(cells[name], 'calibration', 'beta_binomial_half')}, on average "
+            f"{error}, and its interval score {score}."
         )
-    head = "Where labels agree, calibration is within 10 % of the printed error or below it: "
-    return head + "; ".join(parts) + "." if parts else "See the tables."
+    return " ".join(parts) or "See the tables."
 
 
 def section(name: str, cells: pd.DataFrame) -> str:

@@ -74,8 +74,7 @@ def measure(
             others = [fits[other] for other in fits if PROGRAMS[other].gradients and other != name]
             figures["effective"][case][name]["z"] = largest_z(own, others) if others else None
     figures["table_seconds"] = table_seconds(build(SIZES[ROWS]))
-    files = {"figures.json": json.dumps(figures, indent=1) + "\n"}
-    return Page(result(figures), body(figures, repeats), files)
+    return Page(result(figures), body(figures, repeats))
 
 
 def run(name: str, bench: Bench, cases: Iterable[str], figures: Found, drawn: Found) -> None:

@@ -64,7 +64,7 @@ class Bench(NamedTuple):
     def warm(
         self, program: Program, case: str, settings: dict[str, Any], repeats: int
     ) -> tuple[dict[str, Any], list[Path]]:
-        """Medians of fits in one process, but the first if it compiles, and files of draws."""
+        """Medians of fits in one process, except the first if it compiles, and files of draws."""
         first, last = (0, 1) if program.slow else (1, 1 + repeats)
         seeds = range(SEED, SEED + last)
         fits = self.fit(program, case, settings, seeds)["fits"][first:]

@@ -8,8 +8,7 @@ a prior,
     rate ~ Beta(m f, (1 - m) f),    m uniform in (0, 1),    u = (1 + f)^-1/2 uniform in (0, 1),
 
 where u is the standard deviation of the rates over sqrt(m (1 - m)). Its posterior is summed over a
-grid. At least 94 % contained it then, in every case of `bench/AUDIT.md`: 2 to 14 categories, equal
-or not.
+grid. At least 94.2 % contain it then (bench/AUDIT.md): of 2 to 14 categories, equal or not.
 """
 
 from __future__ import annotations
