@@ -145,6 +145,8 @@ def measure(
     means = np.reshape(found, (len(lines), runs, 2, 2, len(METRICS), 2)).mean(axis=1)
     covered, width = means[..., 0], means[..., 1]  # (line, method, quantity, metric)
     ratio = width[:, 0] / width[:, 1]
+    least = np.unravel_index(covered[:, 0].argmin(), covered[:, 0].shape)
+    name, number = lines[least[0]]
     tables = []
     for at in (0, 1):
         cell = [
@@ -159,8 +161,9 @@ def measure(
         tables.append(table(COLUMNS, cell))
     return Page(
         "Paired 95 % intervals of differences of two models cover the truth in "
-        f"{covered[:, 0].mean():.1%} of cases, unpaired ones in {covered[:, 1].mean():.1%}; by "
-        f"line, paired ones are {ratio.min():.2f} to {ratio.max():.2f} times as wide.",
+        f"{covered[:, 0].mean():.1%} of cases, unpaired ones in {covered[:, 1].mean():.1%}; the "
+        f"least of a cell is {covered[:, 0].min():.0%} ({METRICS[least[2]]}, {name}, {number} "
+        f"labels). Paired ones are {ratio.min():.2f} to {ratio.max():.2f} times as wide.",
         f"{runs} runs a line. Cells are of accuracy / tpr / fpr; covered is in percent, with a "
         f"Monte Carlo\nerror of {100.0 * np.sqrt(0.95 * 0.05 / runs):.0f} points near 95. A run "
         "takes {:.1f} s of CPU with pairing, and {:.1f} s without.\n".format(

@@ -306,10 +306,10 @@ progress
     Notes
     -----
     Pairing pays if the models make the same decision in most rows: intervals of differences then
-    have a third to a half of the width that two assessments would give. If two models have little
-    in common they are not narrower, and with 100 labels up to a third wider: the two assessments
-    use the curve of each model's own score, the comparison does not. Measured in bench/PAIRED.md;
-    coverage on a small number of runs.
+    have a quarter to two thirds of the width that two assessments would give. If two models have
+    little in common they are not narrower with many labels: the two assessments use the curve of
+    each model's own score, the comparison does not. With few labels they may be too narrow: where
+    the scores of one model were noise, they covered in 45 % with 30 labels (bench/PAIRED.md).
 
     Examples
     --------
