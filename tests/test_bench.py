@@ -17,12 +17,9 @@ MEASURED = [f"lightfair/core/{folder}" for folder in ("model", "mcmc", "metrics"
 ALLOWED = 3  # commits that touch what is measured, such as renamings, since a page was made
 HEAD = re.compile(r"^lightfair \d\S*, code of (\w+), \d{4}-\d\d-\d\d, [\d,]+ s of CPU, by$", re.M)
 NUMBER = r"\d+(?:[.,]\d+)*"
-EARLIER = {  # their pages were measured before pages had heads, and are to be made again
-    *("coverage", "speed", "stress"),
-}
 CITING = ["README.md", "lightfair/planning/plan.py", "lightfair/audit/rates.py"]
 CITING += ["lightfair/model_comparison/comparison.py"]
-PAGES = {name: evidence.page_of(name) for name in NAMES if name not in EARLIER}
+PAGES = {name: evidence.page_of(name) for name in NAMES}
 
 
 @pytest.fixture(autouse=True)
@@ -63,11 +60,7 @@ def test_page_is_not_older_than_what_it_measures(name):
 
 def test_every_page_is_of_a_measurement():
     found = {path for path in evidence.HERE.rglob("[A-Z]*.md") if path.name != "README.md"}
-    assert found - {evidence.page_of(name) for name in EARLIER} == {*PAGES.values()}
-    assert {*PAGES, *EARLIER} == {*NAMES}
-    for name in EARLIER:
-        page = evidence.page_of(name)
-        assert not page.exists() or not HEAD.search(page.read_text()), f"{name} is measured again"
+    assert found == {*PAGES.values()}
 
 
 @pytest.mark.parametrize("source", CITING)
@@ -76,8 +69,6 @@ def test_numbers_taken_from_a_page_are_in_its_result(source):
     cited = re.findall(r"([^.:;(]*(?:\.\d[^.:;(]*)*)\(`?bench/(\S+?)\.md`?\)", text)
     assert cited
     for sentence, page in cited:
-        if evidence.HERE / f"{page}.md" not in PAGES.values():
-            continue
         known = iter(re.findall(NUMBER, result(evidence.HERE / f"{page}.md")))
         taken = re.findall(NUMBER, sentence)  # in the same order
         assert all(number in known for number in taken), (sentence, page)
