@@ -166,7 +166,8 @@ def _fitted(theta: Floats, height: Floats, share: Floats) -> tuple[Floats, Float
     share: float64 (data set, 1, n), weights that sum to 1.
 
     In principal axes of the points, scaled: a, b and c may be all but collinear. A small ridge
-    keeps unexplored directions flat.
+    keeps unexplored directions flat; it is larger where a far point of little weight would drown it
+    by rounding.
     """
     wide = theta.shape[-1]
     share = share[..., None]
@@ -181,7 +182,9 @@ def _fitted(theta: Floats, height: Floats, share: Floats) -> tuple[Floats, Float
     columns = np.concatenate([x, -half * x[..., one] * x[..., other]], axis=-1)
     columns = columns - (share * columns).sum(axis=2, keepdims=True)
     across = np.swapaxes(share * columns, -1, -2)
-    normal = across @ columns + 1e-3 * np.eye(columns.shape[-1])
+    normal = across @ columns
+    ridge = np.maximum(1e-3, 1e-12 * np.diagonal(normal, axis1=-2, axis2=-1).max(axis=-1))
+    normal = normal + ridge[..., None, None] * np.eye(columns.shape[-1])
     fit = np.linalg.solve(normal, across @ height[..., None])[..., 0]
     curvature = np.empty((*fit.shape[:-1], wide, wide))
     curvature[..., one, other] = curvature[..., other, one] = fit[..., wide:]

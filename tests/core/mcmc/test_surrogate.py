@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.stats import halfnorm, norm
 from scipy.stats import t as student
 
-from lightfair.core.mcmc.fitting import expand, most_probable, refit
+from lightfair.core.mcmc.fitting import _fitted, expand, most_probable, refit
 from lightfair.core.mcmc.moves import sigma_target
 from lightfair.core.mcmc.surrogate import (
     FARTHEST,
@@ -287,6 +287,18 @@ def test_refit_keeps_what_is_better(prior):
     got = refit(blank, prior, rows, *(x[:, :8] for x in (psi, hyper, apart, right, one)))
     off = (right - states(24, prior, 60, got)[2]).std(axis=1)  # of the expansion, there is no fit
     assert off.mean() < 0.3 * right.std(axis=1).mean()
+
+
+@pytest.mark.parametrize("weight", [1e-8, 1e-12])
+@pytest.mark.parametrize("far", [1e6, 1e8, 1e12, 1e15])
+def test_least_squares_bear_a_far_point_of_little_weight(far, weight):
+    theta = np.random.default_rng(1).standard_normal((1, 1, 200, 3))
+    theta[..., 0, :] *= far
+    share = np.ones((1, 1, 200))
+    share[..., 0] = weight
+    curvature, linear = _fitted(theta, -0.5 * (theta**2).sum(axis=-1), share / share.sum())
+    assert np.linalg.eigvalsh(curvature).max() < 1.3  # the identity, or flat where it drowns
+    assert np.isfinite(linear).all()
 
 
 def test_refit_of_the_proposal_of_hyper():
