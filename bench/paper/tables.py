@@ -112,10 +112,10 @@ def result(cells: dict[str, pd.DataFrame]) -> str:
             for of in ("value", "score_sample")
         )
         parts.append(
-            f"{name}: where labels agree, calibration is within 10 % of the printed error or below "
-            f"it in {near.mean():.0%} of {len(near)} cells; in all, its error is below that of "
-            f"beta(1/2) in {below(cells[name], 'calibration', 'beta_binomial_half')}, on average "
-            f"{error}, and its interval score {score}."
+            f"{name}: where labels agree, calibration is at most 1.1 times the printed error in "
+            f"{near.mean():.0%} of {len(near)} cells; in all, below beta(1/2) in "
+            f"{below(cells[name], 'calibration', 'beta_binomial_half')}, mean error {error}, "
+            f"interval score {score}."
         )
     return " ".join(parts) or "See the tables."
 
