@@ -40,8 +40,12 @@ def main(words: list[str]) -> int:
 
         return try_all(rest or NAMES)
     parser = evidence.parser(name, importlib.import_module(f".{name}", __package__).measure)
-    count = {"type": evidence.positive(int), "default": os.cpu_count()}
-    parser.add_argument("--processes", **count, help="default: all cores")
+    parser.add_argument(
+        "--processes",
+        type=evidence.positive(int),
+        default=os.cpu_count(),
+        help="default: all cores",
+    )
     parser.add_argument("--out", type=Path, help="folder of the page; default: its place here")
     given = vars(parser.parse_args(rest))
     evidence.processes, out = given.pop("processes"), given.pop("out")

@@ -10,7 +10,7 @@ import numpy as np
 from lightfair.core.data.logit import Floats
 
 from .evidence import Page, table
-from .intervals import interval_score
+from .intervals import interval_score, missed
 
 SLACK = 2e-5  # percent; for rounding
 BOOTSTRAP = 200
@@ -50,7 +50,7 @@ def scores(truth: Floats, values: Floats) -> Scores:
     """
     true = 100.0 * truth[:, None]
     estimate, low, high, seconds = np.moveaxis(100.0 * values, 1, 0)
-    inside = (low - SLACK <= true) & (true <= high + SLACK)
+    inside = missed(low, high, true) <= SLACK
     return Scores(
         covered=np.where(np.isnan(low), np.nan, 100.0 * inside),
         width=high - low,

@@ -182,12 +182,12 @@ def command(name: str, given: dict[str, Any], measure: Callable[..., Page]) -> s
     """Return the command of a call: the options that differ from their defaults, no paths."""
     words = ["python", "-m", "bench", name]
     for option in inspect.signature(measure).parameters.values():
-        value = given.get(option.name, option.default)
+        flag, value = f"--{option.name.replace('_', '-')}", given.get(option.name, option.default)
         if option.default is option.empty:
-            words += [f"--{option.name}", "FOLDER"]
+            words += [flag, "FOLDER"]
         elif option.name != "keep" and value != option.default:
             values = value if isinstance(value, (list, tuple)) else [value]
-            words += [f"--{option.name.replace('_', '-')}", *map(str, values)]
+            words += [flag, *map(str, values)]
     return shlex.join(words)
 
 

@@ -24,6 +24,7 @@ from lightfair.core.data.logit import Floats, sigmoid
 from lightfair.core.metrics.definitions import theta
 
 from .evidence import Page, each, table
+from .intervals import missed
 from .paper.scores import Case, rows
 
 SMALLEST = {"runs": 1, "labeled": (100,), "cells": ("alike", "adult lr, gnb")}
@@ -112,7 +113,7 @@ def measured(draws: Floats, true: Floats) -> Floats:
     value = np.stack([true[:, 1] - true[:, 0], true[:, 1]])
     low, high = np.nanquantile(both, [0.025, 0.975], axis=-1)
     # counts are whole: a bound equal to the truth up to rounding covers it
-    covered = (low <= value + 1e-12) & (value <= high + 1e-12)
+    covered = missed(low, high, value) <= 1e-12
     return np.stack([covered, high - low], axis=-1)
 
 
